@@ -1,0 +1,155 @@
+//! The one kind of model the rest of the program knows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use stepwell_protocol::{ErrorKind, ErrorReport, Message, ToolCallId, ToolDefinition, Usage};
+
+/// A model that answers. Dropping the stream cancels the request.
+pub trait Model: Send + Sync {
+    fn info(&self) -> &ModelInfo;
+
+    /// Sends the request and yields the answer as it arrives. The stream ends after [`Delta::Stop`] or an error.
+    fn stream(&self, request: Request) -> DeltaStream;
+}
+
+pub type DeltaStream = BoxStream<'static, Result<Delta, Error>>;
+
+/// What is known about a model without asking it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelInfo {
+    /// The settings' name of the provider.
+    pub provider: String,
+    /// The model's own name.
+    pub id: String,
+    pub context_window: u64,
+    pub max_output_tokens: Option<u64>,
+    pub images: bool,
+    pub price: Option<Price>,
+}
+
+/// US dollars per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    #[serde(default)]
+    pub cache_read: Option<f64>,
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+}
+
+/// Everything a model is sent. Cheap to clone: the history is shared.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub system: Arc<str>,
+    pub messages: Vec<Arc<Message>>,
+    pub tools: Arc<[ToolDefinition]>,
+    pub options: RequestOptions,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestOptions {
+    pub max_output_tokens: Option<u64>,
+    pub temperature: Option<f64>,
+    pub stop: Vec<String>,
+    pub effort: Option<Effort>,
+    pub tool_choice: ToolChoice,
+    /// Stays the same for a task, so that a provider can route its requests to a warm cache.
+    pub cache_key: Option<String>,
+}
+
+/// How hard the model should think, where it can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    None,
+    Low,
+    Medium,
+    High,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    #[default]
+    Auto,
+    None,
+    Required,
+}
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    Text(String),
+    Reasoning(String),
+    /// The reasoning block so far is finished; `opaque` must be sent back unchanged with it.
+    ReasoningEnd {
+        opaque: Option<Value>,
+    },
+    CallStart {
+        /// Calls of one answer are numbered from 0 in order of appearance.
+        index: usize,
+        id: ToolCallId,
+        name: String,
+    },
+    /// A piece of the arguments' JSON text.
+    CallArguments {
+        index: usize,
+        json: String,
+    },
+    CallEnd {
+        index: usize,
+        opaque: Option<Value>,
+    },
+    /// Counts for the whole request; a later one replaces an earlier one. The cost is filled in.
+    Usage(Usage),
+    /// The request is sent again after `delay`.
+    Retrying {
+        attempt: u32,
+        limit: u32,
+        delay: Duration,
+        reason: String,
+    },
+    /// What was streamed so far is void; the answer begins anew.
+    Restarted,
+    Stop(StopReason),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    EndTurn,
+    ToolCalls,
+    MaxTokens,
+    StopSequence,
+    Refusal,
+}
+
+/// Why a model did not answer. The message names the cause; [`Error::hint`] says what to do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub kind: ErrorKind,
+    pub message: String,
+    pub hint: Option<String>,
+    /// How long the server asked to wait.
+    pub retry_after: Option<Duration>,
+}
+
+impl Error {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, retry_after: None }
+    }
+
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn report(&self) -> ErrorReport {
+        ErrorReport { kind: self.kind, message: self.message.clone(), hint: self.hint.clone() }
+    }
+}

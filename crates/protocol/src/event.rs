@@ -1,0 +1,278 @@
+//! What happened in a task.
+//!
+//! Durable events are the task's log and the only truth about it: the model's history, the person's history,
+//! the todo list and the totals are folds over them. Transient events (tokens, live output) are only for who
+//! is looking at the moment; what they add up to arrives later in a durable one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::{
+    AgentState, ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, InterruptReason, Message,
+    MessageId, Part, Plan, Question, QuestionAnswer, QuestionId, Seq, TaskInfo, TaskState, Timestamp,
+    TodoItem, ToolCall, ToolCallId, ToolResult, Usage,
+};
+
+/// An event with its place in the task's log. A transient event carries the number of the last durable one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct EventRecord {
+    pub seq: Seq,
+    pub ts: Timestamp,
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    // ---- the task itself
+    TaskCreated {
+        info: TaskInfo,
+    },
+    TaskRenamed {
+        title: String,
+    },
+    FavouriteChanged {
+        favourite: bool,
+    },
+    StateChanged {
+        state: TaskState,
+    },
+    ModelChanged {
+        model: String,
+    },
+    ModeChanged {
+        mode: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Everything from this message on was taken back by the person; the originals stay in the log.
+    HistoryRewound {
+        to_before: MessageId,
+    },
+
+    // ---- the conversation
+    UserMessage {
+        message: Message,
+    },
+    /// A user message waits for the next turn.
+    MessageQueued {
+        message: Message,
+    },
+    /// What the model said before acting, or its reasoning before an answer. Comes before every action, also
+    /// when the model said nothing.
+    Thought {
+        message_id: MessageId,
+        parts: Vec<Part>,
+    },
+    Action {
+        message_id: MessageId,
+        call: ToolCall,
+    },
+    Observation {
+        result: ToolResult,
+    },
+    /// The end of a run of the loop.
+    Answer {
+        message_id: MessageId,
+        content: String,
+        origin: AnswerOrigin,
+    },
+    /// A stretch of an answer that is still streaming, kept so that a crash does not lose it. `offset` counts
+    /// bytes of the same kind already kept for this message.
+    PartialAnswer {
+        message_id: MessageId,
+        kind: PartialKind,
+        #[ts(type = "number")]
+        offset: u64,
+        content: String,
+    },
+    /// The answer above ends here; what was received of it stands.
+    AnswerInterrupted {
+        message_id: MessageId,
+        reason: InterruptReason,
+    },
+    /// Older messages were left out of the context because the model's window is full.
+    ContextTruncated {
+        #[ts(type = "number")]
+        dropped_messages: u64,
+        #[ts(type = "number")]
+        estimated_tokens: u64,
+    },
+
+    // ---- asking
+    ApprovalRequested {
+        request: ApprovalRequest,
+    },
+    ApprovalResolved {
+        id: ApprovalId,
+        #[serde(flatten)]
+        answer: ApprovalAnswer,
+        source: ApprovalSource,
+    },
+    QuestionAsked {
+        question: Question,
+    },
+    QuestionAnswered {
+        id: QuestionId,
+        answer: QuestionAnswer,
+    },
+
+    // ---- books
+    Usage {
+        model: String,
+        usage: Usage,
+    },
+    Todo {
+        items: Vec<TodoItem>,
+    },
+    Plan {
+        plan: Plan,
+    },
+    StepComplete {
+        step: u32,
+        result: String,
+    },
+    Error {
+        error: ErrorReport,
+    },
+    /// Something the person should know, such as a hook's message.
+    Notice {
+        text: String,
+    },
+
+    // ---- transient
+    Token {
+        message_id: MessageId,
+        content: String,
+    },
+    ReasoningToken {
+        message_id: MessageId,
+        content: String,
+    },
+    /// A tool call is being written by the model.
+    CallForming {
+        message_id: MessageId,
+        name: String,
+        /// Bytes of arguments so far.
+        #[ts(type = "number")]
+        bytes: u64,
+    },
+    /// What streamed of this message so far is void: the connection was lost and the request is sent again.
+    AnswerRestarted {
+        message_id: MessageId,
+    },
+    ToolProgress {
+        call_id: ToolCallId,
+        text: String,
+    },
+    ToolOutput {
+        call_id: ToolCallId,
+        stream: OutputStream,
+        chunk: String,
+    },
+    AgentStateChanged {
+        state: AgentState,
+    },
+    Retrying {
+        attempt: u32,
+        limit: u32,
+        #[ts(type = "number")]
+        delay_ms: u64,
+        reason: String,
+    },
+}
+
+impl Event {
+    /// Whether the event belongs in the log.
+    pub fn is_durable(&self) -> bool {
+        !matches!(
+            self,
+            Self::Token { .. }
+                | Self::ReasoningToken { .. }
+                | Self::CallForming { .. }
+                | Self::AnswerRestarted { .. }
+                | Self::ToolProgress { .. }
+                | Self::ToolOutput { .. }
+                | Self::AgentStateChanged { .. }
+                | Self::Retrying { .. }
+        )
+    }
+
+    /// Whether the event must be on the disk, not only written, before anything follows from it.
+    pub fn must_sync(&self) -> bool {
+        matches!(
+            self,
+            Self::TaskCreated { .. }
+                | Self::UserMessage { .. }
+                | Self::MessageQueued { .. }
+                | Self::Observation { .. }
+                | Self::ApprovalResolved { .. }
+                | Self::QuestionAnswered { .. }
+                | Self::HistoryRewound { .. }
+                | Self::Answer { .. }
+        )
+    }
+}
+
+/// Where the final words came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerOrigin {
+    /// The model's text; part of its history.
+    Text,
+    /// The result given to `attempt_completion`; the model's history has it in the call already.
+    Completion,
+    /// The engine stopped the run (turns, budget) and says how far it came.
+    Stopped,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum PartialKind {
+    Text,
+    Reasoning,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputStream {
+    Stdout,
+    Stderr,
+}
+
+/// An error as a person reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ErrorReport {
+    pub kind: ErrorKind,
+    pub message: String,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The errors of a run, by cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The model's server cannot be reached, also after retries.
+    LlmConnection,
+    LlmRateLimit,
+    /// Wrong or missing key.
+    LlmAuthentication,
+    /// No credit or quota left.
+    LlmQuota,
+    LlmUnknownModel,
+    LlmContextTooLong,
+    /// The server refused the request or sent what cannot be understood.
+    LlmProtocol,
+    MaxIterations,
+    Budget,
+    /// The same call again and again.
+    Loop,
+    Cancelled,
+    /// An approval or answer was needed that nobody could give.
+    NeedsPerson,
+    Store,
+    Internal,
+}

@@ -1,0 +1,39 @@
+//! What a running tool may ask of the task it runs in.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use stepwell_protocol::{
+    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer, TodoItem,
+};
+
+/// The task's side of a tool call: the person, the log, the artifacts. One implementation is the agent's
+/// session; another answers `stepwell tool call`; tests have their own.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// Asks the person, or the declared policy where nobody is there. Never waits for nobody.
+    async fn approve(&self, request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource);
+
+    async fn ask(&self, question: Question) -> QuestionAnswer;
+
+    /// Shows a transient event to whoever is looking.
+    fn show(&self, event: Event);
+
+    /// Puts a durable event into the task's log; on the disk when it returns where the event requires it.
+    async fn record(&self, event: Event) -> Result<(), HostError>;
+
+    fn todo(&self) -> Vec<TodoItem>;
+
+    /// Where whole outputs are kept. The folder exists when this returns.
+    async fn artifact_dir(&self) -> Result<PathBuf, HostError>;
+
+    /// Notes an artifact that was written to [`Host::artifact_dir`].
+    fn artifact_added(&self, artifact: &Artifact);
+
+    /// The model says the task is done with this result; the run ends after this turn.
+    fn complete(&self, result: String);
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct HostError(pub String);

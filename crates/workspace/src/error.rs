@@ -1,0 +1,51 @@
+//! What can go wrong with a file, with the path and what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("cannot {action} `{path}`: {source}")]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot {action} `{path}`: the disk is full")]
+    DiskFull { action: &'static str, path: PathBuf },
+    #[error("cannot {action} `{path}`: the file system is read-only")]
+    ReadOnly { action: &'static str, path: PathBuf },
+    #[error("`{path}` does not exist")]
+    NotFound { path: PathBuf },
+    #[error("no permission to {action} `{path}`")]
+    Denied { action: &'static str, path: PathBuf },
+}
+
+impl Error {
+    /// Sorts an I/O error by what the person can do about it.
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound { path },
+            io::ErrorKind::PermissionDenied => Self::Denied { action, path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
+            io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { action, path },
+            _ => Self::Io { action, path, source },
+        }
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
+
+    /// What to do next, where that can be said.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::DiskFull { .. } => Some("free some space and run the same command again; nothing was lost"),
+            Self::ReadOnly { .. } => {
+                Some("make the file system writable, or set STEPWELL_HOME to a folder that is")
+            }
+            Self::Denied { .. } => Some("check the owner and mode of the path"),
+            Self::Io { .. } | Self::NotFound { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Stepwell's own files: settings, task logs, blobs. Host paths, never a model's.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FlockOperation;
+
+use crate::{Error, Result};
+
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// Mode 0600: keys, conversations.
+    Private,
+    /// As the umask says.
+    Shared,
+}
+
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| Error::io("read", path, error))
+}
+
+pub fn read_to_string(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|error| Error::io("read", path, error))
+}
+
+/// The file's text, or `None` when there is no such file.
+pub fn read_if_exists(path: &Path) -> Result<Option<String>> {
+    match read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+pub fn metadata(path: &Path) -> Result<fs::Metadata> {
+    fs::metadata(path).map_err(|error| Error::io("look at", path, error))
+}
+
+/// Creates the folder and its parents with mode 0700.
+pub fn create_private_dir(path: &Path) -> Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| Error::io("create the folder", path, error))
+}
+
+/// Writes a file so that a reader sees the old content or the new, never a part, also after a crash.
+pub fn write_atomic(path: &Path, content: &[u8], privacy: Privacy) -> Result<()> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let failed = |error| Error::io("write", path, error);
+    let mut file = tempfile::Builder::new()
+        .prefix(".stepwell-")
+        .permissions(fs::Permissions::from_mode(match privacy {
+            Privacy::Private => 0o600,
+            Privacy::Shared => 0o666,
+        }))
+        .tempfile_in(parent)
+        .map_err(failed)?;
+    file.write_all(content).map_err(failed)?;
+    file.as_file().sync_data().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    sync_dir(parent)
+}
+
+/// Makes the creation or renaming of files in a folder survive a power loss.
+pub fn sync_dir(path: &Path) -> Result<()> {
+    File::open(path).and_then(|dir| dir.sync_all()).map_err(|error| Error::io("sync the folder", path, error))
+}
+
+pub fn remove_file(path: &Path) -> Result<()> {
+    fs::remove_file(path).map_err(|error| Error::io("delete", path, error))
+}
+
+pub fn remove_dir_all(path: &Path) -> Result<()> {
+    fs::remove_dir_all(path).map_err(|error| Error::io("delete", path, error))
+}
+
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).map_err(|error| Error::io("rename", from, error))
+}
+
+/// The entries of a folder, sorted by name; empty when there is no such folder.
+pub fn list_dir(path: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("list", path, error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(|error| Error::io("list", path, error))?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// A file that only grows, with an exclusive lock that dies with the process.
+#[derive(Debug)]
+pub struct AppendFile {
+    file: File,
+    path: PathBuf,
+    len: u64,
+}
+
+impl AppendFile {
+    /// Opens or creates the file (mode 0600) and takes its lock; `None` when another process holds it.
+    pub fn open_locked(path: &Path) -> Result<Option<Self>> {
+        let failed = |error| Error::io("open", path, error);
+        let file =
+            OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path).map_err(failed)?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            Err(errno) => return Err(failed(errno.into())),
+        }
+        let len = file.metadata().map_err(failed)?.len();
+        Ok(Some(Self { file, path: path.to_path_buf(), len }))
+    }
+
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends all of `bytes` or nothing: a short write (a full disk) is cut off again.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if let Err(error) = self.file.write_all(bytes) {
+            let failure = Error::io("append to", &self.path, error);
+            // If the cut fails too, the torn line is dropped when the log is next opened.
+            self.file.set_len(self.len).ok();
+            return Err(failure);
+        }
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|error| Error::io("sync", &self.path, error))
+    }
+
+    /// Cuts the file to `len` bytes.
+    pub fn truncate(&mut self, len: u64) -> Result<()> {
+        self.file.set_len(len).map_err(|error| Error::io("cut", &self.path, error))?;
+        self.len = len;
+        Ok(())
+    }
+
+    pub fn read_all(&mut self) -> Result<Vec<u8>> {
+        let failed = |error| Error::io("read", &self.path, error);
+        self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        let mut bytes = Vec::with_capacity(self.len as usize);
+        self.file.read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
+    }
+}
