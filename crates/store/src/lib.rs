@@ -1,1 +1,50 @@
-//! store
+//! Tasks on the disk.
+//!
+//! A task is a folder, `<home>/tasks/<id>/`, and in it the append-only log `log.jsonl` is the only truth: one
+//! durable event per line. What the model saw, what the person saw, the totals and what is still open are folds
+//! of it. [`TaskLog`] writes it, [`Follower`] reads it from other processes, [`resume`](resume()) makes a task
+//! that was cut off whole again.
+//!
+//! ```
+//! use stepwell_protocol::{Event, Message, TaskId, TaskInfo, Timestamp};
+//! use stepwell_store::{Home, OpenedLog, TaskFolds, TaskLog};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let home = Home::new(folder.path());
+//! let id = TaskId::generate();
+//! let OpenedLog { mut log, records } = TaskLog::create(&home, TaskInfo {
+//!     root: id.clone(),
+//!     id,
+//!     parent: None,
+//!     forked_from: None,
+//!     number: home.allocate_number()?,
+//!     title: String::new(),
+//!     mode: "code".into(),
+//!     model: "openai/gpt-5".into(),
+//!     workspace: "/work/project".into(),
+//!     created_at: Timestamp::now(),
+//! })?;
+//! let mut folds = TaskFolds::of(&records);
+//! for record in log.append(&[Event::UserMessage { message: Message::user("why does it fail?") }])? {
+//!     folds.apply(&record);
+//! }
+//! assert_eq!(folds.model.messages()[0].text(), "why does it fail?");
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod fold;
+mod home;
+mod log;
+mod resume;
+
+pub use error::{Error, Result};
+pub use fold::{
+    HalfAnswer, HistoryFault, ModelHistory, PersonEntry, PersonHistory, PersonItem, TaskFolds, TaskSummary,
+    check_history, results_id,
+};
+pub use home::Home;
+pub use log::{Follower, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
+pub use resume::{ResumedTask, repair_events, resume};

@@ -1,5 +1,8 @@
 //! Stepwell's own files: settings, task logs, blobs. Host paths, never a model's.
 
+mod lock;
+mod reader;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -8,6 +11,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 
 use crate::{Error, Result};
+
+pub use lock::{LockAttempt, LockFile};
+pub use reader::{FileStamp, ReadFile, link_or_copy, stamp};
 
 /// Who may read a file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +110,8 @@ pub struct AppendFile {
     file: File,
     path: PathBuf,
     len: u64,
+    /// A failed append may have left a part behind that could not be cut off yet.
+    torn: bool,
 }
 
 impl AppendFile {
@@ -118,7 +126,7 @@ impl AppendFile {
             Err(errno) => return Err(failed(errno.into())),
         }
         let len = file.metadata().map_err(failed)?.len();
-        Ok(Some(Self { file, path: path.to_path_buf(), len }))
+        Ok(Some(Self { file, path: path.to_path_buf(), len, torn: false }))
     }
 
     pub fn len(&self) -> u64 {
@@ -135,10 +143,13 @@ impl AppendFile {
 
     /// Appends all of `bytes` or nothing: a short write (a full disk) is cut off again.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.torn {
+            self.truncate(self.len)?;
+        }
         if let Err(error) = self.file.write_all(bytes) {
             let failure = Error::io("append to", &self.path, error);
-            // If the cut fails too, the torn line is dropped when the log is next opened.
-            self.file.set_len(self.len).ok();
+            // If the cut fails too, it is tried again before the next append and when the log is next opened.
+            self.torn = self.file.set_len(self.len).is_err();
             return Err(failure);
         }
         self.len += bytes.len() as u64;
@@ -149,10 +160,12 @@ impl AppendFile {
         self.file.sync_data().map_err(|error| Error::io("sync", &self.path, error))
     }
 
-    /// Cuts the file to `len` bytes.
+    /// Cuts the file to `len` bytes. Should that fail, it is tried again before the next append.
     pub fn truncate(&mut self, len: u64) -> Result<()> {
-        self.file.set_len(len).map_err(|error| Error::io("cut", &self.path, error))?;
         self.len = len;
+        self.torn = true;
+        self.file.set_len(len).map_err(|error| Error::io("cut", &self.path, error))?;
+        self.torn = false;
         Ok(())
     }
 

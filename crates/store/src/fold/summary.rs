@@ -1,0 +1,118 @@
+//! What a list of tasks shows of one: facts, state, totals, and what is still open.
+
+use serde::{Deserialize, Serialize};
+use stepwell_protocol::{
+    ApprovalRequest, Event, EventRecord, Message, Plan, Question, Seq, TaskInfo, TaskState, TaskTotals,
+    Timestamp, TodoItem,
+};
+
+/// How many characters of the first message a list shows at most.
+const FIRST_TEXT_CHARS: usize = 400;
+
+/// A task in short. Serializable so that the index can go on from where it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskSummary {
+    /// Absent only before the first record.
+    pub info: Option<TaskInfo>,
+    pub title: String,
+    pub state: TaskState,
+    pub mode: String,
+    pub model: String,
+    pub favourite: bool,
+    pub totals: TaskTotals,
+    pub todo: Vec<TodoItem>,
+    pub plan: Option<Plan>,
+    pub updated_at: Timestamp,
+    pub last_seq: Seq,
+    /// The beginning of the first thing the person said.
+    pub first_user_text: Option<String>,
+    /// Messages that wait for the next turn.
+    pub queued: Vec<Message>,
+    pub open_approvals: Vec<ApprovalRequest>,
+    pub open_questions: Vec<Question>,
+}
+
+impl Default for TaskSummary {
+    fn default() -> Self {
+        Self {
+            info: None,
+            title: String::new(),
+            state: TaskState::Created,
+            mode: String::new(),
+            model: String::new(),
+            favourite: false,
+            totals: TaskTotals::default(),
+            todo: Vec::new(),
+            plan: None,
+            updated_at: Timestamp::default(),
+            last_seq: Seq::default(),
+            first_user_text: None,
+            queued: Vec::new(),
+            open_approvals: Vec::new(),
+            open_questions: Vec::new(),
+        }
+    }
+}
+
+impl TaskSummary {
+    pub fn of(records: &[EventRecord]) -> Self {
+        let mut summary = Self::default();
+        for record in records {
+            summary.apply(record);
+        }
+        summary
+    }
+
+    /// The title, or where there is none yet, what the person first said.
+    pub fn display_title(&self) -> &str {
+        if !self.title.is_empty() {
+            return &self.title;
+        }
+        let first = self.first_user_text.as_deref().unwrap_or_default().trim();
+        first.lines().next().unwrap_or_default()
+    }
+
+    pub fn created_at(&self) -> Timestamp {
+        self.info.as_ref().map(|info| info.created_at).unwrap_or_default()
+    }
+
+    pub fn apply(&mut self, record: &EventRecord) {
+        self.last_seq = record.seq;
+        self.updated_at = record.ts;
+        match &record.event {
+            Event::TaskCreated { info } => {
+                self.title.clone_from(&info.title);
+                self.mode.clone_from(&info.mode);
+                self.model.clone_from(&info.model);
+                self.info = Some(info.clone());
+            }
+            Event::TaskRenamed { title } => self.title.clone_from(title),
+            Event::FavouriteChanged { favourite } => self.favourite = *favourite,
+            Event::StateChanged { state } => self.state = *state,
+            Event::ModelChanged { model } => self.model.clone_from(model),
+            Event::ModeChanged { mode, .. } => self.mode.clone_from(mode),
+            Event::UserMessage { message } => {
+                self.totals.messages += 1;
+                self.queued.retain(|queued| queued.id != message.id);
+                if self.first_user_text.is_none() {
+                    self.first_user_text = Some(message.text().chars().take(FIRST_TEXT_CHARS).collect());
+                }
+            }
+            Event::MessageQueued { message } => self.queued.push(message.clone()),
+            Event::Answer { .. } => self.totals.messages += 1,
+            Event::Action { .. } => self.totals.tool_calls += 1,
+            Event::Observation { result } => self.totals.tool_errors += u64::from(!result.is_success()),
+            Event::ApprovalRequested { request } => self.open_approvals.push(request.clone()),
+            Event::ApprovalResolved { id, .. } => self.open_approvals.retain(|request| request.id != *id),
+            Event::QuestionAsked { question } => self.open_questions.push(question.clone()),
+            Event::QuestionAnswered { id, .. } => self.open_questions.retain(|question| question.id != *id),
+            Event::Usage { usage, .. } => {
+                self.totals.usage += *usage;
+                self.totals.requests += 1;
+            }
+            Event::Todo { items } => self.todo.clone_from(items),
+            Event::Plan { plan } => self.plan = Some(plan.clone()),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The store as the engine uses it: on a real disk, cut off anywhere.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "tests damage files and start programs"
+)]
+
+mod blobs;
+mod folds;
+mod full_disk;
+mod log;
+mod prefixes;
+mod runs;
