@@ -36,8 +36,12 @@
 
 mod error;
 mod fold;
+mod fork;
 mod home;
+mod import;
+mod index;
 mod log;
+mod manage;
 mod resume;
 
 pub use error::{Error, Result};
@@ -45,6 +49,10 @@ pub use fold::{
     HalfAnswer, HistoryFault, ModelHistory, PersonEntry, PersonHistory, PersonItem, TaskFolds, TaskSummary,
     check_history, results_id,
 };
+pub use fork::fork;
 pub use home::Home;
+pub use import::{ImportedTask, import_task};
+pub use index::{Index, Refreshed, SearchHit, SortOrder, TaskQuery, TaskRow, TaskSort};
 pub use log::{Follower, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
+pub use manage::{delete_task, rename_task, set_favourite};
 pub use resume::{ResumedTask, repair_events, resume};

@@ -3,8 +3,9 @@
 //! In a record such a string stands as `{"$blob":"<sha256>","bytes":n}`. A key of the user's own data that is
 //! `$blob`, or would look like an escaped one, gets one more `$` in front, so nothing is ever mistaken.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use stepwell_workspace::files::{self, Privacy};
@@ -32,6 +33,10 @@ pub(crate) struct Blobs {
 impl Blobs {
     pub(crate) fn new(dir: PathBuf) -> Self {
         Self { dir }
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     pub(crate) fn path(&self, sha256: &str) -> PathBuf {
@@ -144,8 +149,18 @@ pub(crate) fn may_hold_reference(json: &[u8]) -> bool {
     memchr::memmem::find(json, b"$blob\"").is_some()
 }
 
-/// The blobs a record's JSON names.
-pub(crate) fn references(value: &Value, found: &mut Vec<String>) {
+/// The blobs a whole record's event names.
+pub(crate) fn referenced(event: &str) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    if may_hold_reference(event.as_bytes()) {
+        let mut deserializer = serde_json::Deserializer::from_str(event);
+        deserializer.disable_recursion_limit();
+        references(&Value::deserialize(&mut deserializer).map_err(Error::Encode)?, &mut found);
+    }
+    Ok(found)
+}
+
+fn references(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),
         Value::Object(fields) => match fields.get(KEY).and_then(Value::as_str) {

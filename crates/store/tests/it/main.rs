@@ -11,6 +11,8 @@
 mod blobs;
 mod folds;
 mod full_disk;
+mod index;
 mod log;
+mod manage;
 mod prefixes;
 mod runs;
