@@ -1,1 +1,29 @@
-fn main() {}
+//! Work on the project itself: `cargo xtask generate` writes generated files, `cargo xtask bench` measures.
+//!
+//! The tidy checks are this crate's tests, so that they run with all the others.
+
+// Development code: it may read the tree, run cargo and print.
+#![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "not part of the product")]
+
+mod bench;
+mod generate;
+#[cfg(test)]
+mod tidy;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+
+fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["generate"] => generate::write_all(),
+        ["bench", rest @ ..] => bench::run(rest),
+        _ => bail!("usage: cargo xtask generate | bench [SCENARIO ...]"),
+    }
+}
+
+/// The root of the checkout.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}

@@ -1,1 +1,58 @@
-fn main() {}
+//! The `stepwell` binary: reads the command line, opens one door, turns its outcome into an exit code.
+
+mod args;
+mod assemble;
+mod doors;
+mod exit;
+mod keys;
+mod models;
+mod report;
+mod settings;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Cli, Door};
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match open(cli.door) {
+        Ok(exit) => exit.into(),
+        Err(error) => report::print(&error).into(),
+    }
+}
+
+fn open(door: Door) -> anyhow::Result<Exit> {
+    match door {
+        Door::Run(args) => wait(doors::run::run(*args)),
+        Door::Tasks(command) => doors::tasks::run(command),
+        Door::Tool(command) => wait(doors::tool::run(command)),
+        Door::Models(args) => wait(doors::models::run(args)),
+        Door::Doctor(args) => wait(doors::doctor::run(args)),
+        Door::Config(command) => doors::config::run(command),
+        Door::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "stepwell", &mut script);
+            terminal::out(&String::from_utf8_lossy(&script));
+            Ok(Exit::Done)
+        }
+        Door::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            terminal::out(&String::from_utf8_lossy(&page));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Runs a door that waits for things. Doors that do not wait never start the runtime.
+fn wait<T>(door: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let outcome = runtime.block_on(door);
+    // Nothing that still runs may hold up the exit; what must be kept is in the log already.
+    runtime.shutdown_background();
+    outcome
+}

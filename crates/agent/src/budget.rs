@@ -1,0 +1,99 @@
+//! How much a tree of tasks may use. Sub-tasks share their root's ledger, so none can outspend it.
+
+use parking_lot::Mutex;
+use stepwell_protocol::Usage;
+
+/// What a tree of tasks may use; `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Input and output tokens together.
+    pub max_tokens: Option<u64>,
+    pub max_cost_usd: Option<f64>,
+}
+
+/// What a tree of tasks has used against its budget.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    budget: Budget,
+    used: Usage,
+}
+
+/// Which limit is reached, in words for the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exhausted(pub String);
+
+impl Ledger {
+    pub fn new(budget: Budget, used: Usage) -> Self {
+        Self { state: Mutex::new(State { budget, used }) }
+    }
+
+    pub fn add(&self, usage: Usage) {
+        self.state.lock().used += usage;
+    }
+
+    pub fn used(&self) -> Usage {
+        self.state.lock().used
+    }
+
+    /// Whether another request may be sent.
+    pub fn check(&self) -> Result<(), Exhausted> {
+        let state = self.state.lock();
+        if let Some(limit) = state.budget.max_tokens
+            && state.used.total() >= limit
+        {
+            return Err(Exhausted(format!("{} of {limit} tokens are used", state.used.total())));
+        }
+        if let (Some(limit), Some(cost)) = (state.budget.max_cost_usd, state.used.cost_usd)
+            && cost >= limit
+        {
+            return Err(Exhausted(format!("${cost:.4} of ${limit:.4} are spent")));
+        }
+        Ok(())
+    }
+
+    /// The person allowed as much again.
+    pub fn extend(&self) {
+        let mut state = self.state.lock();
+        let used = state.used;
+        if let Some(limit) = &mut state.budget.max_tokens {
+            *limit = used.total().saturating_add(*limit);
+        }
+        if let Some(limit) = &mut state.budget.max_cost_usd {
+            *limit += used.cost_usd.unwrap_or(0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(tokens: u64, cost: Option<f64>) -> Usage {
+        Usage { input_tokens: tokens, cost_usd: cost, ..Usage::default() }
+    }
+
+    #[test]
+    fn stops_at_the_limit_and_goes_on_when_extended() {
+        let ledger = Ledger::new(Budget { max_tokens: Some(100), max_cost_usd: None }, Usage::default());
+        ledger.add(usage(99, None));
+        assert_eq!(ledger.check(), Ok(()));
+        ledger.add(usage(1, None));
+        assert_eq!(ledger.check(), Err(Exhausted("100 of 100 tokens are used".into())));
+        ledger.extend();
+        assert_eq!(ledger.check(), Ok(()));
+    }
+
+    #[test]
+    fn money_without_a_known_price_cannot_be_counted() {
+        let ledger = Ledger::new(Budget { max_tokens: None, max_cost_usd: Some(0.5) }, Usage::default());
+        ledger.add(usage(1_000_000, None));
+        assert_eq!(ledger.check(), Ok(()));
+        ledger.add(usage(1, Some(0.6)));
+        assert!(ledger.check().is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! What of the conversation the model is sent: all of it while it fits, else the goal and the newest part.
+//!
+//! The cut moves in large steps, so that between two cuts the beginning of the request stays the same from
+//! turn to turn and a provider's prompt cache keeps working. A tool call is never parted from its result.
+
+use std::sync::Arc;
+
+use stepwell_llm::{estimate_message, estimate_text};
+use stepwell_protocol::{Message, MessageId, Part, Role};
+
+/// After a cut this share of the room is used; the rest is for the turns to come.
+const REFILL_PERCENT: u64 = 70;
+/// What the note about left-out messages costs at most.
+const NOTE_TOKENS: u64 = 64;
+/// A message is never clipped below this many bytes of text.
+const SMALLEST_CLIP: usize = 400;
+
+/// Keeps the place of the last cut and the size of every message.
+#[derive(Debug, Default)]
+pub struct ContextWindow {
+    sizes: Vec<Size>,
+    /// Index of the first message kept after the goal.
+    start: usize,
+}
+
+#[derive(Debug)]
+struct Size {
+    id: MessageId,
+    parts: usize,
+    tokens: u64,
+}
+
+/// The messages to send.
+#[derive(Debug)]
+pub struct Fitted {
+    pub messages: Vec<Arc<Message>>,
+    pub tokens: u64,
+    /// How many messages of the history are not among them.
+    pub dropped: usize,
+    /// Whether this turn moved the cut.
+    pub moved: bool,
+}
+
+/// Not even the goal and the newest messages, clipped, fit the model's window.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DoesNotFit {
+    pub needed: u64,
+    pub room: u64,
+}
+
+impl ContextWindow {
+    /// Chooses what of `history` to send in `room` tokens.
+    pub fn fit(&mut self, history: &[Arc<Message>], room: u64) -> Result<Fitted, DoesNotFit> {
+        self.measure(history);
+        self.start = self.start.min(history.len());
+        let whole: u64 = self.sizes.iter().map(|size| size.tokens).sum();
+        if self.start == 0 && whole <= room {
+            return Ok(Fitted { messages: history.to_vec(), tokens: whole, dropped: 0, moved: false });
+        }
+        let goal = history.iter().position(|message| message.role == Role::User);
+        let goal_tokens = goal.map_or(0, |index| self.sizes[index].tokens) + NOTE_TOKENS;
+        let mut moved = false;
+        let mut kept = self.tail_tokens() + goal_tokens;
+        if kept > room {
+            moved = true;
+            let target = room * REFILL_PERCENT / 100;
+            while kept > target {
+                let Some(next) = next_start(history, self.start, goal) else { break };
+                self.start = next;
+                kept = self.tail_tokens() + goal_tokens;
+            }
+        }
+        let mut messages = Vec::with_capacity(history.len() - self.start + 1);
+        if let Some(index) = goal.filter(|index| *index < self.start) {
+            messages.push(with_note(&history[index], self.start - 1));
+        }
+        messages.extend_from_slice(&history[self.start..]);
+        let dropped = history.len() - (history.len() - self.start) - usize::from(goal.is_some_and(|index| index < self.start));
+        if kept > room {
+            kept = clip(&mut messages, room)?;
+        }
+        Ok(Fitted { messages, tokens: kept, dropped, moved })
+    }
+
+    fn tail_tokens(&self) -> u64 {
+        self.sizes[self.start..].iter().map(|size| size.tokens).sum()
+    }
+
+    fn measure(&mut self, history: &[Arc<Message>]) {
+        let same = self
+            .sizes
+            .iter()
+            .zip(history)
+            .take_while(|(size, message)| size.id == message.id && size.parts == message.parts.len())
+            .count();
+        self.sizes.truncate(same);
+        if self.start > same {
+            // The history was rewound behind the cut.
+            self.start = 0;
+        }
+        self.sizes.extend(history[same..].iter().map(|message| Size {
+            id: message.id.clone(),
+            parts: message.parts.len(),
+            tokens: estimate_message(message),
+        }));
+    }
+}
+
+/// The next place where the history may be cut: not before a tool result, and not past the newest exchange.
+fn next_start(history: &[Arc<Message>], start: usize, goal: Option<usize>) -> Option<usize> {
+    let first = start.max(goal.map_or(0, |index| index + 1));
+    let newest = history.iter().rposition(|message| message.role != Role::Tool)?;
+    (first.max(start + 1)..=newest).find(|index| history[*index].role != Role::Tool)
+}
+
+fn with_note(goal: &Arc<Message>, left_out: usize) -> Arc<Message> {
+    let mut goal = Message::clone(goal);
+    goal.parts.push(Part::text(format!(
+        "\n[{left_out} earlier messages were left out to fit the context window. Read files again if you need them.]"
+    )));
+    Arc::new(goal)
+}
+
+/// Shortens the longest texts until the messages fit.
+fn clip(messages: &mut [Arc<Message>], room: u64) -> Result<u64, DoesNotFit> {
+    let mut tokens: u64 = messages.iter().map(|message| estimate_message(message)).sum();
+    let mut limit = 64 * 1024;
+    while tokens > room && limit >= SMALLEST_CLIP {
+        for message in messages.iter_mut() {
+            if message.parts.iter().any(|part| text_len(part) > limit) {
+                let message = Arc::make_mut(message);
+                message.parts.iter_mut().for_each(|part| clip_part(part, limit));
+            }
+        }
+        tokens = messages.iter().map(|message| estimate_message(message)).sum();
+        limit /= 2;
+    }
+    if tokens > room { Err(DoesNotFit { needed: tokens, room }) } else { Ok(tokens) }
+}
+
+fn text_len(part: &Part) -> usize {
+    match part {
+        Part::Text { text } => text.len(),
+        Part::ToolResult { result } => result.output.len(),
+        Part::Reasoning { .. } | Part::Image { .. } | Part::ToolCall { .. } => 0,
+    }
+}
+
+fn clip_part(part: &mut Part, limit: usize) {
+    match part {
+        Part::Text { text } => clip_text(text, limit),
+        Part::ToolResult { result } => clip_text(&mut result.output, limit),
+        Part::Reasoning { .. } | Part::Image { .. } | Part::ToolCall { .. } => {}
+    }
+}
+
+fn clip_text(text: &mut String, limit: usize) {
+    const MARK: &str = "\n[... left out to fit the context window ...]\n";
+    if text.len() <= limit {
+        return;
+    }
+    let side = (limit.saturating_sub(MARK.len())) / 2;
+    let head = text.floor_char_boundary(side);
+    let tail = text.ceil_char_boundary(text.len() - side);
+    *text = format!("{}{MARK}{}", &text[..head], &text[tail..]);
+}
+
+/// Tokens of the parts of a request that are the same every turn.
+pub fn fixed_tokens(system: &str, tools: &[stepwell_protocol::ToolDefinition]) -> u64 {
+    estimate_text(system)
+        + tools
+            .iter()
+            .map(|tool| {
+                estimate_text(&tool.name)
+                    + estimate_text(&tool.description)
+                    + estimate_text(&tool.input_schema.to_string())
+            })
+            .sum::<u64>()
+}

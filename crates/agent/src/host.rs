@@ -1,0 +1,146 @@
+//! What tools may ask of the task they run in: the session's side of [`Host`].
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stepwell_protocol::{
+    AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind, Event,
+    Question, QuestionAnswer, QuestionKind, TaskState, TodoItem,
+};
+use stepwell_tool_runtime::{Host, HostError};
+use tokio_util::sync::CancellationToken;
+
+use crate::session::{Attendance, Session};
+
+pub struct SessionHost {
+    pub session: Arc<Session>,
+    /// Ends waits when the run is cancelled.
+    pub cancel: CancellationToken,
+}
+
+#[async_trait]
+impl Host for SessionHost {
+    async fn approve(&self, request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource) {
+        let id = request.id.clone();
+        let answer = self.session.await_approval(&id);
+        let what = request.preview.summary.clone();
+        if let Err(error) = self.session.record(vec![Event::ApprovalRequested { request }]) {
+            // What cannot be recorded is not allowed.
+            self.session.forget_approval(&id);
+            return (ApprovalAnswer::No { reason: Some(error.to_string()) }, ApprovalSource::Policy);
+        }
+        let (answer, source) = match self.session.attendance {
+            Attendance::Headless => {
+                let reason = "nobody is there to approve it, and the permission mode does not allow it by itself";
+                (ApprovalAnswer::No { reason: Some(reason.into()) }, ApprovalSource::Policy)
+            }
+            Attendance::Interactive { deadline } => {
+                let waited = self.wait(what, deadline, answer).await;
+                match waited {
+                    Waited::Answered(answer) => (answer, ApprovalSource::Person),
+                    Waited::Nobody(reason) => (ApprovalAnswer::No { reason: Some(reason) }, ApprovalSource::Timeout),
+                }
+            }
+        };
+        self.session.forget_approval(&id);
+        match self.session.record(vec![Event::ApprovalResolved { id, answer: answer.clone(), source }]) {
+            Ok(()) => (answer, source),
+            Err(error) => (ApprovalAnswer::No { reason: Some(error.to_string()) }, ApprovalSource::Policy),
+        }
+    }
+
+    async fn ask(&self, question: Question) -> QuestionAnswer {
+        let id = question.id.clone();
+        let answer = self.session.await_answer(&id);
+        let asked = self.session.record(vec![Event::QuestionAsked { question: question.clone() }]);
+        let answer = match (asked, self.session.attendance) {
+            (Err(_), _) => nobody(),
+            (Ok(()), Attendance::Headless) => by_policy(&question, AnsweredBy::Policy),
+            (Ok(()), Attendance::Interactive { deadline }) => {
+                let deadline = question.timeout_seconds.map_or(deadline, std::time::Duration::from_secs);
+                match self.wait(question.text.clone(), deadline, answer).await {
+                    Waited::Answered(answer) => answer,
+                    Waited::Nobody(_) => by_policy(&question, AnsweredBy::Timeout),
+                }
+            }
+        };
+        self.session.forget_question(&id);
+        match self.session.record(vec![Event::QuestionAnswered { id, answer: answer.clone() }]) {
+            Ok(()) => answer,
+            Err(_) => nobody(),
+        }
+    }
+
+    fn show(&self, event: Event) {
+        self.session.show(event);
+    }
+
+    async fn record(&self, event: Event) -> Result<(), HostError> {
+        self.session.record(vec![event]).map_err(|error| HostError(error.to_string()))
+    }
+
+    fn todo(&self) -> Vec<TodoItem> {
+        self.session.read_summary(|summary| summary.todo.clone())
+    }
+
+    async fn artifact_dir(&self) -> Result<PathBuf, HostError> {
+        self.session.artifact_dir().map_err(|error| HostError(error.to_string()))
+    }
+
+    fn artifact_added(&self, _artifact: &Artifact) {
+        // The observation that follows names it; nothing else is kept about it.
+    }
+
+    fn complete(&self, result: String) {
+        self.session.complete(result);
+    }
+}
+
+enum Waited<T> {
+    Answered(T),
+    Nobody(String),
+}
+
+impl SessionHost {
+    /// Waits for the person, until the deadline or the end of the run.
+    async fn wait<T>(
+        &self,
+        what: String,
+        deadline: std::time::Duration,
+        answer: tokio::sync::oneshot::Receiver<T>,
+    ) -> Waited<T> {
+        self.session.set_state(TaskState::Waiting).ok();
+        self.session.show(Event::AgentStateChanged { state: AgentState::Waiting { reason: what } });
+        let waited = tokio::select! {
+            () = self.cancel.cancelled() => Waited::Nobody("the run was cancelled".into()),
+            answer = tokio::time::timeout(deadline, answer) => match answer {
+                Ok(Ok(answer)) => Waited::Answered(answer),
+                Ok(Err(_)) => Waited::Nobody("the request was withdrawn".into()),
+                Err(_) => Waited::Nobody(format!("nobody answered within {} s", deadline.as_secs())),
+            },
+        };
+        self.session.set_state(TaskState::Running).ok();
+        waited
+    }
+}
+
+fn nobody() -> QuestionAnswer {
+    QuestionAnswer { option: None, text: None, by: AnsweredBy::Nobody }
+}
+
+/// The safe outcome where nobody answers: the declared default; for a clarification also the recommended
+/// option. A risk or a confirmation without a default is never assumed.
+fn by_policy(question: &Question, by: AnsweredBy) -> QuestionAnswer {
+    let recommended = || question.options.iter().find(|option| option.recommended).map(|option| option.id.clone());
+    let option = match (&question.default_option, question.kind) {
+        (Some(default), _) => Some(default.clone()),
+        (None, QuestionKind::Clarification(ClarificationKind::Prerequisite)) => None,
+        (None, QuestionKind::Clarification(_)) => recommended(),
+        (None, QuestionKind::Decision(_) | QuestionKind::Continue) => None,
+    };
+    match option {
+        Some(option) => QuestionAnswer { option: Some(option), text: None, by },
+        None => nobody(),
+    }
+}

@@ -1,0 +1,369 @@
+//! The loop: think, act, observe, until there is an answer.
+
+use std::sync::Arc;
+
+use stepwell_llm::{Model, Request, RequestOptions, StopReason};
+use stepwell_protocol::{
+    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, Question, QuestionId, QuestionKind,
+    QuestionOption, Risk, TaskState, ToolCall,
+};
+use stepwell_tool_runtime::{CallEnv, Executor, HookCall, HookEvent, Host};
+use tokio_util::sync::CancellationToken;
+
+use crate::context::{ContextWindow, DoesNotFit, fixed_tokens};
+use crate::error::Result;
+use crate::host::SessionHost;
+use crate::session::Session;
+use crate::turn::{self, Received, Turn};
+
+/// Kept free for the answer when the model's own limit is not known.
+const ANSWER_RESERVE: u64 = 8_192;
+/// How often a context the server finds too long is shortened before the run fails.
+const SHORTENINGS: u32 = 3;
+/// How often an empty answer is asked for again.
+const EMPTY_ANSWERS: u32 = 2;
+/// How often hooks may send the model back to work at the end of a run.
+const STOP_HOOK_ROUNDS: u32 = 3;
+
+/// What a run is made with; nothing in it changes while the run goes on.
+pub struct Run {
+    pub session: Arc<Session>,
+    pub model: Arc<dyn Model>,
+    pub model_name: String,
+    pub executor: Arc<Executor>,
+    pub env: CallEnv,
+    pub host: Arc<SessionHost>,
+    pub system: Arc<str>,
+    pub options: RequestOptions,
+    pub max_turns: Option<u32>,
+    pub cancel: CancellationToken,
+}
+
+/// How a run ended. The log says the same in events.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEnd {
+    Answered(String),
+    /// A limit was reached; what was done stands and can be resumed.
+    Stopped(ErrorReport),
+    Paused,
+    Cancelled,
+    Failed(ErrorReport),
+}
+
+impl Run {
+    /// Runs the loop to its end and records how it ended.
+    pub async fn go(&self) -> Result<RunEnd> {
+        self.session.set_state(TaskState::Running)?;
+        let end = self.turns().await?;
+        if !matches!(end, RunEnd::Answered(_)) {
+            self.session.show(Event::AgentStateChanged { state: AgentState::Idle });
+        }
+        match &end {
+            // Recorded with the answer itself.
+            RunEnd::Answered(_) => {}
+            RunEnd::Stopped(error) => {
+                let content = self.progress(error);
+                self.session.record(vec![
+                    Event::Error { error: error.clone() },
+                    Event::StateChanged { state: TaskState::Paused },
+                    Event::Answer {
+                        message_id: stepwell_protocol::MessageId::generate(),
+                        content,
+                        origin: AnswerOrigin::Stopped,
+                    },
+                ])?;
+            }
+            RunEnd::Paused => self.session.set_state(TaskState::Paused)?,
+            RunEnd::Cancelled => {
+                let error = ErrorReport {
+                    kind: ErrorKind::Cancelled,
+                    message: "the run was cancelled; what was received is kept".into(),
+                    hint: Some(format!("go on with `stepwell run --resume {}`", self.session.task)),
+                };
+                self.session
+                    .record(vec![Event::Error { error }, Event::StateChanged { state: TaskState::Aborted }])?;
+            }
+            RunEnd::Failed(error) => self.session.record(vec![
+                Event::Error { error: error.clone() },
+                Event::StateChanged { state: TaskState::Failed },
+            ])?,
+        }
+        Ok(end)
+    }
+
+    async fn turns(&self) -> Result<RunEnd> {
+        let mut window = ContextWindow::default();
+        let mut turns = 0_u32;
+        let mut shortenings = 0;
+        let mut empty_answers = 0;
+        let mut stop_rounds = 0;
+        loop {
+            if self.cancel.is_cancelled() {
+                return Ok(RunEnd::Cancelled);
+            }
+            if self.session.pause_requested() {
+                return Ok(RunEnd::Paused);
+            }
+            self.session.deliver_queued()?;
+            if let Some(limit) = self.max_turns.filter(|limit| turns >= *limit) {
+                return Ok(RunEnd::Stopped(ErrorReport {
+                    kind: ErrorKind::MaxIterations,
+                    message: format!("stopped after {limit} turns, the most this run may take"),
+                    hint: Some(format!("go on with `stepwell run --resume {}`", self.session.task)),
+                }));
+            }
+            if let Some(end) = self.check_budget().await {
+                return Ok(end);
+            }
+            let request = match self.request(&mut window, shortenings)? {
+                Ok(request) => request,
+                Err(end) => return Ok(end),
+            };
+            self.session.show(Event::AgentStateChanged { state: AgentState::Thinking });
+            turns += 1;
+            let turn = match turn::receive(&self.session, self.model.stream(request), &self.cancel).await? {
+                Received::Whole(turn) => turn,
+                Received::Cancelled => return Ok(RunEnd::Cancelled),
+                Received::Failed(error) if error.kind == ErrorKind::LlmContextTooLong && shortenings < SHORTENINGS => {
+                    shortenings += 1;
+                    let text = "the server finds the context too long; older messages are left out".to_owned();
+                    self.session.record(vec![Event::Notice { text }])?;
+                    continue;
+                }
+                Received::Failed(error) => return Ok(RunEnd::Failed(error.report())),
+            };
+            if let Some(usage) = turn.usage {
+                self.session.ledger.add(usage);
+            }
+            if !turn.calls.is_empty() {
+                let stop = self.act(turn).await?;
+                if let Some(reason) = stop {
+                    self.notices(vec![format!("a hook stopped the run: {reason}")])?;
+                    return Ok(RunEnd::Paused);
+                }
+                if self.cancel.is_cancelled() {
+                    return Ok(RunEnd::Cancelled);
+                }
+                if let Some(result) = self.session.take_completion()
+                    && self.may_stop(&mut stop_rounds).await?
+                {
+                    return self.answer(Vec::new(), None, result);
+                }
+                continue;
+            }
+            let text = turn.text();
+            if text.trim().is_empty() {
+                empty_answers += 1;
+                if let Some(usage) = turn.usage {
+                    self.session.record(vec![Event::Usage { model: self.model_name.clone(), usage }])?;
+                }
+                if empty_answers > EMPTY_ANSWERS {
+                    return Ok(RunEnd::Failed(empty_answer(turn.stop)));
+                }
+                continue;
+            }
+            // A message that came meanwhile is not left unanswered, and a hook may find the work unfinished.
+            let queued = self.session.read_summary(|summary| !summary.queued.is_empty());
+            if queued || !self.may_stop(&mut stop_rounds).await? {
+                self.record_thought(turn)?;
+                continue;
+            }
+            if turn.stop == Some(StopReason::MaxTokens) {
+                let text = "the answer was cut off at the model's output limit".to_owned();
+                self.session.record(vec![Event::Notice { text }])?;
+            }
+            return self.answer(self.books(&turn), Some(turn), text);
+        }
+    }
+
+    /// Puts together the request, or says why there is none.
+    fn request(&self, window: &mut ContextWindow, shortenings: u32) -> Result<std::result::Result<Request, RunEnd>> {
+        let tools = self.executor.registry().definitions();
+        let info = self.model.info();
+        let reserve = info.max_output_tokens.unwrap_or(ANSWER_RESERVE).min(info.context_window / 4);
+        let fixed = fixed_tokens(&self.system, &tools);
+        let mut room = info.context_window.saturating_sub(reserve + fixed);
+        for _ in 0..shortenings {
+            room = room * 3 / 4;
+        }
+        let history = self.session.messages();
+        match window.fit(&history, room) {
+            Ok(fitted) => {
+                if fitted.moved {
+                    self.session.record(vec![Event::ContextTruncated {
+                        dropped_messages: fitted.dropped as u64,
+                        estimated_tokens: fitted.tokens,
+                    }])?;
+                }
+                Ok(Ok(Request {
+                    system: Arc::clone(&self.system),
+                    messages: fitted.messages,
+                    tools,
+                    options: self.options.clone(),
+                }))
+            }
+            Err(DoesNotFit { needed, room }) => Ok(Err(RunEnd::Failed(ErrorReport {
+                kind: ErrorKind::LlmContextTooLong,
+                message: format!(
+                    "the newest messages alone need about {needed} tokens; `{}` has room for {room}",
+                    self.model_name
+                ),
+                hint: Some("send less at once, or choose a model with a larger window".into()),
+            }))),
+        }
+    }
+
+    /// What every turn puts into the books.
+    fn books(&self, turn: &Turn) -> Vec<Event> {
+        turn.usage
+            .map(|usage| Event::Usage { model: self.model_name.clone(), usage })
+            .into_iter()
+            .collect()
+    }
+
+    fn record_thought(&self, turn: Turn) -> Result<()> {
+        let mut events = self.books(&turn);
+        events.push(Event::Thought { message_id: turn.message_id, parts: turn.parts });
+        self.session.record(events)
+    }
+
+    /// Runs the calls of a turn. Neighbouring read-only calls run side by side; each group's results are on
+    /// the disk before the next group starts. Gives a hook's reason to end the run, if one has it.
+    async fn act(&self, turn: Turn) -> Result<Option<String>> {
+        let calls = turn.calls.clone();
+        let mut events = self.books(&turn);
+        let message_id = turn.message_id;
+        events.push(Event::Thought { message_id: message_id.clone(), parts: turn.parts });
+        events.extend(
+            turn.calls.into_iter().map(|call| Event::Action { message_id: message_id.clone(), call }),
+        );
+        self.session.record(events)?;
+        let mut stop = None;
+        for group in self.groups(&calls) {
+            let tools = group.iter().map(|call| call.name.clone()).collect();
+            self.session.show(Event::AgentStateChanged { state: AgentState::Acting { tools } });
+            let outcomes = self.executor.execute_batch(group, &self.env).await;
+            stop = outcomes.iter().find_map(|outcome| outcome.stop.clone()).or(stop);
+            let observations =
+                outcomes.into_iter().map(|outcome| Event::Observation { result: outcome.result }).collect();
+            self.session.record(observations)?;
+        }
+        Ok(stop)
+    }
+
+    fn groups<'a>(&self, calls: &'a [ToolCall]) -> Vec<&'a [ToolCall]> {
+        let reads = |call: &ToolCall| {
+            self.executor.registry().get(&call.name).is_some_and(|tool| tool.spec().risk == Risk::Read)
+        };
+        calls.chunk_by(|a, b| reads(a) && reads(b)).collect()
+    }
+
+    fn answer(&self, mut events: Vec<Event>, turn: Option<Turn>, content: String) -> Result<RunEnd> {
+        let (message_id, origin) = match turn {
+            Some(turn) => {
+                let reasoning: Vec<Part> =
+                    turn.parts.into_iter().filter(|part| matches!(part, Part::Reasoning { .. })).collect();
+                if !reasoning.is_empty() {
+                    events.push(Event::Thought { message_id: turn.message_id.clone(), parts: reasoning });
+                }
+                (turn.message_id, AnswerOrigin::Text)
+            }
+            None => (stepwell_protocol::MessageId::generate(), AnswerOrigin::Completion),
+        };
+        events.push(Event::StateChanged { state: TaskState::Completed });
+        // Last, so that the answer is the final event of a run that succeeded.
+        events.push(Event::Answer { message_id, content: content.clone(), origin });
+        self.session.show(Event::AgentStateChanged { state: AgentState::Idle });
+        self.session.record(events)?;
+        Ok(RunEnd::Answered(content))
+    }
+
+    /// Whether the run may end here; a hook can send the model back with a reason.
+    async fn may_stop(&self, rounds: &mut u32) -> Result<bool> {
+        if *rounds >= STOP_HOOK_ROUNDS {
+            return Ok(true);
+        }
+        if !self.env.hooks.listens(HookEvent::Stop) {
+            return Ok(true);
+        }
+        let call = HookCall::Stop { active: *rounds > 0 };
+        let outcome = self.env.hooks.fire(&self.env.hook_facts, &call, &self.cancel).await;
+        self.notices(outcome.notices)?;
+        if !outcome.blocked {
+            return Ok(true);
+        }
+        *rounds += 1;
+        let reason = outcome.reason.unwrap_or_else(|| "the work is not finished".into());
+        let message = Message::user(format!("[A hook of the user's asks you to go on] {reason}"));
+        self.session.record(vec![Event::MessageQueued { message }])?;
+        Ok(false)
+    }
+
+    fn notices(&self, texts: Vec<String>) -> Result<()> {
+        if texts.is_empty() {
+            return Ok(());
+        }
+        self.session.record(texts.into_iter().map(|text| Event::Notice { text }).collect())
+    }
+
+    /// Asks the person when the budget is used up; stops where nobody can answer.
+    async fn check_budget(&self) -> Option<RunEnd> {
+        let exhausted = self.session.ledger.check().err()?;
+        let question = Question {
+            id: QuestionId::generate(),
+            kind: QuestionKind::Continue,
+            text: format!("The budget is used up: {}. Go on with as much again?", exhausted.0),
+            context: None,
+            options: ["Go on", "Stop"]
+                .into_iter()
+                .zip(["continue", "stop"])
+                .map(|(label, id)| QuestionOption { id: id.into(), label: label.into(), ..QuestionOption::default() })
+                .collect(),
+            allow_custom: false,
+            default_option: None,
+            timeout_seconds: None,
+        };
+        let answer = self.host.ask(question).await;
+        if answer.option.as_deref() == Some("continue") {
+            self.session.ledger.extend();
+            return None;
+        }
+        Some(RunEnd::Stopped(ErrorReport {
+            kind: ErrorKind::Budget,
+            message: format!("the budget is used up: {}", exhausted.0),
+            hint: Some(format!(
+                "raise it and go on with `stepwell run --resume {} --max-cost AMOUNT`",
+                self.session.task
+            )),
+        }))
+    }
+
+    /// How far a stopped run came, in words.
+    fn progress(&self, error: &ErrorReport) -> String {
+        let last_words = self
+            .session
+            .messages()
+            .iter()
+            .rev()
+            .filter(|message| message.role == stepwell_protocol::Role::Assistant)
+            .map(|message| message.text())
+            .find(|text| !text.trim().is_empty());
+        let totals = self.session.read_summary(|summary| summary.totals);
+        let done = format!("{} tool calls so far, {} of them failed.", totals.tool_calls, totals.tool_errors);
+        match last_words {
+            Some(text) => format!("{}\n\n{done} The last words of the model:\n\n{text}", error.message),
+            None => format!("{}\n\n{done}", error.message),
+        }
+    }
+}
+
+fn empty_answer(stop: Option<StopReason>) -> ErrorReport {
+    let (message, hint) = match stop {
+        Some(StopReason::Refusal) => ("the model refused to answer", "say the request differently"),
+        Some(StopReason::MaxTokens) => {
+            ("the model used its whole output limit without an answer", "raise `max_output_tokens` or lower `effort`")
+        }
+        _ => ("the model gave an empty answer several times", "try again, or choose another model"),
+    };
+    ErrorReport { kind: ErrorKind::LlmProtocol, message: message.into(), hint: Some(hint.into()) }
+}

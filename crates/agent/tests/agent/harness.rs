@@ -1,0 +1,322 @@
+//! An engine over a temporary home, a model that plays a script, and tools that count their calls.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use parking_lot::Mutex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use stepwell_agent::prompt::Instructions;
+use stepwell_agent::{
+    Attendance, Budget, Engine, EngineOptions, ModelSource, RunEnd, Session, Workbench, WorkbenchSource,
+};
+use stepwell_llm::{Delta, DeltaStream, Error, Model, ModelInfo, Request, RequestOptions, StopReason};
+use stepwell_protocol::{
+    Command, ErrorClass, Event, EventRecord, Part, PermissionMode, Preview, Risk, Seq, TaskId, ToolCallId, Usage,
+};
+use stepwell_store::Home;
+use stepwell_tool_runtime::{
+    ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, LoopLimits, ModeJudge, Redactor,
+    Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+};
+use tokio::sync::Notify;
+
+/// One step of a script.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Give(Delta),
+    Fail(Error),
+    /// Waits for ever, after telling [`Harness::reached`].
+    Hang,
+}
+
+/// A model that plays one script per request and remembers what it was asked.
+pub struct ScriptedModel {
+    info: ModelInfo,
+    turns: Mutex<VecDeque<Vec<Step>>>,
+    pub requests: Mutex<Vec<Request>>,
+    hanging: Arc<Notify>,
+}
+
+impl Model for ScriptedModel {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream(&self, request: Request) -> DeltaStream {
+        self.requests.lock().push(request);
+        let steps = self.turns.lock().pop_front().unwrap_or_else(|| say("the script is at its end"));
+        let hanging = Arc::clone(&self.hanging);
+        futures::stream::iter(steps)
+            .then(move |step| {
+                let hanging = Arc::clone(&hanging);
+                async move {
+                    match step {
+                        Step::Give(delta) => Ok(delta),
+                        Step::Fail(error) => Err(error),
+                        Step::Hang => {
+                            hanging.notify_one();
+                            std::future::pending().await
+                        }
+                    }
+                }
+            })
+            .boxed()
+    }
+}
+
+/// A turn that only says something.
+pub fn say(text: &str) -> Vec<Step> {
+    vec![Step::Give(Delta::Text(text.into())), usage(10, 5), Step::Give(Delta::Stop(StopReason::EndTurn))]
+}
+
+/// A turn that calls tools.
+pub fn call(calls: &[(&str, Value)]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for (index, (name, arguments)) in calls.iter().enumerate() {
+        steps.push(Step::Give(Delta::CallStart { index, id: ToolCallId::generate(), name: (*name).into() }));
+        steps.push(Step::Give(Delta::CallArguments { index, json: arguments.to_string() }));
+        steps.push(Step::Give(Delta::CallEnd { index, opaque: None }));
+    }
+    steps.push(usage(10, 5));
+    steps.push(Step::Give(Delta::Stop(StopReason::ToolCalls)));
+    steps
+}
+
+pub fn usage(input: u64, output: u64) -> Step {
+    let cost = 0.001 * (input + output) as f64;
+    Step::Give(Delta::Usage(Usage {
+        input_tokens: input,
+        output_tokens: output,
+        cost_usd: Some(cost),
+        ..Usage::default()
+    }))
+}
+
+/// Gives back what it is given.
+#[derive(Deserialize, JsonSchema)]
+pub struct EchoInput {
+    pub text: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct EchoOutput {
+    text: String,
+}
+
+impl ToolOutput for EchoOutput {
+    fn for_model(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.text)
+    }
+}
+
+/// `look` reads, `touch` writes, `fail` fails, `finish` completes the task.
+struct SmallTool {
+    name: &'static str,
+    risk: Risk,
+    calls: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl Tool for SmallTool {
+    type Input = EchoInput;
+    type Output = EchoOutput;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.name,
+            aliases: &[],
+            category: Category::Files,
+            risk: self.risk,
+            time_limit: Duration::from_secs(5),
+            output_limit: 1000,
+        }
+    }
+
+    async fn preview(&self, _ctx: &ToolContext, input: &EchoInput) -> Preview {
+        Preview { summary: format!("{} {}", self.name, input.text), ..Preview::default() }
+    }
+
+    async fn run(&self, ctx: &ToolContext, input: EchoInput) -> Result<EchoOutput, ToolError> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        match self.name {
+            "fail" => Err(ToolError::new(ErrorClass::ExecutionError, format!("cannot {}", input.text))),
+            "finish" => {
+                ctx.host.complete(input.text.clone());
+                Ok(EchoOutput { text: "done".into() })
+            }
+            _ => Ok(EchoOutput { text: format!("saw {}", input.text) }),
+        }
+    }
+}
+
+struct NoArtifacts;
+
+#[async_trait]
+impl ArtifactWriter for NoArtifacts {
+    async fn write(&self, _path: &Path, _content: &[u8]) -> Result<(), HostError> {
+        Ok(())
+    }
+}
+
+struct Bench {
+    registry: Arc<Registry>,
+    mode: PermissionMode,
+}
+
+impl WorkbenchSource for Bench {
+    fn open(&self, _workspace: &Path, _mode: &str) -> stepwell_agent::Result<Workbench> {
+        Ok(Workbench {
+            executor: Arc::new(Executor::new(
+                Arc::clone(&self.registry),
+                ExecutorOptions::standard(Arc::new(NoArtifacts)),
+            )),
+            permission: Arc::new(ModeJudge::new(self.mode)),
+            permission_mode: self.mode,
+            hooks: Arc::new(Hooks::none()),
+            redactor: Arc::new(Redactor::new()),
+            instructions: Instructions::default(),
+            extra_roots: Vec::new(),
+        })
+    }
+}
+
+struct OneModel(Arc<ScriptedModel>);
+
+impl ModelSource for OneModel {
+    fn connect(&self, _name: &str) -> Result<Arc<dyn Model>, Error> {
+        Ok(self.0.clone())
+    }
+}
+
+/// What a test sets up differently.
+pub struct Setup {
+    pub turns: Vec<Vec<Step>>,
+    pub mode: PermissionMode,
+    pub attendance: Attendance,
+    pub max_turns: Option<u32>,
+    pub budget: Budget,
+    pub window: u64,
+}
+
+impl Setup {
+    pub fn new(turns: Vec<Vec<Step>>) -> Self {
+        Self {
+            turns,
+            mode: PermissionMode::BypassPermissions,
+            attendance: Attendance::Headless,
+            max_turns: None,
+            budget: Budget::default(),
+            window: 100_000,
+        }
+    }
+}
+
+pub struct Harness {
+    pub engine: Engine,
+    pub model: Arc<ScriptedModel>,
+    pub task: TaskId,
+    pub calls: Arc<AtomicUsize>,
+    /// Told when the model hangs.
+    pub reached: Arc<Notify>,
+    pub home: Home,
+    pub folder: Arc<tempfile::TempDir>,
+}
+
+impl Harness {
+    pub fn new(setup: Setup) -> Self {
+        Self::in_folder(setup, Arc::new(tempfile::tempdir().unwrap()), TaskId::generate())
+    }
+
+    /// A second engine on the same home, as after a crash.
+    pub fn restart(self, setup: Setup) -> Self {
+        let (folder, task) = (Arc::clone(&self.folder), self.task.clone());
+        self.engine.close(&task);
+        drop(self);
+        Self::in_folder(setup, folder, task)
+    }
+
+    fn in_folder(setup: Setup, folder: Arc<tempfile::TempDir>, task: TaskId) -> Self {
+        let reached = Arc::new(Notify::new());
+        let model = Arc::new(ScriptedModel {
+            info: ModelInfo {
+                provider: "test".into(),
+                id: "scripted".into(),
+                context_window: setup.window,
+                max_output_tokens: Some(100),
+                images: true,
+                price: None,
+            },
+            turns: Mutex::new(setup.turns.into()),
+            requests: Mutex::default(),
+            hanging: Arc::clone(&reached),
+        });
+        let calls = Arc::new(AtomicUsize::new(0));
+        let registry = Arc::new(Registry::new());
+        for (name, risk) in
+            [("look", Risk::Read), ("touch", Risk::Write), ("fail", Risk::Read), ("finish", Risk::Control)]
+        {
+            registry.register(Arc::new(SmallTool { name, risk, calls: Arc::clone(&calls) })).unwrap();
+        }
+        let home = Home::new(folder.path());
+        let engine = Engine::new(
+            home.clone(),
+            Arc::new(OneModel(Arc::clone(&model))),
+            Arc::new(Bench { registry, mode: setup.mode }),
+            EngineOptions {
+                attendance: setup.attendance,
+                default_model: Some("test/scripted".into()),
+                default_mode: "code".into(),
+                known_modes: vec!["code".into()],
+                max_turns: setup.max_turns,
+                budget: setup.budget,
+                request: RequestOptions::default(),
+                loop_limits: LoopLimits::STANDARD,
+                date: "2026-11-15".into(),
+            },
+        );
+        Self { engine, model, task, calls, reached, home, folder }
+    }
+
+    pub async fn start(&self, prompt: &str) -> Arc<Session> {
+        let command = Command::StartTask {
+            task: self.task.clone(),
+            prompt: vec![Part::text(prompt)],
+            workspace: "/work".into(),
+            mode: None,
+            model: None,
+            parent: None,
+        };
+        self.engine.submit(command).await.unwrap();
+        self.engine.session(&self.task).unwrap()
+    }
+
+    /// Starts the task, waits for its end, and gives the end and every event, transient ones too.
+    pub async fn run(&self, prompt: &str) -> (RunEnd, Vec<EventRecord>) {
+        let session = self.start(prompt).await;
+        let mut follower = self.engine.follow(&self.task, Seq(0)).unwrap();
+        let end = session.run_end().await.unwrap();
+        session.close();
+        let mut events = Vec::new();
+        while let Some(record) = follower.next().await {
+            events.push(EventRecord::clone(&record));
+        }
+        (end, events)
+    }
+
+    /// The durable events, from the disk.
+    pub fn log(&self) -> Vec<Event> {
+        stepwell_store::read_log(&self.home, &self.task).unwrap().into_iter().map(|record| record.event).collect()
+    }
+}
+
+pub fn text_argument(text: &str) -> Value {
+    json!({ "text": text })
+}

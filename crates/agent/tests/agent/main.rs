@@ -1,0 +1,11 @@
+//! The engine as a door sees it: commands in, events out, with a scripted model and small tools.
+
+// Helpers of tests are test code too.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod context;
+mod harness;
+mod limits;
+mod people;
+mod properties;
+mod resume;

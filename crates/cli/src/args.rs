@@ -1,0 +1,310 @@
+//! The command line, as clap reads it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use stepwell_protocol::PermissionMode;
+
+const EXIT_CODES: &str = "Exit codes:\n  \
+    0    done\n  \
+    1    failed\n  \
+    2    the command line or the settings are wrong\n  \
+    3    an approval was needed that the policy refused\n  \
+    4    the budget or the turns are used up\n  \
+    130  interrupted";
+
+/// An AI coding agent that looks inside running programs before it changes them.
+#[derive(Debug, Parser)]
+#[command(name = "stepwell", version, propagate_version = true, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub door: Door,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Door {
+    /// Work on a request without a terminal UI, then exit
+    #[command(after_help = EXIT_CODES)]
+    Run(Box<RunArgs>),
+    /// Look at, search, export and import tasks
+    #[command(subcommand)]
+    Tasks(TasksCommand),
+    /// List the tools, or call one by hand
+    #[command(subcommand)]
+    Tool(ToolCommand),
+    /// List the models that can be reached
+    Models(ModelsArgs),
+    /// Check keys, servers and the machine
+    Doctor(DoctorArgs),
+    /// Show and change the settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a shell completion script
+    Completions {
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The request; `-` stands for standard input, which is also read when nothing is given
+    #[arg(value_name = "PROMPT")]
+    pub prompt: Vec<String>,
+    /// Read the request from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
+    pub prompt_file: Option<PathBuf>,
+    /// How the result is written to standard output
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    pub output_format: OutputFormat,
+    /// Model as PROVIDER/MODEL, or `replay:FILE` for a recorded run
+    #[arg(short, long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Mode to work in
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// What may be done without asking
+    #[arg(long, value_name = "MODE", value_parser = parse_permission_mode)]
+    pub permission_mode: Option<PermissionMode>,
+    /// Stop after this many turns
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_turns: Option<u32>,
+    /// Stop when this much is spent, in US dollars
+    #[arg(long, value_name = "USD", value_parser = parse_cost)]
+    pub max_cost: Option<f64>,
+    /// Stop when this many tokens are used
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
+    /// Go on with a task: its number, id or the start of its id; without one, the newest of this folder
+    #[arg(short, long, value_name = "TASK", num_args = 0..=1, default_missing_value = "latest")]
+    pub resume: Option<String>,
+    /// Work on a copy of a task instead: TASK or TASK@MESSAGE
+    #[arg(long, value_name = "TASK[@MESSAGE]", conflicts_with = "resume")]
+    pub fork: Option<String>,
+    /// Work in this folder
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Open a further folder to the agent (may be given several times)
+    #[arg(long, value_name = "DIR")]
+    pub add_dir: Vec<PathBuf>,
+    /// Show the model an image (may be given several times)
+    #[arg(long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
+    /// Record the model's answers into a file, for `--model replay:FILE`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// How hard the model should think
+    #[arg(long, value_enum, value_name = "EFFORT")]
+    pub effort: Option<EffortArg>,
+    /// Write nothing but the answer
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// The answer
+    Text,
+    /// One JSON object at the end
+    Json,
+    /// A JSON object per event, as it happens
+    StreamJson,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EffortArg {
+    None,
+    Low,
+    Medium,
+    High,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TasksCommand {
+    /// List tasks, the newest first
+    #[command(visible_alias = "ls")]
+    List(TasksListArgs),
+    /// Show a task as the person saw it
+    Show {
+        /// Number, id, or the start of an id; `latest` for the newest of this folder
+        task: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find tasks by what was said in them
+    Search {
+        text: Vec<String>,
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: u32,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a task to a file others can read
+    Export {
+        task: String,
+        /// Format; taken from the file name when not given
+        #[arg(long, value_enum, value_name = "FORMAT")]
+        format: Option<ExportFormat>,
+        /// File (a folder for `roo`); standard output when not given
+        #[arg(short, long, value_name = "PATH")]
+        output: Option<PathBuf>,
+    },
+    /// Make a task of an exported one (JSON, or a Roo-Code task folder)
+    Import {
+        path: PathBuf,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete tasks for good
+    #[command(visible_alias = "rm")]
+    Delete {
+        #[arg(required = true)]
+        tasks: Vec<String>,
+    },
+    /// Copy a task, whole or up to a message
+    Fork {
+        task: String,
+        /// The last message to copy
+        #[arg(long, value_name = "MESSAGE")]
+        message: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a task another title
+    Rename { task: String, title: String },
+    /// Mark a task as a favourite, or take the mark away
+    Favourite {
+        task: String,
+        #[arg(long)]
+        off: bool,
+    },
+    /// Build the search index anew from the logs
+    RebuildIndex,
+}
+
+#[derive(Debug, Args)]
+pub struct TasksListArgs {
+    /// Tasks of every folder, not only of this one
+    #[arg(short, long)]
+    pub all: bool,
+    #[arg(long)]
+    pub favourites: bool,
+    #[arg(long, value_enum, default_value_t = TaskSort::Updated, value_name = "ORDER")]
+    pub sort: TaskSort,
+    #[arg(short = 'n', long, default_value_t = 30, value_name = "N")]
+    pub limit: u32,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TaskSort {
+    Updated,
+    Created,
+    Cost,
+    Tokens,
+    Size,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Versioned JSON that can be imported again
+    Json,
+    /// Markdown to read
+    Markdown,
+    /// A task folder in Roo-Code's layout
+    Roo,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ToolCommand {
+    /// List the tools
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a tool takes and gives
+    Show {
+        name: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run one tool through the whole executor: permissions, limits, redaction
+    Call {
+        name: String,
+        /// The arguments as JSON; `-` reads them from standard input
+        #[arg(default_value = "{}")]
+        arguments: String,
+        #[arg(short = 'C', long, value_name = "DIR")]
+        cwd: Option<PathBuf>,
+        #[arg(long, value_name = "MODE", value_parser = parse_permission_mode)]
+        permission_mode: Option<PermissionMode>,
+        /// Print the structured result
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    /// Only this provider
+    pub provider: Option<String>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[arg(long)]
+    pub json: bool,
+    /// Send nothing to any provider
+    #[arg(long)]
+    pub offline: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Show the settings in force and where each comes from
+    Show {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON schema of the settings
+    Schema,
+    /// Open the user's settings in $EDITOR
+    Edit {
+        /// The project's settings instead
+        #[arg(long)]
+        project: bool,
+    },
+    /// Show the instructions the model is given, with their sources
+    Instructions {
+        #[arg(long)]
+        json: bool,
+        #[arg(long, value_name = "MODE")]
+        mode: Option<String>,
+    },
+    /// Keep a provider's key, read from standard input, in a file only you can read
+    SetKey { provider: String },
+    /// Let this folder's own settings take effect in full
+    Trust {
+        /// Take the trust away again
+        #[arg(long)]
+        revoke: bool,
+    },
+}
+
+fn parse_permission_mode(text: &str) -> Result<PermissionMode, String> {
+    PermissionMode::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
+        let known: Vec<&str> = PermissionMode::ALL.iter().map(|mode| mode.name()).collect();
+        format!("known modes: {}", known.join(", "))
+    })
+}
+
+fn parse_cost(text: &str) -> Result<f64, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(cost) if cost.is_finite() && cost > 0.0 => Ok(cost),
+        _ => Err("an amount above zero, such as 0.50".into()),
+    }
+}

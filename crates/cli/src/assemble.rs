@@ -1,0 +1,196 @@
+//! The one place where the parts are put together: settings, models, tools, store, engine.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stepwell_agent::prompt::instructions::{self, InstructionPlaces};
+use stepwell_agent::{Attendance, Budget, Engine, EngineOptions, ModelSource, Workbench, WorkbenchSource};
+use stepwell_llm::RequestOptions;
+use stepwell_protocol::PermissionMode;
+use stepwell_store::Home;
+use stepwell_tool_runtime::{Executor, ExecutorOptions, Hooks, ModeJudge, Redactor, Registry};
+use stepwell_tools::{FileArtifacts, ProcessHooks};
+use stepwell_workspace::Workspace;
+
+use crate::models::Models;
+use crate::report;
+use crate::settings::{Places, Settings, SettingsLayer};
+use crate::terminal::{self, Style};
+
+/// The modes there are; custom ones are data files and come with the mode system.
+pub const MODES: [&str; 1] = ["code"];
+
+pub struct AssemblyOptions {
+    pub workspace: PathBuf,
+    pub extra_roots: Vec<PathBuf>,
+    pub command_line: SettingsLayer,
+    /// Where the model's answers are recorded.
+    pub record: Option<PathBuf>,
+}
+
+/// Everything a door needs, put together on demand.
+pub struct Assembly {
+    pub workspace: PathBuf,
+    pub places: Arc<Places>,
+    pub settings: Arc<Settings>,
+    home: Home,
+    extra_roots: Vec<PathBuf>,
+    record: Option<PathBuf>,
+    redactor: Arc<Redactor>,
+}
+
+impl Assembly {
+    pub fn new(options: AssemblyOptions) -> anyhow::Result<Self> {
+        let places = Places::find()?;
+        let settings = Settings::load(&places, &options.workspace, options.command_line)?;
+        let home = Home::new(&places.data);
+        Ok(Self {
+            workspace: options.workspace,
+            places: Arc::new(places),
+            settings: Arc::new(settings),
+            home,
+            extra_roots: options.extra_roots,
+            record: options.record,
+            redactor: Arc::new(Redactor::new()),
+        })
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Says what the project's settings wanted and did not get.
+    pub fn tell_withheld(&self) {
+        if !self.settings.withheld.is_empty() {
+            let style = Style::for_stderr();
+            terminal::error_line(&format!(
+                "{} this folder's own settings may not decide: {}\n\n{} look at .stepwell/config.toml, then `stepwell config trust`",
+                style.yellow("warning:"),
+                self.settings.withheld.join(", "),
+                style.cyan("hint:"),
+            ));
+        }
+    }
+
+    pub fn models(&self) -> anyhow::Result<Models> {
+        Models::new(
+            Arc::clone(&self.places),
+            Arc::clone(&self.settings),
+            Arc::clone(&self.redactor),
+            self.record.clone(),
+        )
+    }
+
+    pub fn engine(&self) -> anyhow::Result<Engine> {
+        let settings = &self.settings;
+        let options = EngineOptions {
+            attendance: Attendance::Headless,
+            default_model: settings.model(),
+            default_mode: settings.mode(),
+            known_modes: MODES.iter().map(ToString::to_string).collect(),
+            max_turns: settings.max_turns(),
+            budget: Budget { max_tokens: settings.max_tokens(), max_cost_usd: settings.max_cost_usd() },
+            request: RequestOptions {
+                max_output_tokens: settings.max_output_tokens(),
+                temperature: settings.temperature(),
+                effort: settings.effort(),
+                ..RequestOptions::default()
+            },
+            loop_limits: settings.loop_limits(),
+            date: today(),
+        };
+        let models: Arc<dyn ModelSource> = Arc::new(self.models()?);
+        let benches: Arc<dyn WorkbenchSource> = Arc::new(self.benches());
+        Ok(Engine::new(self.home.clone(), models, benches, options))
+    }
+
+    pub fn benches(&self) -> Benches {
+        Benches {
+            places: Arc::clone(&self.places),
+            settings: Arc::clone(&self.settings),
+            extra_roots: self.extra_roots.clone(),
+            redactor: Arc::clone(&self.redactor),
+        }
+    }
+}
+
+/// Makes the workbench of a workspace.
+pub struct Benches {
+    places: Arc<Places>,
+    settings: Arc<Settings>,
+    extra_roots: Vec<PathBuf>,
+    redactor: Arc<Redactor>,
+}
+
+impl Benches {
+    /// The tools of a workspace behind an executor.
+    pub fn executor(&self, workspace: &Path) -> anyhow::Result<Arc<Executor>> {
+        let workspace = Arc::new(Workspace::open(workspace, &self.extra_roots)?);
+        let registry = Arc::new(Registry::new());
+        registry.register_all(stepwell_tools::builtin(&workspace))?;
+        Ok(Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(FileArtifacts)))))
+    }
+
+    pub fn hooks(&self) -> anyhow::Result<Hooks> {
+        let mut hooks = Hooks::none();
+        for config in self.settings.hooks() {
+            hooks.merge(Hooks::from_json(&config, Arc::new(ProcessHooks))?);
+        }
+        Ok(hooks)
+    }
+
+    pub fn permission_mode(&self) -> PermissionMode {
+        self.settings.permission_mode()
+    }
+
+    pub fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor)
+    }
+
+    pub fn instructions(&self, workspace: &Path, mode: &str) -> stepwell_agent::Result<stepwell_agent::prompt::Instructions> {
+        instructions::load(&InstructionPlaces {
+            config_dir: &self.places.config,
+            user_home: self.places.user_home.as_deref(),
+            workspace,
+            mode,
+            text: self.settings.instructions().as_deref(),
+            language: self.settings.language().as_deref(),
+        })
+    }
+}
+
+impl WorkbenchSource for Benches {
+    fn open(&self, workspace: &Path, mode: &str) -> stepwell_agent::Result<Workbench> {
+        let setup = |error: anyhow::Error| stepwell_agent::Error::Setup { message: format!("{error:#}"), hint: None };
+        Ok(Workbench {
+            executor: self.executor(workspace).map_err(setup)?,
+            permission: Arc::new(ModeJudge::new(self.permission_mode())),
+            permission_mode: self.permission_mode(),
+            hooks: Arc::new(self.hooks().map_err(setup)?),
+            redactor: self.redactor(),
+            instructions: self.instructions(workspace, mode)?,
+            extra_roots: self.extra_roots.clone(),
+        })
+    }
+}
+
+/// The folder to work in: the given one or the current one, absolute and without links.
+pub fn workspace_root(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let path = match given {
+        Some(path) => path.to_path_buf(),
+        None => std::env::current_dir()?,
+    };
+    let root = path.canonicalize().map_err(|error| {
+        report::usage(format!("cannot work in `{}`: {error}", path.display()), "give a folder that exists")
+    })?;
+    if !root.is_dir() {
+        return Err(report::usage(format!("`{}` is no folder", root.display()), "give the folder of the project"));
+    }
+    Ok(root)
+}
+
+/// `2026-11-15`, in the time zone of the machine.
+fn today() -> String {
+    jiff::Zoned::now().date().to_string()
+}
+

@@ -1,0 +1,8 @@
+//! One file per door: what each subcommand does.
+
+pub mod config;
+pub mod doctor;
+pub mod models;
+pub mod run;
+pub mod tasks;
+pub mod tool;

@@ -1,0 +1,167 @@
+//! `stepwell config`: the settings in force, their schema, the instructions, keys and trust.
+
+use std::io::Read;
+
+use serde_json::{Value, json};
+use stepwell_llm::Provider;
+use stepwell_workspace::files::{self, Privacy};
+
+use crate::args::ConfigCommand;
+use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::exit::Exit;
+use crate::keys;
+use crate::report;
+use crate::settings::{Places, SettingsLayer, Source, set_trusted};
+use crate::terminal::{Style, out_line};
+
+pub fn run(command: ConfigCommand) -> anyhow::Result<Exit> {
+    match command {
+        ConfigCommand::Show { json } => show(&assembly()?, json)?,
+        ConfigCommand::Schema => schema()?,
+        ConfigCommand::Edit { project } => return edit(project),
+        ConfigCommand::Instructions { json, mode } => instructions(&assembly()?, mode, json)?,
+        ConfigCommand::SetKey { provider } => set_key(&provider)?,
+        ConfigCommand::Trust { revoke } => {
+            let places = Places::find()?;
+            let workspace = workspace_root(None)?;
+            set_trusted(&places, &workspace, !revoke)?;
+            let word = if revoke { "no longer trusted" } else { "trusted" };
+            out_line(&format!("{word}: {}", workspace.display()));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn assembly() -> anyhow::Result<Assembly> {
+    Assembly::new(AssemblyOptions {
+        workspace: workspace_root(None)?,
+        extra_roots: Vec::new(),
+        command_line: SettingsLayer::default(),
+        record: None,
+    })
+}
+
+/// Every value that is set, the strongest layer's, with its source.
+fn show(assembly: &Assembly, as_json: bool) -> anyhow::Result<()> {
+    let mut values: Vec<(String, Value, Source)> = Vec::new();
+    for (source, layer) in &assembly.settings.layers {
+        let Value::Object(fields) = serde_json::to_value(layer)? else { continue };
+        for (name, value) in fields {
+            match value {
+                // Tables are merged entry by entry.
+                Value::Object(entries) if name == "providers" || name == "models" => {
+                    for (entry, value) in entries {
+                        set(&mut values, format!("{name}.{entry}"), value, source);
+                    }
+                }
+                value => set(&mut values, name, value, source),
+            }
+        }
+    }
+    for (name, value) in [("mode", json!("code")), ("permission_mode", json!("default"))] {
+        if !values.iter().any(|(set, ..)| set == name) {
+            values.push((name.into(), value, Source::BuiltIn));
+        }
+    }
+    values.sort_by(|a, b| a.0.cmp(&b.0));
+    if as_json {
+        let rows: Vec<Value> = values
+            .iter()
+            .map(|(name, value, source)| json!({"name": name, "value": value, "source": source.to_string()}))
+            .collect();
+        let withheld = &assembly.settings.withheld;
+        out_line(&serde_json::to_string_pretty(&json!({"settings": rows, "withheld": withheld}))?);
+        return Ok(());
+    }
+    let style = Style::for_stdout();
+    for (name, value, source) in &values {
+        out_line(&format!("{} = {value}  {}", style.bold(name), style.dim(&format!("# {source}"))));
+    }
+    out_line("");
+    out_line(&format!("settings  {}", assembly.places.user_settings().display()));
+    out_line(&format!("tasks     {}", assembly.home().root().display()));
+    if !assembly.settings.withheld.is_empty() {
+        let withheld = assembly.settings.withheld.join(", ");
+        out_line(&style.yellow(&format!("not in force before `stepwell config trust`: {withheld}")));
+    }
+    Ok(())
+}
+
+fn set(values: &mut Vec<(String, Value, Source)>, name: String, value: Value, source: &Source) {
+    values.retain(|(known, ..)| *known != name);
+    values.push((name, value, source.clone()));
+}
+
+fn schema() -> anyhow::Result<()> {
+    let schema = schemars::schema_for!(SettingsLayer);
+    out_line(&serde_json::to_string_pretty(&schema)?);
+    Ok(())
+}
+
+fn edit(project: bool) -> anyhow::Result<Exit> {
+    let places = Places::find()?;
+    let path = if project { places.project_settings(&workspace_root(None)?) } else { places.user_settings() };
+    if files::read_if_exists(&path)?.is_none() {
+        if let Some(folder) = path.parent() {
+            files::create_private_dir(folder)?;
+        }
+        let start = "# Settings of Stepwell; `stepwell config schema` says what is allowed.\n\
+                     # model = \"anthropic/claude-sonnet-4-5\"\n";
+        files::write_atomic(&path, start.as_bytes(), Privacy::Private)?;
+    }
+    let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".into());
+    let status = stepwell_workspace::process::run_interactive(&editor, &path)
+        .map_err(|error| report::failed(format!("cannot start `{editor}`: {error}"), "set EDITOR"))?;
+    // Mistakes are told now, not at the next run.
+    if let Some(text) = files::read_if_exists(&path)?
+        && let Err(error) = toml::from_str::<SettingsLayer>(&text)
+    {
+        return Err(report::usage(format!("the settings cannot be used:\n{error}"), "edit them again"));
+    }
+    Ok(if status { Exit::Done } else { Exit::Failed })
+}
+
+fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> anyhow::Result<()> {
+    let mode = mode.unwrap_or_else(|| assembly.settings.mode());
+    let found = assembly.benches().instructions(&assembly.workspace, &mode)?;
+    let all = found.items.iter().chain(&found.replacement);
+    if as_json {
+        let rows: Vec<Value> =
+            all.map(|item| json!({"source": item.source.to_string(), "text": item.text})).collect();
+        out_line(&serde_json::to_string_pretty(&json!({"language": found.language, "instructions": rows}))?);
+        return Ok(());
+    }
+    let style = Style::for_stdout();
+    if let Some(language) = &found.language {
+        out_line(&format!("language: {language}\n"));
+    }
+    if found.items.is_empty() && found.replacement.is_none() {
+        out_line("no instructions; put some into AGENTS.md");
+    }
+    for item in &found.items {
+        out_line(&style.bold(&format!("# {}", item.source)));
+        out_line(&format!("{}\n", item.text.trim_end()));
+    }
+    if let Some(replacement) = &found.replacement {
+        out_line(&style.bold(&format!("# {} (instead of the built-in prompt)", replacement.source)));
+        out_line(&format!("{}\n", replacement.text.trim_end()));
+    }
+    Ok(())
+}
+
+fn set_key(provider: &str) -> anyhow::Result<()> {
+    let assembly = assembly()?;
+    Provider::resolve(provider, assembly.settings.providers().get(provider))?;
+    let mut key = String::new();
+    std::io::stdin().lock().take(64 * 1024).read_to_string(&mut key)?;
+    let key = key.trim();
+    if key.is_empty() || key.contains(char::is_whitespace) {
+        return Err(report::usage(
+            "standard input holds no key",
+            format!("pipe it in: `printenv MY_KEY | stepwell config set-key {provider}`"),
+        ));
+    }
+    keys::store(&assembly.places, provider, key)?;
+    out_line(&format!("kept the key of `{provider}` in {}", assembly.places.keys().display()));
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! The request of a run: from the arguments, a file or standard input, with images.
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+use base64::Engine as _;
+use stepwell_protocol::{Image, Part};
+use stepwell_workspace::files;
+
+use crate::args::RunArgs;
+use crate::report;
+
+/// What a model takes at most in one image, as most providers have it.
+const IMAGE_LIMIT: u64 = 20 << 20;
+/// A request longer than this belongs in a file the agent can read.
+const PROMPT_LIMIT: u64 = 10 << 20;
+
+/// The parts of the first message; `None` when nothing was given and there is no pipe to read from.
+pub fn read(args: &RunArgs) -> anyhow::Result<Option<Vec<Part>>> {
+    let here = std::env::current_dir()?;
+    let text = match &args.prompt_file {
+        Some(path) => Some(files::read_to_string(&super::beside(&here, path))?),
+        None if args.prompt.is_empty() => {
+            // With --resume a run may go on without a word, so a pipe nobody writes to is not waited for.
+            if args.resume.is_some() || std::io::stdin().is_terminal() { None } else { Some(standard_input()?) }
+        }
+        None => Some(join_arguments(&args.prompt)?),
+    };
+    let text = text.filter(|text| !text.trim().is_empty());
+    if text.is_none() && args.image.is_empty() {
+        return Ok(None);
+    }
+    let mut parts: Vec<Part> = text.map(Part::text).into_iter().collect();
+    for path in &args.image {
+        parts.push(Part::Image { image: read_image(&super::beside(&here, path))? });
+    }
+    Ok(Some(parts))
+}
+
+fn join_arguments(words: &[String]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for word in words {
+        if word == "-" {
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&standard_input()?);
+        } else {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+        }
+    }
+    Ok(text)
+}
+
+fn standard_input() -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(PROMPT_LIMIT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > PROMPT_LIMIT {
+        return Err(report::usage(
+            "standard input is longer than 10 MB",
+            "put it into a file of the workspace and name the file in the request",
+        ));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| report::usage(format!("standard input is not UTF-8: {error}"), "convert it first"))
+}
+
+fn read_image(path: &Path) -> anyhow::Result<Image> {
+    let size = files::metadata(path)?.len();
+    if size > IMAGE_LIMIT {
+        return Err(report::usage(
+            format!("the image `{}` has {size} bytes; models take at most {IMAGE_LIMIT}", path.display()),
+            "make it smaller",
+        ));
+    }
+    let bytes = files::read(path)?;
+    let media_type = match bytes.as_slice() {
+        [0x89, b'P', b'N', b'G', ..] => "image/png",
+        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
+        [b'G', b'I', b'F', b'8', ..] => "image/gif",
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
+        _ => {
+            return Err(report::usage(
+                format!("`{}` is no PNG, JPEG, GIF or WebP image", path.display()),
+                "convert it first",
+            ));
+        }
+    };
+    let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+    Ok(Image { media_type: media_type.into(), data })
+}

@@ -1,0 +1,79 @@
+//! A run as JSON: one object at the end, or one per event as it happens.
+
+use serde_json::{Value, json};
+use stepwell_agent::RunEnd;
+use stepwell_protocol::{EventRecord, TaskId};
+
+use super::{RunResult, Show};
+use crate::terminal;
+
+pub struct JsonShow;
+
+impl JsonShow {
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl Show for JsonShow {
+    fn begin(&mut self, _task: &TaskId) {}
+
+    fn event(&mut self, _record: &EventRecord) {}
+
+    fn end(&mut self, result: &RunResult) {
+        terminal::out_line(&result_object(result).to_string());
+    }
+}
+
+pub struct StreamShow;
+
+impl StreamShow {
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl Show for StreamShow {
+    fn begin(&mut self, task: &TaskId) {
+        let version = env!("CARGO_PKG_VERSION");
+        terminal::out_line(&json!({"type": "init", "task": task, "version": version}).to_string());
+    }
+
+    fn event(&mut self, record: &EventRecord) {
+        let line = json!({"type": "event", "seq": record.seq, "ts": record.ts, "event": record.event});
+        terminal::out_line(&line.to_string());
+    }
+
+    fn end(&mut self, result: &RunResult) {
+        terminal::out_line(&result_object(result).to_string());
+    }
+}
+
+/// The last line of both forms; the field names are those other agents' scripts know.
+fn result_object(result: &RunResult) -> Value {
+    let (subtype, text, error) = match &result.end {
+        RunEnd::Answered(answer) => ("success", Some(answer), None),
+        RunEnd::Paused => ("paused", None, None),
+        RunEnd::Cancelled => ("interrupted", None, None),
+        RunEnd::Stopped(error) => match error.kind {
+            stepwell_protocol::ErrorKind::Budget => ("error_max_budget_usd", None, Some(error)),
+            stepwell_protocol::ErrorKind::MaxIterations => ("error_max_turns", None, Some(error)),
+            _ => ("error_during_execution", None, Some(error)),
+        },
+        RunEnd::Failed(error) => ("error_during_execution", None, Some(error)),
+    };
+    json!({
+        "type": "result",
+        "subtype": subtype,
+        "is_error": result.exit != crate::exit::Exit::Done,
+        "exit_code": result.exit.number(),
+        "task": result.task,
+        "result": text,
+        "error": error,
+        "num_turns": result.turns,
+        "duration_ms": result.duration.as_millis() as u64,
+        "total_cost_usd": result.usage.cost_usd,
+        "usage": result.usage,
+        "permission_denials": result.refused,
+    })
+}

@@ -1,0 +1,168 @@
+//! `stepwell tasks`: look at, search, export, import and delete tasks.
+
+mod import;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use stepwell_protocol::{MessageId, TaskId};
+use stepwell_store::{Home, Index, TaskQuery, TaskSort as StoreSort};
+use stepwell_workspace::files::{self, Privacy};
+
+use crate::args::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
+use crate::exit::Exit;
+use crate::report;
+use crate::settings::Places;
+use crate::terminal::out_line;
+
+pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
+    let home = Home::new(Places::find()?.data);
+    let here = crate::assemble::workspace_root(None)?;
+    match command {
+        TasksCommand::List(args) => list(&home, &here, &args)?,
+        TasksCommand::Show { task, json } => show(&home, &resolve(&home, &task, &here)?, json)?,
+        TasksCommand::Search { text, limit, json } => search(&home, &text.join(" "), limit, json)?,
+        TasksCommand::Export { task, format, output } => {
+            export(&home, &resolve(&home, &task, &here)?, format, output)?;
+        }
+        TasksCommand::Import { path, json } => {
+            let task = import::import(&home, &path, &here)?;
+            say_task(&home, "imported as", &task, json)?;
+        }
+        TasksCommand::Delete { tasks } => {
+            // All references are checked before the first task goes.
+            let ids = tasks.iter().map(|task| resolve(&home, task, &here)).collect::<anyhow::Result<Vec<_>>>()?;
+            for id in ids {
+                stepwell_store::delete_task(&home, &id)?;
+                out_line(&format!("deleted {id}"));
+            }
+        }
+        TasksCommand::Fork { task, message, json } => {
+            let source = resolve(&home, &task, &here)?;
+            let message = message.map(MessageId::from);
+            let forked = stepwell_store::fork(&home, &source, &TaskId::generate(), message.as_ref())?;
+            say_task(&home, "forked as", &forked.id, json)?;
+        }
+        TasksCommand::Rename { task, title } => {
+            stepwell_store::rename_task(&home, &resolve(&home, &task, &here)?, &title)?;
+        }
+        TasksCommand::Favourite { task, off } => {
+            stepwell_store::set_favourite(&home, &resolve(&home, &task, &here)?, !off)?;
+        }
+        TasksCommand::RebuildIndex => {
+            let refreshed = Index::open(&home)?.rebuild()?;
+            out_line(&format!("indexed {} tasks", refreshed.read));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The task a person means by a number, an id, the start of an id, or `latest`.
+pub fn resolve(home: &Home, reference: &str, workspace: &Path) -> anyhow::Result<TaskId> {
+    if reference == "latest" {
+        let latest = Index::open(home)?.latest(&workspace.display().to_string())?;
+        return latest.map(|row| row.id).ok_or_else(|| {
+            report::usage(
+                format!("there is no task of `{}` yet", workspace.display()),
+                "`stepwell tasks list --all` shows those of other folders",
+            )
+        });
+    }
+    Ok(Index::open(home)?.resolve(reference)?.id)
+}
+
+fn say_task(home: &Home, what: &str, task: &TaskId, json: bool) -> anyhow::Result<()> {
+    let number = stepwell_store::read_info(home, task)?.number;
+    if json {
+        out_line(&json!({"task": task, "number": number}).to_string());
+    } else {
+        out_line(&format!("{what} task {number} ({task})"));
+    }
+    Ok(())
+}
+
+fn list(home: &Home, here: &Path, args: &TasksListArgs) -> anyhow::Result<()> {
+    let rows = Index::open(home)?.list(&TaskQuery {
+        workspace: (!args.all).then(|| here.display().to_string()),
+        favourite: args.favourites.then_some(true),
+        sort: match args.sort {
+            TaskSort::Updated => StoreSort::Updated,
+            TaskSort::Created => StoreSort::Created,
+            TaskSort::Cost => StoreSort::Cost,
+            TaskSort::Tokens => StoreSort::Tokens,
+            TaskSort::Size => StoreSort::Size,
+        },
+        limit: Some(args.limit),
+        ..TaskQuery::all()
+    })?;
+    if args.json {
+        out_line(&serde_json::to_string_pretty(&rows)?);
+    } else if rows.is_empty() {
+        let everywhere = if args.all { "" } else { " in this folder; --all lists those of every folder" };
+        out_line(&format!("no tasks{everywhere}"));
+    } else {
+        table::print(&rows, args.all);
+    }
+    Ok(())
+}
+
+fn show(home: &Home, task: &TaskId, json: bool) -> anyhow::Result<()> {
+    let records = stepwell_store::read_log(home, task)?;
+    if json {
+        for record in &records {
+            out_line(&serde_json::to_string(record)?);
+        }
+    } else {
+        out_line(&stepwell_store::export::markdown(&records));
+    }
+    Ok(())
+}
+
+fn search(home: &Home, text: &str, limit: u32, json: bool) -> anyhow::Result<()> {
+    if text.trim().is_empty() {
+        return Err(report::usage("there is nothing to search for", "give the words: `stepwell tasks search TEXT`"));
+    }
+    let hits = Index::open(home)?.search(text, limit)?;
+    if json {
+        out_line(&serde_json::to_string_pretty(&hits)?);
+    } else if hits.is_empty() {
+        out_line("nothing found");
+    } else {
+        table::print_hits(home, &hits);
+    }
+    Ok(())
+}
+
+fn export(
+    home: &Home,
+    task: &TaskId,
+    format: Option<ExportFormat>,
+    output: Option<PathBuf>,
+) -> anyhow::Result<()> {
+    let format = format.unwrap_or_else(|| match output.as_deref().and_then(Path::extension) {
+        Some(extension) if extension == "md" => ExportFormat::Markdown,
+        _ => ExportFormat::Json,
+    });
+    let records = stepwell_store::read_log(home, task)?;
+    let text = match format {
+        ExportFormat::Json => stepwell_store::export::conversation_json(&records)?,
+        ExportFormat::Markdown => stepwell_store::export::markdown(&records),
+        ExportFormat::Roo => {
+            let folder = output.ok_or_else(|| {
+                report::usage("Roo-Code's layout is a folder", "name one with --output FOLDER")
+            })?;
+            stepwell_store::export::roo(&records, &folder)?;
+            out_line(&format!("wrote {}", folder.display()));
+            return Ok(());
+        }
+    };
+    match output {
+        Some(path) => {
+            files::write_atomic(&path, text.as_bytes(), Privacy::Private)?;
+            out_line(&format!("wrote {}", path.display()));
+        }
+        None => out_line(&text),
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! `stepwell tool`: the tools, by hand, through the same executor the agent uses.
+
+mod host;
+
+use std::io::Read;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use stepwell_protocol::{ErrorClass, TaskId, ToolCall, ToolCallId};
+use stepwell_tool_runtime::{CallEnv, HookFacts, LoopGuard, LoopLimits, ModeJudge, RegisteredTool};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::ToolCommand;
+use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::exit::Exit;
+use crate::report;
+use crate::settings::SettingsLayer;
+use crate::terminal::{Style, error_line, out, out_line};
+
+pub async fn run(command: ToolCommand) -> anyhow::Result<Exit> {
+    match command {
+        ToolCommand::List { json } => list(json),
+        ToolCommand::Show { name, json } => show(&name, json),
+        ToolCommand::Call { name, arguments, cwd, permission_mode, json } => {
+            let assembly = Assembly::new(AssemblyOptions {
+                workspace: workspace_root(cwd.as_deref())?,
+                extra_roots: Vec::new(),
+                command_line: SettingsLayer { permission_mode, ..SettingsLayer::default() },
+                record: None,
+            })?;
+            call(&assembly, name, &arguments, json).await
+        }
+    }
+}
+
+fn here() -> anyhow::Result<Assembly> {
+    Assembly::new(AssemblyOptions {
+        workspace: workspace_root(None)?,
+        extra_roots: Vec::new(),
+        command_line: SettingsLayer::default(),
+        record: None,
+    })
+}
+
+fn describe(tool: &RegisteredTool) -> Value {
+    let spec = tool.spec();
+    json!({
+        "name": tool.name(),
+        "aliases": spec.aliases,
+        "category": spec.category,
+        "risk": spec.risk,
+        "time_limit_seconds": spec.time_limit.as_secs(),
+        "output_limit_bytes": spec.output_limit,
+        "description": tool.definition().description,
+        "input_schema": tool.definition().input_schema,
+        "output_schema": tool.output_schema(),
+    })
+}
+
+fn list(json: bool) -> anyhow::Result<Exit> {
+    let assembly = here()?;
+    let executor = assembly.benches().executor(&assembly.workspace)?;
+    let tools = executor.registry().list(None, None);
+    if json {
+        let all: Vec<Value> = tools.iter().map(|tool| describe(tool)).collect();
+        out_line(&serde_json::to_string_pretty(&all)?);
+        return Ok(Exit::Done);
+    }
+    let style = Style::for_stdout();
+    for tool in tools {
+        let first = tool.definition().description.lines().next().unwrap_or_default().to_owned();
+        let name = format!("{:<20}", tool.name());
+        let risk = format!("{:<8}", format!("{:?}", tool.spec().risk).to_lowercase());
+        out_line(&format!("{} {} {first}", style.bold(&name), style.dim(&risk)));
+    }
+    Ok(Exit::Done)
+}
+
+fn show(name: &str, json: bool) -> anyhow::Result<Exit> {
+    let assembly = here()?;
+    let executor = assembly.benches().executor(&assembly.workspace)?;
+    let registry = executor.registry();
+    let tool = registry.get(name).ok_or_else(|| {
+        let near = registry.suggestions(name);
+        let hint = if near.is_empty() {
+            "`stepwell tool list` shows them all".to_owned()
+        } else {
+            format!("did you mean {}?", near.join(" or "))
+        };
+        report::usage(format!("there is no tool `{name}`"), hint)
+    })?;
+    if json {
+        out_line(&serde_json::to_string_pretty(&describe(&tool))?);
+        return Ok(Exit::Done);
+    }
+    let style = Style::for_stdout();
+    let spec = tool.spec();
+    out_line(&style.bold(tool.name()));
+    if !spec.aliases.is_empty() {
+        out_line(&style.dim(&format!("also called {}", spec.aliases.join(", "))));
+    }
+    out_line(&format!("\n{}\n", tool.definition().description));
+    out_line(&serde_json::to_string_pretty(&tool.definition().input_schema)?);
+    Ok(Exit::Done)
+}
+
+async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) -> anyhow::Result<Exit> {
+    let text = if arguments == "-" {
+        let mut text = String::new();
+        std::io::stdin().lock().read_to_string(&mut text)?;
+        text
+    } else {
+        arguments.to_owned()
+    };
+    // What is no JSON goes on as it is: the executor's repair is part of what can be tried here.
+    let arguments = serde_json::from_str(&text).unwrap_or(Value::String(text));
+    let benches = assembly.benches();
+    let executor = benches.executor(&assembly.workspace)?;
+    let cancel = CancellationToken::new();
+    let task = TaskId::generate();
+    let env = CallEnv {
+        task: task.clone(),
+        host: Arc::new(host::CommandLineHost::new()),
+        cancel: cancel.clone(),
+        permission: Arc::new(ModeJudge::new(benches.permission_mode())),
+        loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
+        hooks: Arc::new(benches.hooks()?),
+        hook_facts: HookFacts {
+            session_id: task.to_string(),
+            cwd: assembly.workspace.clone(),
+            permission_mode: benches.permission_mode(),
+            ..HookFacts::default()
+        },
+        redactor: benches.redactor(),
+    };
+    let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
+    let interrupted = tokio::signal::ctrl_c();
+    let outcome = tokio::select! {
+        outcome = executor.execute(&call, &env) => outcome,
+        _ = interrupted => {
+            cancel.cancel();
+            return Ok(Exit::Interrupted);
+        }
+    };
+    if json {
+        out_line(&serde_json::to_string_pretty(&json!({"result": outcome.result, "output": outcome.output}))?);
+    } else if outcome.result.is_success() {
+        out(&outcome.result.output);
+        if !outcome.result.output.ends_with('\n') {
+            out("\n");
+        }
+    } else {
+        let style = Style::for_stderr();
+        error_line(&format!("{} {}", style.red("error:"), outcome.result.output));
+    }
+    Ok(match outcome.result.error.map(|error| error.class) {
+        None => Exit::Done,
+        Some(ErrorClass::PermissionError) => Exit::Refused,
+        Some(ErrorClass::ParameterError | ErrorClass::ValidationError) => Exit::Usage,
+        Some(_) => Exit::Failed,
+    })
+}

@@ -1,0 +1,50 @@
+//! Exit codes, decided in one place.
+
+use std::process::ExitCode;
+
+use stepwell_agent::RunEnd;
+use stepwell_protocol::ErrorKind;
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done,
+    Failed,
+    Usage,
+    Refused,
+    LimitReached,
+    Interrupted,
+}
+
+impl Exit {
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Refused => 3,
+            Self::LimitReached => 4,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// What a run's end means for who called it. A refused approval outweighs an answer that was given
+    /// without it, because something that was wanted did not happen.
+    pub fn of_run(end: &RunEnd, approval_refused: bool) -> Self {
+        match end {
+            RunEnd::Cancelled => Self::Interrupted,
+            RunEnd::Stopped(error) if matches!(error.kind, ErrorKind::MaxIterations | ErrorKind::Budget) => {
+                Self::LimitReached
+            }
+            _ if approval_refused => Self::Refused,
+            RunEnd::Answered(_) | RunEnd::Paused => Self::Done,
+            RunEnd::Stopped(_) | RunEnd::Failed(_) => Self::Failed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.number())
+    }
+}

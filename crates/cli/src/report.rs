@@ -1,0 +1,66 @@
+//! Errors as a person reads them: what was wrong, then what to do.
+
+use std::fmt;
+
+use crate::exit::Exit;
+
+/// An error with a hint and an exit code of its own.
+#[derive(Debug)]
+pub struct Report {
+    pub message: String,
+    pub hint: Option<String>,
+    pub exit: Exit,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Report {}
+
+/// The command line or the settings are wrong.
+pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
+    Report { message: message.into(), hint: Some(hint.into()), exit: Exit::Usage }.into()
+}
+
+/// Something else went wrong, and there is something to do about it.
+pub fn failed(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
+    Report { message: message.into(), hint: Some(hint.into()), exit: Exit::Failed }.into()
+}
+
+/// Prints the error and gives the exit code.
+pub fn print(error: &anyhow::Error) -> Exit {
+    let (message, hint, exit) = read(error);
+    let style = crate::terminal::Style::for_stderr();
+    crate::terminal::error_line(&format!("{} {message}", style.red("error:")));
+    if let Some(hint) = hint {
+        crate::terminal::error_line(&format!("\n{} {hint}", style.cyan("hint:")));
+    }
+    exit
+}
+
+fn read(error: &anyhow::Error) -> (String, Option<String>, Exit) {
+    if let Some(report) = error.downcast_ref::<Report>() {
+        return (report.message.clone(), report.hint.clone(), report.exit);
+    }
+    if let Some(error) = error.downcast_ref::<stepwell_agent::Error>() {
+        let report = error.report();
+        let exit = match error {
+            stepwell_agent::Error::UnknownMode { .. } | stepwell_agent::Error::Setup { .. } => Exit::Usage,
+            _ => Exit::Failed,
+        };
+        return (report.message, report.hint, exit);
+    }
+    if let Some(error) = error.downcast_ref::<stepwell_store::Error>() {
+        return (error.to_string(), error.hint().map(str::to_owned), Exit::Failed);
+    }
+    if let Some(error) = error.downcast_ref::<stepwell_workspace::Error>() {
+        return (error.to_string(), error.hint().map(str::to_owned), Exit::Failed);
+    }
+    if let Some(error) = error.downcast_ref::<stepwell_llm::Error>() {
+        return (error.to_string(), error.hint.clone(), Exit::Failed);
+    }
+    (format!("{error:#}"), None, Exit::Failed)
+}

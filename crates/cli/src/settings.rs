@@ -1,0 +1,175 @@
+//! The settings: layers of TOML, merged into one set of values that remember where they come from.
+//!
+//! From the weakest to the strongest: built in, managed, user, project, environment, command line. A project's
+//! own settings are somebody else's text until the person trusts the folder: before that they can narrow what
+//! the agent may do, never widen it, and can neither name servers nor programs.
+
+mod layer;
+mod places;
+mod trust;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use stepwell_llm::{Effort, ProviderConfig};
+use stepwell_protocol::PermissionMode;
+use stepwell_tool_runtime::LoopLimits;
+use stepwell_workspace::files;
+
+pub use layer::{LoopGuardSettings, SettingsLayer};
+pub use places::Places;
+pub use trust::{is_trusted, set_trusted};
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    BuiltIn,
+    File(std::path::PathBuf),
+    Environment,
+    CommandLine,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built in"),
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Environment => f.write_str("environment"),
+            Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+/// The settings in force.
+#[derive(Debug)]
+pub struct Settings {
+    pub layers: Vec<(Source, SettingsLayer)>,
+    /// What a project's settings wanted and did not get, in words.
+    pub withheld: Vec<String>,
+}
+
+impl Settings {
+    /// Reads every layer that applies to a workspace.
+    pub fn load(places: &Places, workspace: &Path, command_line: SettingsLayer) -> anyhow::Result<Self> {
+        let mut layers = Vec::new();
+        for path in [places.managed_settings(), places.user_settings()] {
+            if let Some(layer) = read_layer(&path)? {
+                layers.push((Source::File(path), layer));
+            }
+        }
+        let mut withheld = Vec::new();
+        let project = places.project_settings(workspace);
+        if let Some(mut layer) = read_layer(&project)? {
+            if !is_trusted(places, workspace)? {
+                let before = Self { layers: layers.clone(), withheld: Vec::new() };
+                withheld = layer.narrow(before.permission_mode());
+            }
+            layers.push((Source::File(project), layer));
+        }
+        layers.push((Source::Environment, SettingsLayer::from_environment()?));
+        layers.push((Source::CommandLine, command_line));
+        Ok(Self { layers, withheld })
+    }
+
+    /// The strongest layer's value, with its source.
+    pub fn pick<T>(&self, field: impl Fn(&SettingsLayer) -> Option<T>) -> Option<(T, &Source)> {
+        self.layers.iter().rev().find_map(|(source, layer)| field(layer).map(|value| (value, source)))
+    }
+
+    fn value<T>(&self, field: impl Fn(&SettingsLayer) -> Option<T>) -> Option<T> {
+        self.pick(field).map(|(value, _)| value)
+    }
+
+    pub fn model(&self) -> Option<String> {
+        self.value(|layer| layer.model.clone())
+    }
+
+    pub fn mode(&self) -> String {
+        self.value(|layer| layer.mode.clone()).unwrap_or_else(|| "code".into())
+    }
+
+    pub fn permission_mode(&self) -> PermissionMode {
+        self.value(|layer| layer.permission_mode).unwrap_or_default()
+    }
+
+    pub fn language(&self) -> Option<String> {
+        self.value(|layer| layer.language.clone())
+    }
+
+    pub fn max_turns(&self) -> Option<u32> {
+        self.value(|layer| layer.max_turns)
+    }
+
+    pub fn max_cost_usd(&self) -> Option<f64> {
+        self.value(|layer| layer.max_cost_usd)
+    }
+
+    pub fn max_tokens(&self) -> Option<u64> {
+        self.value(|layer| layer.max_tokens)
+    }
+
+    pub fn max_output_tokens(&self) -> Option<u64> {
+        self.value(|layer| layer.max_output_tokens)
+    }
+
+    pub fn temperature(&self) -> Option<f64> {
+        self.value(|layer| layer.temperature)
+    }
+
+    pub fn effort(&self) -> Option<Effort> {
+        self.value(|layer| layer.effort)
+    }
+
+    /// All instructions texts, the weakest first.
+    pub fn instructions(&self) -> Option<String> {
+        let texts: Vec<&str> = self.layers.iter().filter_map(|(_, layer)| layer.instructions.as_deref()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// Providers of every layer; a stronger layer replaces one of the same name.
+    pub fn providers(&self) -> BTreeMap<String, ProviderConfig> {
+        let mut providers = BTreeMap::new();
+        for (_, layer) in &self.layers {
+            providers.extend(layer.providers.clone());
+        }
+        providers
+    }
+
+    /// The user's additions to the table of models, as TOML.
+    pub fn model_table(&self) -> Option<String> {
+        let mut models = toml::Table::new();
+        for (_, layer) in &self.layers {
+            models.extend(layer.models.clone());
+        }
+        (!models.is_empty()).then(|| {
+            let mut table = toml::Table::new();
+            table.insert("models".into(), toml::Value::Table(models));
+            table.to_string()
+        })
+    }
+
+    /// Hooks of every layer; all of them run.
+    pub fn hooks(&self) -> Vec<serde_json::Value> {
+        self.layers.iter().filter_map(|(_, layer)| layer.hooks.clone()).collect()
+    }
+
+    pub fn loop_limits(&self) -> LoopLimits {
+        let settings = self.value(|layer| layer.loop_guard).unwrap_or_default();
+        LoopLimits {
+            repetitions: settings.repetitions,
+            window: Duration::from_secs(settings.window_seconds),
+        }
+    }
+}
+
+fn read_layer(path: &Path) -> anyhow::Result<Option<SettingsLayer>> {
+    let Some(text) = files::read_if_exists(path)? else { return Ok(None) };
+    match toml::from_str(&text) {
+        Ok(layer) => Ok(Some(layer)),
+        Err(error) => Err(crate::report::usage(
+            format!("the settings in `{}` cannot be used:\n{error}", path.display()),
+            "`stepwell config schema` prints what is allowed",
+        )),
+    }
+}

@@ -1,0 +1,185 @@
+//! One layer of settings: every value may be absent.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stepwell_llm::{Effort, ProviderConfig};
+use stepwell_protocol::PermissionMode;
+
+/// Settings of Stepwell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SettingsLayer {
+    /// The model to use, as `PROVIDER/MODEL`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The mode to work in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// What may be done without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<PermissionMode>,
+    /// The language answers are written in, such as `Chinese`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Text added to the model's instructions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// A run stops after this many turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// A task and its sub-tasks stop when this much is spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost_usd: Option<f64>,
+    /// A task and its sub-tasks stop when this many tokens are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// The longest answer the model may give.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// How hard the model should think: `none`, `low`, `medium` or `high`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<EffortNames>")]
+    pub effort: Option<Effort>,
+    /// When the same call counts as a loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_guard: Option<LoopGuardSettings>,
+    /// Servers that offer models, by name. A name of a built-in preset changes that preset.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub providers: BTreeMap<String, ProviderConfig>,
+    /// Additions to the table of models: context window and prices.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub models: toml::Table,
+    /// Programs that run at points of a task, in the form other agents use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hooks: Option<serde_json::Value>,
+}
+
+/// When the same call counts as a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LoopGuardSettings {
+    /// So many times the same call is a loop; 0 turns the guard off.
+    pub repetitions: usize,
+    /// Within so many seconds.
+    pub window_seconds: u64,
+}
+
+impl Default for LoopGuardSettings {
+    fn default() -> Self {
+        Self { repetitions: 3, window_seconds: 30 }
+    }
+}
+
+/// The names of [`Effort`], for the schema only.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[allow(dead_code, reason = "only its schema is used")]
+enum EffortNames {
+    None,
+    Low,
+    Medium,
+    High,
+}
+
+impl SettingsLayer {
+    /// `STEPWELL_MODEL`, `STEPWELL_MODE`, `STEPWELL_PERMISSION_MODE`, `STEPWELL_LANGUAGE`.
+    pub fn from_environment() -> anyhow::Result<Self> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let permission_mode = match variable("STEPWELL_PERMISSION_MODE") {
+            None => None,
+            Some(text) => {
+                let mode = PermissionMode::ALL.into_iter().find(|mode| mode.name() == text);
+                Some(mode.ok_or_else(|| {
+                    crate::report::usage(
+                        format!("STEPWELL_PERMISSION_MODE is `{text}`, which is no permission mode"),
+                        "known: default, acceptEdits, plan, dontAsk, bypassPermissions",
+                    )
+                })?)
+            }
+        };
+        Ok(Self {
+            model: variable("STEPWELL_MODEL"),
+            mode: variable("STEPWELL_MODE"),
+            language: variable("STEPWELL_LANGUAGE"),
+            permission_mode,
+            ..Self::default()
+        })
+    }
+
+    /// Takes away what a folder that is not trusted may not decide; says what was taken.
+    pub fn narrow(&mut self, allowed: PermissionMode) -> Vec<String> {
+        let mut withheld = Vec::new();
+        if !self.providers.is_empty() {
+            self.providers.clear();
+            withheld.push("providers".to_owned());
+        }
+        if !self.models.is_empty() {
+            self.models.clear();
+            withheld.push("models".to_owned());
+        }
+        if self.hooks.take().is_some() {
+            withheld.push("hooks".to_owned());
+        }
+        if let Some(mode) = self.permission_mode
+            && width(mode) > width(allowed)
+        {
+            self.permission_mode = None;
+            withheld.push(format!("permission_mode = \"{}\"", mode.name()));
+        }
+        for (name, taken) in [
+            ("max_turns", self.max_turns.take().is_some()),
+            ("max_cost_usd", self.max_cost_usd.take().is_some()),
+            ("max_tokens", self.max_tokens.take().is_some()),
+            ("loop_guard", self.loop_guard.take().is_some()),
+        ] {
+            if taken {
+                withheld.push(name.to_owned());
+            }
+        }
+        withheld
+    }
+}
+
+/// How much a permission mode lets happen.
+fn width(mode: PermissionMode) -> u8 {
+    match mode {
+        PermissionMode::Plan => 0,
+        PermissionMode::DontAsk => 1,
+        PermissionMode::Default => 2,
+        PermissionMode::AcceptEdits => 3,
+        PermissionMode::BypassPermissions => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn an_untrusted_project_can_narrow_but_not_widen() {
+        let text = r#"
+            model = "openai/gpt"
+            permission_mode = "bypassPermissions"
+            max_turns = 100000
+            [providers.openai]
+            kind = "openai-chat"
+            base_url = "http://127.0.0.1:1/v1"
+        "#;
+        let mut layer: SettingsLayer = toml::from_str(text).unwrap();
+        let withheld = layer.narrow(PermissionMode::Default);
+        expect![[r#"providers, permission_mode = "bypassPermissions", max_turns"#]].assert_eq(&withheld.join(", "));
+        assert_eq!(layer.model.as_deref(), Some("openai/gpt"));
+        assert_eq!(layer.permission_mode, None);
+
+        let mut layer: SettingsLayer = toml::from_str("permission_mode = \"plan\"").unwrap();
+        assert!(layer.narrow(PermissionMode::Default).is_empty());
+        assert_eq!(layer.permission_mode, Some(PermissionMode::Plan));
+    }
+}

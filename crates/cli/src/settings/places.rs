@@ -1,0 +1,57 @@
+//! Where settings and data live.
+
+use std::path::{Path, PathBuf};
+
+/// The folders of this user on this machine. Nothing is created by looking.
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub config: PathBuf,
+    pub data: PathBuf,
+    pub user_home: Option<PathBuf>,
+}
+
+impl Places {
+    /// `STEPWELL_CONFIG` and `STEPWELL_HOME` come first, then the XDG folders, then the usual ones below `$HOME`.
+    pub fn find() -> anyhow::Result<Self> {
+        let folder = |name: &str| {
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        let user_home = folder("HOME");
+        let below = |own: &str, xdg: &str, usual: &str| {
+            folder(own)
+                .or_else(|| folder(xdg).map(|path| path.join("stepwell")))
+                .or_else(|| user_home.as_ref().map(|home| home.join(usual).join("stepwell")))
+                .ok_or_else(|| {
+                    crate::report::usage(
+                        format!("neither {own} nor HOME names an absolute folder"),
+                        "set HOME, or STEPWELL_HOME and STEPWELL_CONFIG",
+                    )
+                })
+        };
+        Ok(Self {
+            config: below("STEPWELL_CONFIG", "XDG_CONFIG_HOME", ".config")?,
+            data: below("STEPWELL_HOME", "XDG_DATA_HOME", ".local/share")?,
+            user_home,
+        })
+    }
+
+    pub fn managed_settings(&self) -> PathBuf {
+        PathBuf::from("/etc/stepwell/config.toml")
+    }
+
+    pub fn user_settings(&self) -> PathBuf {
+        self.config.join("config.toml")
+    }
+
+    pub fn project_settings(&self, workspace: &Path) -> PathBuf {
+        workspace.join(".stepwell/config.toml")
+    }
+
+    pub fn keys(&self) -> PathBuf {
+        self.config.join("keys.toml")
+    }
+
+    pub fn trusted_folders(&self) -> PathBuf {
+        self.config.join("trusted-folders")
+    }
+}

@@ -1,0 +1,92 @@
+//! Writing to the terminal: colours only where there is one, and a closed pipe is no crash.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Colours, or none.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    colour: bool,
+}
+
+impl Style {
+    pub fn for_stderr() -> Self {
+        Self { colour: io::stderr().is_terminal() && allowed() }
+    }
+
+    pub fn for_stdout() -> Self {
+        Self { colour: io::stdout().is_terminal() && allowed() }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    pub fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    pub fn yellow(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+
+    pub fn cyan(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
+    pub fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+}
+
+/// <https://no-color.org>: set and not empty means no colours.
+fn allowed() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Writes to standard output. A reader that went away (`stepwell tasks list | head`) ends the process quietly.
+pub fn out(text: &str) {
+    let mut stdout = io::stdout().lock();
+    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            std::process::exit(0);
+        }
+        error_line(&format!("error: cannot write to standard output: {error}"));
+        std::process::exit(1);
+    }
+}
+
+pub fn out_line(text: &str) {
+    out(&format!("{text}\n"));
+}
+
+/// Writes to standard error; where that is closed there is nobody to tell.
+pub fn error_line(text: &str) {
+    writeln!(io::stderr().lock(), "{text}").ok();
+}
+
+pub fn error_text(text: &str) {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).ok();
+}
+
+/// Text from a model or a tool without the control characters that could take over a terminal.
+pub fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\n' | '\t' => character,
+            character if character.is_control() => '\u{fffd}',
+            // Characters that reorder what is shown.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            character => character,
+        })
+        .collect()
+}

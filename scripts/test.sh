@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Everything that must hold: formatting, lints, tests, tidy checks, documentation. Installs what it needs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+if ! command -v cargo >/dev/null; then
+  echo "error: cargo is missing" >&2
+  echo "hint: install Rust 1.95 or newer from https://rustup.rs" >&2
+  exit 1
+fi
+
+# Debian packages for tests against real programs; elsewhere the tests say what they skip.
+missing=()
+for tool in git node npm strace; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+command -v cc >/dev/null || missing+=(build-essential)
+if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+  step "installing ${missing[*]}"
+  packages=()
+  for tool in "${missing[@]}"; do
+    case "$tool" in node) packages+=(nodejs) ;; *) packages+=("$tool") ;; esac
+  done
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+fi
+command -v cargo-nextest >/dev/null || { step "installing cargo-nextest"; cargo install --locked cargo-nextest; }
+
+target="${CARGO_TARGET_DIR:-target}"
+
+step "Roo-Code's own schema, for the export tests"
+if command -v npm >/dev/null; then
+  mkdir -p "$target/roo-check"
+  cp crates/store/tests/roo-check/* "$target/roo-check/"
+  (cd "$target/roo-check" && npm install --silent --no-audit --no-fund)
+  STEPWELL_ROO_CHECK="$(cd "$target/roo-check" && pwd)"
+  export STEPWELL_ROO_CHECK
+fi
+
+step "format"
+cargo fmt --all --check
+step "clippy"
+cargo clippy --workspace --all-targets --locked -- -D warnings
+step "tests"
+cargo nextest run --workspace --locked --no-fail-fast
+step "examples in the documentation"
+cargo test --workspace --doc --locked --quiet
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet

@@ -1,0 +1,40 @@
+//! Files made from the code: schemas and TypeScript types. A test fails when they are stale.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+/// Every generated file with what it should hold now.
+pub fn all() -> anyhow::Result<Vec<(PathBuf, String)>> {
+    let schema = serde_json::to_string_pretty(&stepwell_protocol::json_schema())? + "\n";
+    Ok(vec![
+        ("docs/schema/protocol.json".into(), schema),
+        ("docs/schema/protocol.ts".into(), stepwell_protocol::typescript()),
+        ("docs/schema/settings.json".into(), settings_schema()?),
+    ])
+}
+
+pub fn write_all() -> anyhow::Result<()> {
+    for (path, text) in all()? {
+        let full = crate::root().join(&path);
+        if std::fs::read_to_string(&full).ok().as_deref() == Some(text.as_str()) {
+            continue;
+        }
+        std::fs::write(&full, text).with_context(|| format!("cannot write {}", full.display()))?;
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// The binary is asked, so that the file says what the binary says.
+fn settings_schema() -> anyhow::Result<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--package", "stepwell", "--", "config", "schema"])
+        .current_dir(crate::root())
+        .output()?;
+    if !output.status.success() {
+        bail!("`stepwell config schema` failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
