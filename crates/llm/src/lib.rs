@@ -1,8 +1,52 @@
 //! One stream of deltas from any model.
+//!
+//! The rest of Stepwell knows one kind of model: [`Model`], which takes a [`Request`] and yields [`Delta`]s.
+//! Behind it stand four wire formats (Chat Completions, Responses, Anthropic, Gemini), dozens of servers that
+//! are only data ([`Provider`], [`Preset`]), models that can call tools in no other way than by writing XML
+//! ([`XmlToolCalls`]), lost connections and rate limits ([`RetryModel`]), prices ([`Catalog`]) and recorded
+//! runs ([`Recorder`], [`Replay`]).
+//!
+//! [`connect`] puts them together; nothing is connected before the first request:
+//!
+//! ```
+//! use stepwell_llm::{Catalog, ConnectOptions, HttpClient, ModelFacts, Provider, RetryPolicy, Timeouts, connect};
+//!
+//! let model = connect(ConnectOptions {
+//!     provider: Provider::resolve("ollama", None)?,
+//!     model: "qwen3-coder:30b".into(),
+//!     key: None,
+//!     facts: ModelFacts::default(),
+//!     catalog: Catalog::built_in(),
+//!     client: HttpClient::new(Timeouts::STANDARD),
+//!     retry: RetryPolicy::STANDARD,
+//! })?;
+//! assert_eq!(model.info().context_window, 262_144);
+//! # Ok::<(), stepwell_llm::Error>(())
+//! ```
+//!
+//! This crate touches no file and no process: texts come from the caller, recordings go to the caller's writer.
 
+mod advice;
+mod connect;
+mod http;
 mod model;
+mod presets;
+mod pricing;
+mod providers;
+mod retry;
+mod sse;
+mod wire;
+//XML
 
+pub use connect::{ConnectOptions, connect};
+pub use http::{HttpClient, Timeouts};
 pub use model::{
     Delta, DeltaStream, Effort, Error, Model, ModelInfo, Price, Request, RequestOptions, StopReason,
     ToolChoice,
 };
+pub use presets::{
+    EffortField, MaxTokensField, Preset, Provider, ProviderConfig, ProviderKind, QuirksConfig, SystemRole,
+    ToolCallForm, preset, preset_names, split_model_name,
+};
+pub use pricing::{Catalog, ModelFacts};
+pub use retry::{RetryModel, RetryPolicy};

@@ -1,1 +1,26 @@
-//! test-support
+//! Fakes that stand in for the world in tests. They enter the product through its constructors and settings,
+//! never through conditional compilation.
+//!
+//! [`ModelServer`] is a model's server on a real socket that says what a test tells it to say, in whichever of
+//! the four wire formats it is asked:
+//!
+//! ```
+//! use stepwell_test_support::{ModelServer, Turn, call};
+//! use serde_json::json;
+//!
+//! let server = ModelServer::start();
+//! server.script([
+//!     Turn::calls([call("bash", json!({ "command": "ls" }))]).with_reasoning("Let me look."),
+//!     Turn::text("Two files.").with_usage(120, 9),
+//! ]);
+//! // ... run the program against `server.openai_url()` ...
+//! assert_eq!(server.requests().len(), 0);
+//! ```
+#![allow(clippy::expect_used, clippy::panic, reason = "a fake that cannot go on fails its test, loudly")]
+
+mod model_server;
+
+pub use model_server::{
+    Gate, ModelServer, RecordedRequest, ScriptedCall, SeenCall, SeenMessage, SeenResult, Turn, WireFormat,
+    call,
+};

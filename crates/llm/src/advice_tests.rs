@@ -1,0 +1,1 @@
+//! Refusals of every dialect, each with its cause and its advice.

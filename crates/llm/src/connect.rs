@@ -1,0 +1,105 @@
+//! From a name and a key to a model that can be asked.
+
+use std::sync::Arc;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::SecretString;
+use stepwell_protocol::ErrorKind;
+use url::Url;
+
+use crate::advice::Peer;
+use crate::http::HttpClient;
+use crate::model::{Error, Model, ModelInfo};
+use crate::presets::{Provider, ProviderKind, ToolCallForm};
+use crate::pricing::{Catalog, ModelFacts};
+use crate::providers::anthropic::Anthropic;
+use crate::providers::gemini::Gemini;
+use crate::providers::openai_chat::OpenAiChat;
+use crate::providers::openai_responses::OpenAiResponses;
+use crate::retry::{RetryModel, RetryPolicy};
+use crate::wire::{Dialect, WireModel};
+//XML
+
+/// Everything a model is made of.
+pub struct ConnectOptions {
+    pub provider: Provider,
+    /// The model's own name, without the provider's.
+    pub model: String,
+    pub key: Option<SecretString>,
+    /// What the settings say of the model; wins over the catalog.
+    pub facts: ModelFacts,
+    pub catalog: Catalog,
+    pub client: HttpClient,
+    pub retry: RetryPolicy,
+}
+
+/// Makes the model: wire format, XML calls where configured, retry, prices. Nothing is connected before the
+/// first request.
+pub fn connect(options: ConnectOptions) -> Result<Arc<dyn Model>, Error> {
+    let ConnectOptions { provider, model, key, facts, catalog, client, retry } = options;
+    let mut info = catalog.info(&provider.name, &model, &facts);
+    if provider.start.is_some() {
+        // The price in the catalog is that of the maker's own service; what runs at home costs nothing per token.
+        info.price = facts.price;
+    }
+    let peer = peer(&provider, &model, key)?;
+    let headers = headers(&provider)?;
+    let wire: Arc<dyn Model> = match provider.kind {
+        ProviderKind::OpenaiChat => wire(OpenAiChat::new(provider.quirks), info, peer, headers, client),
+        ProviderKind::OpenaiResponses => {
+            wire(OpenAiResponses::new(provider.quirks), info, peer, headers, client)
+        }
+        ProviderKind::Anthropic => wire(Anthropic::default(), info, peer, headers, client),
+        ProviderKind::Gemini => wire(Gemini::default(), info, peer, headers, client),
+    };
+    let wire = match provider.tool_calls {
+        ToolCallForm::Native => wire,
+        ToolCallForm::Xml => wire,
+    };
+    Ok(Arc::new(RetryModel::new(wire, retry)))
+}
+
+fn wire<D: Dialect>(
+    dialect: D,
+    info: ModelInfo,
+    peer: Peer,
+    headers: HeaderMap,
+    client: HttpClient,
+) -> Arc<dyn Model> {
+    Arc::new(WireModel::new(dialect, info, peer, headers, client))
+}
+
+pub(crate) fn peer(provider: &Provider, model: &str, key: Option<SecretString>) -> Result<Peer, Error> {
+    let wrong = |what: String| {
+        Error::new(ErrorKind::LlmConnection, format!("`{}` is no base URL: {what}", provider.base_url))
+            .with_hint(format!("set `providers.{}.base_url` to an http or https address", provider.name))
+    };
+    let base_url = Url::parse(&provider.base_url).map_err(|error| wrong(error.to_string()))?;
+    if !matches!(base_url.scheme(), "http" | "https") {
+        return Err(wrong(format!("`{}` is neither http nor https", base_url.scheme())));
+    }
+    Ok(Peer {
+        provider: provider.name.clone(),
+        model: model.to_owned(),
+        base_url,
+        api_key_env: provider.api_key_env.clone(),
+        start: provider.start.clone(),
+        key,
+    })
+}
+
+pub(crate) fn headers(provider: &Provider) -> Result<HeaderMap, Error> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &provider.headers {
+        let wrong = || {
+            Error::new(ErrorKind::LlmProtocol, format!("the header `{name}` cannot be sent"))
+                .with_hint(format!("check `providers.{}.headers`", provider.name))
+        };
+        let header = HeaderName::try_from(name.as_str()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
+        // It may hold a key.
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,281 @@
+//! Anthropic's Messages API.
+
+mod decode;
+
+use reqwest::header::HeaderName;
+use serde_json::{Value, json};
+use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
+use url::Url;
+
+use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
+use crate::providers::openai_chat::IMAGE_OMITTED;
+use crate::wire::conversation::{self, NO_RESULT, Turn};
+use crate::wire::form_cache::{Form, FormCache};
+use crate::wire::json::{JsonText, arguments_object};
+use crate::wire::{self, Dialect};
+
+pub(crate) use decode::AnthropicDecoder;
+
+/// The API wants a limit; this is one that every model of the last years accepts.
+const DEFAULT_MAX_TOKENS: u64 = 8192;
+
+/// How many of the last input turns are marked, so that the next request finds this one's prefix in the cache.
+const MARKED_TURNS: usize = 2;
+
+/// The least the API accepts as a thinking budget.
+const MIN_THINKING: u64 = 1024;
+
+#[derive(Default)]
+pub(crate) struct Anthropic {
+    forms: FormCache,
+}
+
+impl Anthropic {
+    fn options(info: &ModelInfo, request: &Request, body: &mut JsonText) -> Result<(), Error> {
+        let options = &request.options;
+        let limit = options.max_output_tokens.or(info.max_output_tokens).unwrap_or(DEFAULT_MAX_TOKENS);
+        body.member("max_tokens", &limit)?;
+        let thinking = thinking_budget(options.effort, limit);
+        if let Some(budget) = thinking {
+            body.member("thinking", &json!({ "type": "enabled", "budget_tokens": budget }))?;
+        }
+        // With thinking the API takes no temperature but its own.
+        if let Some(temperature) = options.temperature.filter(|_| thinking.is_none()) {
+            body.member("temperature", &temperature)?;
+        }
+        if !options.stop.is_empty() {
+            body.member("stop_sequences", &options.stop)?;
+        }
+        if !request.tools.is_empty() {
+            // Nor does it let a thinking model be forced to call a tool.
+            let choice = match options.tool_choice {
+                ToolChoice::Auto => None,
+                ToolChoice::None => Some("none"),
+                ToolChoice::Required if thinking.is_some() => None,
+                ToolChoice::Required => Some("any"),
+            };
+            if let Some(choice) = choice {
+                body.member("tool_choice", &json!({ "type": choice }))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn input_turn(
+        &self,
+        info: &ModelInfo,
+        turn: &Turn<'_>,
+        marked: Mark,
+        body: &mut JsonText,
+    ) -> Result<(), Error> {
+        let Turn::Input { messages, unanswered, note } = turn else { return Ok(()) };
+        body.comma().raw(r#"{"role":"user","content":["#);
+        let mut forms = Vec::with_capacity(messages.len());
+        for message in messages {
+            forms.push(self.forms.message(message, |message| input_form(info, message))?);
+        }
+        // Results come first: the API wants them right after their calls.
+        for form in &forms {
+            body.items(&form.results);
+        }
+        for call in unanswered {
+            body.comma().raw(r#"{"type":"tool_result""#);
+            body.member("tool_use_id", &call_id(call.id.as_str()))?.member("content", NO_RESULT)?;
+            body.raw(r#","is_error":true}"#);
+        }
+        for form in &forms {
+            body.items(&form.parts);
+        }
+        if let Some(note) = note {
+            write_text(note, body.comma())?;
+        }
+        if marked == Mark::Cache {
+            body.member_of_last("cache_control", &ephemeral())?;
+        }
+        body.raw("]}");
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Cache,
+    None,
+}
+
+impl Dialect for Anthropic {
+    type Decoder = AnthropicDecoder;
+
+    fn url(&self, base: &Url, _model: &str) -> Result<Url, Error> {
+        // Both `https://api.anthropic.com` and `.../v1` are found in people's settings.
+        let path = base.path().trim_end_matches('/');
+        if path.is_empty() { wire::join(base, &["v1", "messages"]) } else { wire::join(base, &["messages"]) }
+    }
+
+    fn authorization(&self, key: &str) -> (HeaderName, String) {
+        (HeaderName::from_static("x-api-key"), key.to_owned())
+    }
+
+    fn extra_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", "2023-06-01")]
+    }
+
+    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Vec<u8>, Error> {
+        let last = self.forms.begin();
+        let mut body = JsonText::with_capacity(last + last / 8 + 4096);
+        body.raw("{").member("model", &info.id)?.member("stream", &true)?;
+        Self::options(info, request, &mut body)?;
+        if !request.tools.is_empty() {
+            let tools = self.forms.tools(&request.tools, write_tools)?;
+            body.comma().raw("\"tools\":[").append(&tools).raw("]");
+        }
+        if !request.system.is_empty() {
+            body.comma().raw("\"system\":[");
+            write_text(&request.system, &mut body)?;
+            body.member_of_last("cache_control", &ephemeral())?.raw("]");
+        }
+        body.comma().raw("\"messages\":[");
+        let turns = conversation::turns(&request.messages);
+        let inputs = turns.iter().filter(|turn| matches!(turn, Turn::Input { .. })).count();
+        let mut seen = 0;
+        for turn in &turns {
+            match turn {
+                Turn::Input { .. } => {
+                    seen += 1;
+                    let mark = if seen + MARKED_TURNS > inputs { Mark::Cache } else { Mark::None };
+                    self.input_turn(info, turn, mark, &mut body)?;
+                }
+                Turn::Assistant { messages } => {
+                    body.comma().raw(r#"{"role":"assistant","content":["#);
+                    for message in messages {
+                        let form = self.forms.message(message, assistant_form)?;
+                        body.items(&form.parts);
+                    }
+                    body.raw("]}");
+                }
+            }
+        }
+        body.raw("]}");
+        self.forms.end(request.messages.len(), body.len());
+        Ok(body.into_bytes())
+    }
+
+    fn decoder(&self) -> AnthropicDecoder {
+        AnthropicDecoder::default()
+    }
+}
+
+fn ephemeral() -> Value {
+    json!({ "type": "ephemeral" })
+}
+
+/// The budget must stay below the limit of the whole answer.
+fn thinking_budget(effort: Option<Effort>, limit: u64) -> Option<u64> {
+    let wanted = match effort? {
+        Effort::None => return None,
+        Effort::Low => 4096,
+        Effort::Medium => 12_288,
+        Effort::High => 32_000,
+    };
+    let budget = wanted.min(limit * 3 / 4);
+    (budget >= MIN_THINKING).then_some(budget)
+}
+
+fn write_tools(tools: &[ToolDefinition]) -> Result<JsonText, Error> {
+    let mut out = JsonText::default();
+    for tool in tools {
+        out.comma().raw("{").member("name", &tool.name)?.member("description", &tool.description)?;
+        out.member("input_schema", &tool.input_schema)?.raw("}");
+    }
+    out.member_of_last("cache_control", &ephemeral())?;
+    Ok(out)
+}
+
+fn input_form(info: &ModelInfo, message: &Message) -> Result<Form, Error> {
+    let mut form = Form::default();
+    for part in &message.parts {
+        match part {
+            // The API refuses empty text blocks.
+            Part::Text { text } if text.trim().is_empty() => {}
+            Part::Text { text } => write_text(text, form.parts.comma())?,
+            Part::Image { image } => write_image(info, image, form.parts.comma())?,
+            Part::ToolResult { result } => write_result(info, result, form.results.comma())?,
+            Part::Reasoning { .. } | Part::ToolCall { .. } => {}
+        }
+    }
+    if form.parts.is_empty() && form.results.is_empty() {
+        write_text("(empty message)", &mut form.parts)?;
+    }
+    Ok(form)
+}
+
+fn assistant_form(message: &Message) -> Result<Form, Error> {
+    let mut form = Form::default();
+    let out = &mut form.parts;
+    for (position, part) in message.parts.iter().enumerate() {
+        match part {
+            Part::Text { text } if text.trim().is_empty() => {}
+            Part::Text { text } => {
+                let is_last = position + 1 == message.parts.len();
+                // A last block that ends in white space is refused.
+                write_text(if is_last { text.trim_end() } else { text }, out.comma())?;
+            }
+            // Reasoning without Anthropic's signature cannot be sent back.
+            Part::Reasoning { text, opaque } => {
+                let Some(own) = opaque.as_ref().and_then(|opaque| opaque.get("anthropic")) else { continue };
+                if let Some(data) = own.get("redacted") {
+                    out.comma().raw(r#"{"type":"redacted_thinking","data":"#).value(data)?.raw("}");
+                } else if let Some(signature) = own.get("signature") {
+                    out.comma().raw(r#"{"type":"thinking","thinking":"#).value(text)?;
+                    out.raw(r#","signature":"#).value(signature)?.raw("}");
+                }
+            }
+            Part::ToolCall { call } => {
+                out.comma().raw(r#"{"type":"tool_use""#).member("id", &call_id(call.id.as_str()))?;
+                out.member("name", &call.name)?.member("input", &*arguments_object(call))?.raw("}");
+            }
+            Part::Image { .. } | Part::ToolResult { .. } => {}
+        }
+    }
+    Ok(form)
+}
+
+fn write_text(text: &str, out: &mut JsonText) -> Result<(), Error> {
+    out.raw(r#"{"type":"text","text":"#).value(text)?.raw("}");
+    Ok(())
+}
+
+fn write_image(info: &ModelInfo, image: &Image, out: &mut JsonText) -> Result<(), Error> {
+    if !info.images {
+        return write_text(IMAGE_OMITTED, out);
+    }
+    out.raw(r#"{"type":"image","source":{"type":"base64","media_type":"#).value(&image.media_type)?;
+    out.raw(r#","data":"#).value(&image.data)?.raw("}}");
+    Ok(())
+}
+
+fn write_result(info: &ModelInfo, result: &ToolResult, out: &mut JsonText) -> Result<(), Error> {
+    out.raw(r#"{"type":"tool_result""#).member("tool_use_id", &call_id(result.call_id.as_str()))?;
+    if result.images.is_empty() {
+        out.member("content", &result.output)?;
+    } else {
+        out.raw(r#","content":["#);
+        if !result.output.trim().is_empty() {
+            write_text(&result.output, out)?;
+        }
+        for image in &result.images {
+            write_image(info, image, out.comma())?;
+        }
+        out.raw("]");
+    }
+    if !result.is_success() {
+        out.raw(r#","is_error":true"#);
+    }
+    out.raw("}");
+    Ok(())
+}
+
+/// The API takes letters, digits, `-` and `_` only; ids of other providers may have more.
+fn call_id(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}

@@ -1,0 +1,138 @@
+//! A history as every wire format wants it: the person and the model by turns, each call answered.
+//!
+//! The rules that the formats share are kept here once. A history begins and ends with input (the person's
+//! words or tool results); several messages in a row of one side are one turn; a call that was never answered,
+//! because the run was cut off, is answered with that fact; a result whose call is no longer in the history is
+//! told as text.
+
+use std::sync::Arc;
+
+use stepwell_protocol::{Message, Part, Role, ToolCall, ToolResult};
+
+/// What stands for the result of a call that has none.
+pub(crate) const NO_RESULT: &str = "No result: the run was interrupted before this call finished.";
+
+/// Asks the model to go on where a history ends with its own words.
+const CONTINUE: &str = "Continue.";
+
+/// Stands at the beginning of a history whose first messages are gone.
+const EARLIER_LEFT_OUT: &str = "(Earlier messages were left out.)";
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Turn<'a> {
+    Input {
+        messages: Vec<Arc<Message>>,
+        /// Calls of the turn before that have no result.
+        unanswered: Vec<&'a ToolCall>,
+        /// Words of ours that no message has.
+        note: Option<&'static str>,
+    },
+    Assistant {
+        messages: Vec<Arc<Message>>,
+    },
+}
+
+pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::with_capacity(messages.len() + 1);
+    let mut pending: Vec<&ToolCall> = Vec::new();
+    for message in messages {
+        if message.role == Role::Assistant {
+            if !says_something(message) {
+                continue;
+            }
+            match turns.last_mut() {
+                Some(Turn::Assistant { messages }) => messages.push(Arc::clone(message)),
+                last => {
+                    if last.is_none() {
+                        turns.push(note(EARLIER_LEFT_OUT));
+                    }
+                    settle(&mut turns, &mut pending);
+                    turns.push(Turn::Assistant { messages: vec![Arc::clone(message)] });
+                }
+            }
+            pending.extend(message.tool_calls());
+            continue;
+        }
+        if message.parts.is_empty() {
+            continue;
+        }
+        if !message.tool_results().any(|_| true) {
+            settle(&mut turns, &mut pending);
+        }
+        let message = adopt(message, &mut pending);
+        match turns.last_mut() {
+            Some(Turn::Input { messages, .. }) => messages.push(message),
+            _ => turns.push(Turn::Input { messages: vec![message], unanswered: Vec::new(), note: None }),
+        }
+    }
+    settle(&mut turns, &mut pending);
+    if !matches!(turns.last(), Some(Turn::Input { .. })) {
+        turns.push(note(CONTINUE));
+    }
+    turns
+}
+
+fn note(text: &'static str) -> Turn<'static> {
+    Turn::Input { messages: Vec::new(), unanswered: Vec::new(), note: Some(text) }
+}
+
+/// Whether anything of the message reaches a model: reasoning alone does not.
+fn says_something(message: &Message) -> bool {
+    message.parts.iter().any(|part| match part {
+        Part::Text { text } => !text.trim().is_empty(),
+        Part::ToolCall { .. } => true,
+        Part::Reasoning { .. } | Part::Image { .. } | Part::ToolResult { .. } => false,
+    })
+}
+
+/// Hands the calls that nothing answered to the input turn that follows them.
+fn settle<'a>(turns: &mut Vec<Turn<'a>>, pending: &mut Vec<&'a ToolCall>) {
+    if pending.is_empty() {
+        return;
+    }
+    match turns.last_mut() {
+        Some(Turn::Input { unanswered, .. }) => unanswered.append(pending),
+        _ => {
+            turns.push(Turn::Input { messages: Vec::new(), unanswered: std::mem::take(pending), note: None })
+        }
+    }
+}
+
+/// Takes the answered calls off the list; results that answer nothing become text.
+fn adopt(message: &Arc<Message>, pending: &mut Vec<&ToolCall>) -> Arc<Message> {
+    let mut orphans = Vec::new();
+    for (position, part) in message.parts.iter().enumerate() {
+        if let Part::ToolResult { result } = part {
+            match pending.iter().position(|call| call.id == result.call_id) {
+                Some(call) => drop(pending.remove(call)),
+                None => orphans.push(position),
+            }
+        }
+    }
+    if orphans.is_empty() {
+        return Arc::clone(message);
+    }
+    let mut copy = Message::clone(message);
+    for position in orphans {
+        if let Part::ToolResult { result } = &copy.parts[position] {
+            copy.parts[position] = Part::text(told(result));
+        }
+    }
+    Arc::new(copy)
+}
+
+fn told(result: &ToolResult) -> String {
+    format!("[Result of an earlier call of `{}`]\n{}", result.tool, result.output)
+}
+
+/// A result's text for formats that have no mark for failure.
+pub(crate) fn result_text(result: &ToolResult) -> std::borrow::Cow<'_, str> {
+    if result.is_success() {
+        return result.output.as_str().into();
+    }
+    format!("[error] {}", result.output).into()
+}
+
+#[cfg(test)]
+#[path = "conversation_tests.rs"]
+mod tests;
