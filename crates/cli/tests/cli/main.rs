@@ -1,0 +1,24 @@
+//! The binary by its command line: exit code, standard output, standard error, files left behind.
+
+// Helpers of tests are test code too, and the tests are about processes and files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod config;
+mod crash;
+mod disk;
+mod errors;
+mod help;
+mod interrupt;
+mod prompt;
+mod replay;
+mod run;
+mod tasks;
+mod tool;
+mod world;

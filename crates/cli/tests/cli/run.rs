@@ -1,0 +1,175 @@
+//! `stepwell run` from the outside.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use stepwell_test_support::{Turn, call};
+
+use crate::world::World;
+
+#[test]
+fn an_answer_is_all_that_standard_output_has() {
+    let world = World::new([
+        Turn::calls([call("bash", json!({"command": "echo hello from bash"}))]).with_text("I look first."),
+        Turn::text("It says hello."),
+    ]);
+    world.check(
+        &["run", "--permission-mode", "bypassPermissions", "what does it say?"],
+        expect![[r"
+            exit code: 0
+            --- stdout
+            It says hello.
+            --- stderr
+            I look first.
+            ● bash echo hello from bash
+            2 turns, 200 in, 40 out, [TIME]; resume with `stepwell run --resume [TASK]`
+        "]],
+    );
+    let requests = world.server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(requests[1].tool_results()[0].text.contains("hello from bash"));
+    world.server.finish();
+}
+
+#[test]
+fn work_is_done_in_the_repository() {
+    let world = World::new([
+        Turn::calls([call("read", json!({"file_path": "main.py"})), call("list", json!({}))]),
+        Turn::calls([call("edit", json!({"file_path": "main.py", "old_str": "1 / 0", "new_str": "1"}))]),
+        Turn::calls([call("write", json!({"file_path": "new/file.txt", "content": "made\n"}))]),
+        Turn::calls([call("attempt_completion", json!({"result": "Fixed it."}))]),
+    ]);
+    world.write("main.py", "print(1 / 0)\n");
+    world.check(
+        &["run", "--quiet", "--permission-mode", "acceptEdits", "fix it"],
+        expect![[r"
+            exit code: 0
+            --- stdout
+            Fixed it.
+        "]],
+    );
+    assert_eq!(std::fs::read_to_string(world.work().join("main.py")).unwrap(), "print(1)\n");
+    assert_eq!(std::fs::read_to_string(world.work().join("new/file.txt")).unwrap(), "made\n");
+}
+
+#[test]
+fn what_needs_approval_is_refused_and_told_by_the_exit_code() {
+    let world = World::new([
+        Turn::calls([call("bash", json!({"command": "touch made"}))]),
+        Turn::text("I was not allowed to."),
+    ]);
+    let output = world.output(&["run", "--quiet", "touch it"]);
+    assert_eq!(output.status.code(), Some(3), "{}", world.show(&output));
+    assert!(!world.work().join("made").exists());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--permission-mode"), "{}", world.show(&output));
+}
+
+#[test]
+fn the_turn_limit_has_its_own_exit_code_and_can_be_resumed() {
+    let look = |word: &str| Turn::calls([call("bash", json!({"command": format!("echo {word}")}))]);
+    let world = World::new([look("a"), look("b"), Turn::text("done after all")]);
+    let output = world.output(&["run", "--permission-mode", "bypassPermissions", "--max-turns", "2", "go"]);
+    assert_eq!(output.status.code(), Some(4), "{}", world.show(&output));
+    let output = world.output(&["run", "--quiet", "--permission-mode", "bypassPermissions", "--resume"]);
+    assert_eq!(world.show(&output), "exit code: 0\n--- stdout\ndone after all\n");
+    assert_eq!(world.server.last_request().tool_results().len(), 2);
+}
+
+#[test]
+fn json_is_one_object_and_stream_json_one_per_event() {
+    let world = World::new([Turn::text("yes"), Turn::text("yes")]);
+    let output = world.output(&["run", "--output-format", "json", "well?"]);
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["result"], "yes");
+    assert_eq!(value["is_error"], false);
+    assert_eq!(value["num_turns"], 1);
+    assert_eq!(value["usage"]["input_tokens"], 100);
+    assert!(output.stderr.is_empty(), "{}", world.show(&output));
+
+    let output = world.output(&["run", "--output-format", "stream-json", "well?"]);
+    let kinds: Vec<String> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| {
+            let value: Value = serde_json::from_str(line).unwrap();
+            value["event"]["type"].as_str().unwrap_or(value["type"].as_str().unwrap()).to_owned()
+        })
+        .filter(|kind| kind != "token" && kind != "agent_state_changed")
+        .collect();
+    expect!["init task_created user_message state_changed usage state_changed answer result"].assert_eq(&kinds.join(" "));
+}
+
+#[test]
+fn a_fork_leaves_the_original_alone() {
+    let world = World::new([Turn::text("one"), Turn::text("two")]);
+    world.output(&["run", "first"]);
+    let original = world.only_task();
+    let before = world.log(&original).len();
+    let output = world.output(&["run", "--quiet", "--fork", original.as_str(), "second"]);
+    assert_eq!(world.show(&output), "exit code: 0\n--- stdout\ntwo\n");
+    assert_eq!(world.log(&original).len(), before);
+    let texts: Vec<String> = world.server.last_request().messages().iter().map(|message| message.text.clone()).collect();
+    assert_eq!(texts[texts.len() - 3..], ["first", "one", "second"]);
+}
+
+#[test]
+fn a_key_is_nowhere_in_what_is_kept() {
+    let world = World::new([
+        Turn::calls([call("bash", json!({"command": "echo the key is mock-key-value; printenv MOCK_KEY"}))]),
+        Turn::text("seen"),
+    ]);
+    let output = world.output(&["run", "--permission-mode", "bypassPermissions", "go"]);
+    assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
+    let sent = world.server.last_request().tool_results()[0].text.clone();
+    assert!(sent.contains("[redacted:") && !sent.contains("mock-key-value"), "{sent}");
+    // The command itself is what the model wrote; what came back from it holds no key.
+    for (path, bytes) in crate::world::files_below(&world.data()) {
+        let text = String::from_utf8_lossy(&bytes);
+        for line in text.lines().filter(|line| line.contains("\"observation\"")) {
+            assert!(!line.contains("mock-key-value"), "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn all_four_formats_do_the_same_work() {
+    for (kind, url) in [
+        ("openai-chat", "openai"),
+        ("openai-responses", "openai"),
+        ("anthropic", "anthropic"),
+        ("gemini", "gemini"),
+    ] {
+        let world = World::new([
+            Turn::calls([call("bash", json!({"command": "echo one"})), call("bash", json!({"command": "echo two"}))])
+                .with_reasoning("let me see"),
+            Turn::text("done"),
+        ]);
+        let base_url = match url {
+            "openai" => world.server.openai_url(),
+            "anthropic" => world.server.anthropic_url(),
+            _ => world.server.gemini_url(),
+        };
+        world.set_config(&format!(
+            "model = \"mock/mock-model\"\n[providers.mock]\nkind = \"{kind}\"\nbase_url = \"{base_url}\"\napi_key_env = \"MOCK_KEY\"\n"
+        ));
+        let output = world.output(&["run", "--quiet", "--permission-mode", "bypassPermissions", "go"]);
+        assert_eq!(world.show(&output), "exit code: 0\n--- stdout\ndone\n", "{kind}");
+        let results: Vec<String> =
+            world.server.last_request().tool_results().iter().map(|result| result.text.trim().to_owned()).collect();
+        assert!(results[0].contains("one") && results[1].contains("two"), "{kind}: {results:?}");
+        world.server.finish();
+    }
+}
+
+#[test]
+fn a_model_that_writes_xml_can_call_tools() {
+    let world = World::new([
+        Turn::text("I will look.\n<bash>\n<command>echo via xml</command>\n</bash>"),
+        Turn::text("It printed its line."),
+    ]);
+    let config = std::fs::read_to_string(world.config().join("config.toml")).unwrap();
+    world.set_config(&format!("{config}tool_calls = \"xml\"\n"));
+    let output = world.output(&["run", "--quiet", "--permission-mode", "bypassPermissions", "go"]);
+    assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nIt printed its line.\n");
+    let last = world.server.last_request();
+    assert!(last.messages().iter().any(|message| message.text.contains("via xml")), "{:?}", last.messages());
+}
