@@ -1,7 +1,47 @@
 //! How tools are declared, registered, permitted and run.
+//!
+//! A tool implements [`Tool`]; [`Registry`] knows which there are; [`Executor`] runs a model's calls one by one
+//! or in batches, always in the same order of checks (see [`executor`]). What a running tool may ask of its task
+//! is [`Host`]; what the runtime needs of the world is given to it through small ports ([`ArtifactWriter`],
+//! [`HookRunner`]), because this crate touches no file and starts no process.
 
+mod arguments;
+mod compose;
+mod erased;
+pub mod executor;
+mod hooks;
 mod host;
+mod loop_guard;
+mod near_names;
+mod permission;
+mod ports;
+mod redact;
+mod registry;
+mod retry;
 mod tool;
+mod truncate;
 
+pub use arguments::{ArgumentSchema, Prepared, coerce};
+pub use compose::{
+    Aggregate, Chain, ChainError, ChainStep, Filter, FilterOperator, Misfit, StepReport, Transform,
+    TransformError, compatibility, extract_path,
+};
+pub use erased::{ALIASES_KEYWORD, DynOutput, DynTool};
+pub use executor::{CallEnv, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};
+pub use hooks::{
+    HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission, HookProcess,
+    HookRunner, Hooks,
+};
 pub use host::{Host, HostError};
+pub use loop_guard::{CallKey, LoopGuard, LoopLimits, LoopReport};
+pub use near_names::near_names;
+pub use permission::{CallFacts, Grant, ModeJudge, PermissionJudge, Verdict, by_mode};
+pub use ports::ArtifactWriter;
+pub use redact::{Redactor, StreamRedactor};
+pub use registry::{
+    CachedSource, CompositeSource, RegisteredTool, Registry, RegistryError, SourceError, StaticSource,
+    Statistics, ToolSource, ToolStatus,
+};
+pub use retry::RetryPolicy;
 pub use tool::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+pub use truncate::{Truncated, cut_middle};

@@ -12,7 +12,7 @@ use serde_json::Value;
 use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use crate::Host;
+use crate::{Host, Invoker};
 
 /// One ability. The description a model reads is the doc comment of `Input`; the schema comes from its fields.
 #[async_trait]
@@ -55,6 +55,7 @@ pub struct ToolSpec {
     pub aliases: &'static [&'static str],
     pub category: Category,
     pub risk: Risk,
+    /// `Duration::MAX` for tools that wait for a person: their host sets the deadline.
     pub time_limit: Duration,
     /// Bytes of text the model is given at most; the rest is kept as an artifact.
     pub output_limit: usize,
@@ -78,6 +79,8 @@ pub struct ToolContext {
     pub call_id: ToolCallId,
     pub cancel: CancellationToken,
     pub host: Arc<dyn Host>,
+    /// How a tool calls other tools; each such call is judged like any other.
+    pub invoker: Arc<dyn Invoker>,
 }
 
 /// A failure with its class; the class decides about retries and wording.
@@ -95,6 +98,18 @@ impl ToolError {
 
     pub fn execution(message: impl Into<String>) -> Self {
         Self::new(ErrorClass::ExecutionError, message)
+    }
+
+    pub fn parameter(message: impl Into<String>) -> Self {
+        Self::new(ErrorClass::ParameterError, message)
+    }
+
+    pub fn permission(message: impl Into<String>) -> Self {
+        Self::new(ErrorClass::PermissionError, message)
+    }
+
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        Self::new(ErrorClass::Interrupted, message)
     }
 
     pub fn validation(message: impl Into<String>) -> Self {

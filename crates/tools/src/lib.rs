@@ -1,1 +1,16 @@
-//! tools
+//! The concrete tools.
+//!
+//! Each tool is one file that holds all of it: the input whose doc comment the model reads, the output, what it
+//! may do ([`stepwell_tool_runtime::ToolSpec`]), how it is shown and how it runs. [`catalog`] lists them. The
+//! module [`ports`] has what the runtime needs of the world: keeping artifacts, running hooks.
+
+mod ask;
+pub mod catalog;
+mod chain;
+mod complete;
+mod files;
+pub mod ports;
+mod shell;
+mod todo;
+
+pub use shell::environment::{is_secret_name, secret_variables};

@@ -1,4 +1,4 @@
-//! What can go wrong with a file, with the path and what to do.
+//! What can go wrong with a file or a process, with the path and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,22 @@ pub enum Error {
     NotFound { path: PathBuf },
     #[error("no permission to {action} `{path}`")]
     Denied { action: &'static str, path: PathBuf },
+    #[error("`{path}` lies outside the workspace")]
+    OutsideWorkspace { path: PathBuf },
+    #[error("`{path}` is no path: {reason}")]
+    BadPath { path: PathBuf, reason: &'static str },
+    #[error("`{path}` is a folder")]
+    IsAFolder { path: PathBuf },
+    #[error("`{path}` is no folder")]
+    NotAFolder { path: PathBuf },
+    #[error("`{path}` is {kind}, not a regular file")]
+    NotAFile { path: PathBuf, kind: &'static str },
+    #[error("`{path}` has {bytes} bytes; the limit is {limit}")]
+    TooLarge { path: PathBuf, bytes: u64, limit: u64 },
+    #[error("`{path}` is not text")]
+    Binary { path: PathBuf },
+    #[error("cannot start `{program}`: {source}")]
+    Spawn { program: String, source: io::Error },
 }
 
 impl Error {
@@ -29,6 +45,8 @@ impl Error {
             io::ErrorKind::PermissionDenied => Self::Denied { action, path },
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { action, path },
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { action, path },
+            io::ErrorKind::IsADirectory => Self::IsAFolder { path },
+            io::ErrorKind::NotADirectory => Self::NotAFolder { path },
             _ => Self::Io { action, path, source },
         }
     }
@@ -45,7 +63,16 @@ impl Error {
                 Some("make the file system writable, or set STEPWELL_HOME to a folder that is")
             }
             Self::Denied { .. } => Some("check the owner and mode of the path"),
-            Self::Io { .. } | Self::NotFound { .. } => None,
+            Self::OutsideWorkspace { .. } => Some("only paths in the workspace may be used"),
+            Self::Spawn { .. } => Some("check that the program is installed and on the PATH"),
+            Self::Io { .. }
+            | Self::NotFound { .. }
+            | Self::BadPath { .. }
+            | Self::IsAFolder { .. }
+            | Self::NotAFolder { .. }
+            | Self::NotAFile { .. }
+            | Self::TooLarge { .. }
+            | Self::Binary { .. } => None,
         }
     }
 }

@@ -1,12 +1,24 @@
 //! The only door to files and processes.
 //!
 //! [`files`] is for Stepwell's own data (settings, task logs): plain host paths, atomic writes, append files
-//! that can be synced, errors that name the path and say what to do.
+//! that can be synced, errors that name the path and say what to do. [`Workspace`] is for paths a model gives:
+//! whatever they contain, they are resolved beneath the workspace's roots. [`process`] runs programs so that
+//! they always end, with all their children, and never fill the memory.
 
 // This crate is the door: the bans of clippy.toml hold everywhere else.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door the ban points to")]
 
+mod boundary;
+mod encoding;
 mod error;
 pub mod files;
+pub mod process;
+mod read;
+mod walk;
+mod write;
 
+pub use boundary::{Inside, Workspace};
+pub use encoding::{Encoding, TextFile, decode};
 pub use error::{Error, Result};
+pub use walk::{Entry, EntryKind, Listing, WalkOptions};
+pub use write::Written;

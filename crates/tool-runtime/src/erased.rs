@@ -1,0 +1,196 @@
+//! A tool without its types: what the registry holds and the executor runs.
+//!
+//! Every [`Tool`] is a [`DynTool`] by a blanket implementation. Tools whose types are known only at run time
+//! (an MCP server's) implement [`DynTool`] themselves.
+
+use async_trait::async_trait;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value};
+use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, ToolDefinition};
+
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+
+/// Schema keyword with which a field declares other names: `#[schemars(extend("x-aliases" = ["path"]))]`.
+/// The executor renames such arguments; the model never sees the keyword.
+pub const ALIASES_KEYWORD: &str = "x-aliases";
+
+#[async_trait]
+pub trait DynTool: Send + Sync + 'static {
+    fn spec(&self) -> ToolSpec;
+
+    /// The name a call uses. Tools found at run time have one that `spec` cannot hold.
+    fn name(&self) -> &str {
+        self.spec().name
+    }
+
+    fn description(&self) -> String;
+
+    /// JSON schema (2020-12) of the arguments, an object, with [`ALIASES_KEYWORD`] still in it.
+    fn input_schema(&self) -> Value;
+
+    /// JSON schema of the typed output, where there is one.
+    fn output_schema(&self) -> Option<Value>;
+
+    /// What the person is shown before the call is allowed. Arguments that cannot be read are an error.
+    async fn preview(&self, ctx: &ToolContext, arguments: &Value) -> Result<Preview, ToolError>;
+
+    async fn run(&self, ctx: &ToolContext, arguments: Value) -> Result<DynOutput, ToolError>;
+
+    /// The tool as it is offered to a model.
+    fn definition(&self) -> ToolDefinition {
+        let mut input_schema = self.input_schema();
+        strip_keyword(&mut input_schema, ALIASES_KEYWORD);
+        ToolDefinition { name: self.name().to_owned(), description: self.description(), input_schema }
+    }
+}
+
+/// What a tool gave back.
+#[derive(Clone, Debug, Default)]
+pub struct DynOutput {
+    /// The typed output as JSON.
+    pub value: Value,
+    /// The text the model reads.
+    pub text: String,
+    pub images: Vec<Image>,
+    pub artifacts: Vec<Artifact>,
+    pub detail: Option<Value>,
+}
+
+#[async_trait]
+impl<T: Tool> DynTool for T {
+    fn spec(&self) -> ToolSpec {
+        Tool::spec(self)
+    }
+
+    fn description(&self) -> String {
+        let schema = schema_of::<T::Input>(SchemaSettings::draft2020_12());
+        schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    fn input_schema(&self) -> Value {
+        object_schema(schema_of::<T::Input>(SchemaSettings::draft2020_12()))
+    }
+
+    fn output_schema(&self) -> Option<Value> {
+        let mut schema = schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize());
+        if let Some(object) = schema.as_object_mut() {
+            object.shift_remove("title");
+        }
+        Some(schema)
+    }
+
+    async fn preview(&self, ctx: &ToolContext, arguments: &Value) -> Result<Preview, ToolError> {
+        let input = read_input::<T::Input>(arguments.clone())?;
+        Ok(Tool::preview(self, ctx, &input).await)
+    }
+
+    async fn run(&self, ctx: &ToolContext, arguments: Value) -> Result<DynOutput, ToolError> {
+        let input = read_input::<T::Input>(arguments)?;
+        let output = Tool::run(self, ctx, input).await?;
+        let value = serde_json::to_value(&output).map_err(|error| {
+            ToolError::execution(format!("the output cannot be written as JSON: {error}"))
+        })?;
+        Ok(DynOutput {
+            value,
+            text: output.for_model().into_owned(),
+            images: output.images(),
+            artifacts: output.artifacts(),
+            detail: output.detail(),
+        })
+    }
+}
+
+fn read_input<I: serde::de::DeserializeOwned>(arguments: Value) -> Result<I, ToolError> {
+    serde_json::from_value(arguments).map_err(|error| {
+        ToolError::new(ErrorClass::ParameterError, format!("the arguments do not fit: {error}"))
+    })
+}
+
+fn schema_of<T: JsonSchema + ?Sized>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let schema: Schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.to_value()
+}
+
+/// Brings a generated schema into the form models are given: an object, small, without what carries no meaning.
+fn object_schema(schema: Value) -> Value {
+    let mut object = match schema {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    };
+    // The root's description is the tool's; said twice it costs tokens in every request.
+    object.shift_remove("description");
+    object.insert("type".into(), "object".into());
+    object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    let mut schema = Value::Object(object);
+    simplify(&mut schema);
+    schema
+}
+
+/// Removes titles, number formats and the `null` alternatives of optional fields: an absent field says the same.
+fn simplify(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            // `title` as a keyword is text; as a property's name it is a schema.
+            if object.get("title").is_some_and(Value::is_string) {
+                object.shift_remove("title");
+            }
+            if object.get("format").and_then(Value::as_str).is_some_and(is_number_format) {
+                object.shift_remove("format");
+            }
+            if object.get("default").is_some_and(Value::is_null) {
+                object.shift_remove("default");
+            }
+            drop_null_alternative(object);
+            object.values_mut().for_each(simplify);
+        }
+        Value::Array(items) => items.iter_mut().for_each(simplify),
+        _ => {}
+    }
+}
+
+fn is_number_format(format: &str) -> bool {
+    matches!(
+        format,
+        "uint" | "uint8" | "uint16" | "uint32" | "uint64" | "int" | "int32" | "int64" | "float" | "double"
+    )
+}
+
+fn drop_null_alternative(object: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(options)) = object.get_mut("enum") {
+        options.retain(|option| !option.is_null());
+    }
+    if let Some(Value::Array(alternatives)) = object.get_mut("anyOf") {
+        alternatives.retain(|alternative| alternative.get("type").and_then(Value::as_str) != Some("null"));
+        if let [Value::Object(only)] = alternatives.as_slice() {
+            let only = only.clone();
+            object.shift_remove("anyOf");
+            for (key, value) in only {
+                object.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+/// Removes a keyword everywhere in a schema.
+pub(crate) fn strip_keyword(schema: &mut Value, keyword: &str) {
+    match schema {
+        Value::Object(object) => {
+            object.shift_remove(keyword);
+            object.values_mut().for_each(|value| strip_keyword(value, keyword));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| strip_keyword(value, keyword)),
+        _ => {}
+    }
+}

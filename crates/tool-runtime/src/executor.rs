@@ -1,0 +1,363 @@
+//! Runs tool calls, in one place and in one order.
+//!
+//! For each call:
+//! 1. the name is resolved; an unknown or disabled tool never runs;
+//! 2. the loop guard looks at the call as the model sent it;
+//! 3. the arguments are repaired and validated. This stands before permission, because a person can only judge
+//!    what can be shown: an invalid call is never asked about;
+//! 4. hooks may refuse or change the call (changed arguments are validated again), then the judge decides and
+//!    the person is asked where it says so. The very value that was judged is the one that runs;
+//! 5. the tool runs with its time limit and the task's cancel, and again where a retry is safe;
+//! 6. the result is redacted, cut to its limit (the whole kept as an artifact), and hooks hear of it.
+//!
+//! Whatever fails on the way is a refusal or a failure result, never a panic and never a silent yes.
+
+mod batch;
+mod guarded_host;
+mod permit;
+mod result;
+mod run;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde_json::Value;
+use stepwell_protocol::{
+    AnsweredBy, ErrorClass, Event, Question, QuestionId, QuestionKind, QuestionOption, Risk, TaskId,
+    ToolCall, ToolResult,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::hooks::{HookCall, HookFacts, Hooks};
+use crate::loop_guard::{CallKey, LoopGuard, LoopReport};
+use crate::near_names::did_you_mean;
+use crate::redact::Redactor;
+use crate::registry::{RegisteredTool, Registry};
+use crate::retry::RetryPolicy;
+use crate::{ArtifactWriter, Host, PermissionJudge, ToolContext, ToolError};
+
+use guarded_host::GuardedHost;
+
+/// How calls are run; the same for all tasks.
+#[derive(Clone)]
+pub struct ExecutorOptions {
+    pub retry: RetryPolicy,
+    /// How many read-only calls of a batch run side by side.
+    pub parallel_reads: usize,
+    /// How long a cancelled or late tool may take to clean up before it is dropped.
+    pub grace: Duration,
+    pub artifacts: Arc<dyn ArtifactWriter>,
+}
+
+impl ExecutorOptions {
+    pub fn standard(artifacts: Arc<dyn ArtifactWriter>) -> Self {
+        Self { retry: RetryPolicy::STANDARD, parallel_reads: 8, grace: Duration::from_secs(5), artifacts }
+    }
+}
+
+/// What a task's calls are run with.
+#[derive(Clone)]
+pub struct CallEnv {
+    pub task: TaskId,
+    pub host: Arc<dyn Host>,
+    pub cancel: CancellationToken,
+    pub permission: Arc<dyn PermissionJudge>,
+    /// Shared by the whole tree of tasks.
+    pub loop_guard: Arc<LoopGuard>,
+    pub hooks: Arc<Hooks>,
+    pub hook_facts: HookFacts,
+    pub redactor: Arc<Redactor>,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub result: ToolResult,
+    /// The typed output as JSON, for programs and for composition.
+    pub output: Option<Value>,
+    pub refused: Option<Refusal>,
+    /// A hook wants the run to stop after this call, and why.
+    pub stop: Option<String>,
+}
+
+/// A call that was not allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub by: RefusedBy,
+    pub reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedBy {
+    /// The mode or a rule.
+    Policy,
+    Person,
+    /// Nobody was there to ask, or nobody answered in time.
+    Nobody,
+    Hook,
+    LoopGuard,
+}
+
+/// How a tool calls another tool.
+#[async_trait]
+pub trait Invoker: Send + Sync {
+    /// Runs a call like one of the model's: permission, limits and redaction hold.
+    async fn invoke(&self, call: &ToolCall) -> Outcome;
+
+    fn find(&self, name: &str) -> Option<Arc<RegisteredTool>>;
+}
+
+/// Calls of calls deeper than this are refused.
+const DEEPEST: usize = 3;
+
+#[derive(Clone)]
+pub struct Executor {
+    registry: Arc<Registry>,
+    options: ExecutorOptions,
+}
+
+impl Executor {
+    pub fn new(registry: Arc<Registry>, options: ExecutorOptions) -> Self {
+        Self { registry, options }
+    }
+
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Runs one call. Always gives a result.
+    pub async fn execute(&self, call: &ToolCall, env: &CallEnv) -> Outcome {
+        self.execute_at(call, env, 0).await
+    }
+
+    async fn execute_at(&self, call: &ToolCall, env: &CallEnv, depth: usize) -> Outcome {
+        let started = Instant::now();
+        let mut outcome = self.attempt(call, env, depth).await;
+        outcome.result.duration_ms = started.elapsed().as_millis() as u64;
+        outcome
+    }
+
+    async fn attempt(&self, call: &ToolCall, env: &CallEnv, depth: usize) -> Outcome {
+        if env.cancel.is_cancelled() {
+            return Outcome::interrupted(call);
+        }
+        if depth > DEEPEST {
+            return Outcome::failed(
+                call,
+                ToolError::validation("tools call each other too deeply; call this one directly"),
+            );
+        }
+        let tool = match self.resolve(&call.name) {
+            Ok(tool) => tool,
+            Err(error) => return Outcome::failed(call, error),
+        };
+        let key = CallKey::of(call);
+        if let Some(report) = env.loop_guard.check(&env.task, key) {
+            if let Some(refusal) = self.ask_about_loop(call, env, report).await {
+                return refusal;
+            }
+            env.loop_guard.forgive(key);
+        }
+        let outcome = self.run_resolved(call, &tool, env, depth).await;
+        if outcome.result.error.as_ref().map(|error| error.class) != Some(ErrorClass::Interrupted) {
+            env.loop_guard.note(&env.task, key, tool.spec().risk, &outcome.result);
+        }
+        outcome
+    }
+
+    fn resolve(&self, name: &str) -> Result<Arc<RegisteredTool>, ToolError> {
+        match self.registry.get(name) {
+            Some(tool) if tool.is_enabled() => Ok(tool),
+            Some(tool) => {
+                Err(ToolError::parameter(format!("the tool `{}` is switched off here", tool.name())))
+            }
+            None => {
+                let near = self.registry.suggestions(name);
+                let near: Vec<&str> = near.iter().map(String::as_str).collect();
+                let help = match did_you_mean(&near) {
+                    help if help.is_empty() => format!("tools: {}", self.registry.names().join(", ")),
+                    help => help,
+                };
+                Err(ToolError::parameter(format!("there is no tool `{name}`; {help}")))
+            }
+        }
+    }
+
+    async fn run_resolved(
+        &self,
+        call: &ToolCall,
+        tool: &Arc<RegisteredTool>,
+        env: &CallEnv,
+        depth: usize,
+    ) -> Outcome {
+        let started = Instant::now();
+        let cancel = env.cancel.child_token();
+        let host = Arc::new(GuardedHost::new(Arc::clone(&env.host), &env.redactor));
+        let ctx = ToolContext {
+            task: env.task.clone(),
+            call_id: call.id.clone(),
+            cancel,
+            host: Arc::clone(&host) as Arc<dyn Host>,
+            invoker: Arc::new(NestedCalls { executor: self.clone(), env: env.clone(), depth: depth + 1 }),
+        };
+        let permitted = match self.permit(call, tool, env, &ctx).await {
+            Ok(permitted) => permitted,
+            Err(outcome) => return *outcome,
+        };
+        let arguments = permitted.arguments.clone();
+        let ran = self.run_with_retries(tool, &ctx, permitted.arguments).await;
+        host.flush();
+        let error = ran.as_ref().err().map(|error| error.message.clone());
+        tool.count(started.elapsed(), error.as_deref());
+        let mut outcome = self.finish(call, tool, env, ran).await;
+        self.after_hooks(call, tool, env, arguments, &mut outcome).await;
+        outcome.append(&permitted.notes);
+        outcome
+    }
+
+    /// Tells the hooks what came of the call; they may add to what the model reads.
+    async fn after_hooks(
+        &self,
+        call: &ToolCall,
+        tool: &RegisteredTool,
+        env: &CallEnv,
+        input: Value,
+        outcome: &mut Outcome,
+    ) {
+        let (tool, call_id) = (tool.name().to_owned(), call.id.clone());
+        let hook_call = match &outcome.result.error {
+            None => {
+                let response = outcome.output.clone().unwrap_or_else(|| outcome.result.output.clone().into());
+                HookCall::PostToolUse { tool, input, call_id, response }
+            }
+            Some(error) => {
+                HookCall::PostToolUseFailure { tool, input, call_id, error: error.message.clone() }
+            }
+        };
+        if !env.hooks.listens(hook_call.event()) {
+            return;
+        }
+        let said = env.hooks.fire(&env.hook_facts, &hook_call, &env.cancel).await;
+        notify(env, &said.notices).await;
+        let objection =
+            said.reason.filter(|_| said.blocked).map(|reason| format!("a hook objects: {reason}"));
+        let words: Vec<String> = objection.into_iter().chain(said.additional_context).collect();
+        outcome.append(&words.iter().map(|text| env.redactor.redact(text).into_owned()).collect::<Vec<_>>());
+        outcome.stop = outcome.stop.take().or(said.stop);
+    }
+
+    /// Asks whether a repeated call should be made once more; `Some` is the refusal.
+    async fn ask_about_loop(&self, call: &ToolCall, env: &CallEnv, report: LoopReport) -> Option<Outcome> {
+        let seconds = report.window.as_secs();
+        let question = Question {
+            id: QuestionId::generate(),
+            kind: QuestionKind::Continue,
+            text: format!(
+                "The model calls `{}` for the {}th time within {seconds} seconds with the same arguments and the \
+                 same result. Go on?",
+                call.name, report.times
+            ),
+            context: Some(env.redactor.redact(&shortened(&call.arguments)).into_owned()),
+            options: vec![
+                QuestionOption { id: "continue".into(), label: "Go on".into(), ..QuestionOption::default() },
+                QuestionOption {
+                    id: "stop".into(),
+                    label: "Refuse the call".into(),
+                    recommended: true,
+                    ..QuestionOption::default()
+                },
+            ],
+            allow_custom: true,
+            default_option: Some("stop".into()),
+            timeout_seconds: None,
+        };
+        let answer = tokio::select! {
+            answer = env.host.ask(question) => answer,
+            () = env.cancel.cancelled() => return Some(Outcome::interrupted(call)),
+        };
+        let by_person = answer.by == AnsweredBy::Person;
+        if by_person && answer.option.as_deref() == Some("continue") {
+            return None;
+        }
+        let mut reason = format!(
+            "this is call number {} of `{}` with the same arguments, and the result was the same each time; it was \
+             not run again. Change the approach: other arguments, another tool, or ask",
+            report.times, call.name
+        );
+        if let Some(text) = answer.text.filter(|_| by_person) {
+            reason.push_str(&format!(". The person says: {text}"));
+        }
+        Some(Outcome::refused(call, RefusedBy::LoopGuard, reason))
+    }
+}
+
+struct NestedCalls {
+    executor: Executor,
+    env: CallEnv,
+    depth: usize,
+}
+
+#[async_trait]
+impl Invoker for NestedCalls {
+    async fn invoke(&self, call: &ToolCall) -> Outcome {
+        self.executor.execute_at(call, &self.env, self.depth).await
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<RegisteredTool>> {
+        self.executor.registry.get(name).filter(|tool| tool.is_enabled())
+    }
+}
+
+fn shortened(arguments: &Value) -> String {
+    let text = arguments.to_string();
+    match text.char_indices().nth(500) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Puts notices into the log. That a notice cannot be kept must not fail the call it is about.
+async fn notify(env: &CallEnv, notices: &[String]) {
+    for text in notices {
+        let text = env.redactor.redact(text).into_owned();
+        env.host.record(Event::Notice { text }).await.ok();
+    }
+}
+
+impl Outcome {
+    pub fn failed(call: &ToolCall, error: ToolError) -> Self {
+        let result = ToolResult::failure(call, error.class, error.message);
+        Self { result, output: None, refused: None, stop: None }
+    }
+
+    pub fn interrupted(call: &ToolCall) -> Self {
+        Self::failed(call, ToolError::interrupted("the call was cancelled before it ran"))
+    }
+
+    pub fn refused(call: &ToolCall, by: RefusedBy, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        let mut outcome = Self::failed(call, ToolError::permission(reason.clone()));
+        outcome.refused = Some(Refusal { by, reason });
+        outcome
+    }
+
+    /// Adds words to what the model reads.
+    fn append(&mut self, words: &[String]) {
+        for text in words {
+            if !self.result.output.is_empty() {
+                self.result.output.push_str("\n\n");
+            }
+            self.result.output.push_str(text);
+        }
+    }
+}
+
+/// Whether a call may run beside others.
+fn is_side_by_side(risk: Risk) -> bool {
+    risk == Risk::Read
+}
+
+#[cfg(test)]
+#[path = "executor/tests.rs"]
+mod tests;

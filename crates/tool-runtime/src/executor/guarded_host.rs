@@ -1,0 +1,108 @@
+//! The host as a running tool sees it: what it shows live is redacted on the way.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use stepwell_protocol::{
+    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, OutputStream, Question, QuestionAnswer,
+    TodoItem, ToolCallId,
+};
+
+use crate::redact::{Redactor, StreamRedactor};
+use crate::{Host, HostError};
+
+pub(super) struct GuardedHost {
+    inner: Arc<dyn Host>,
+    redactor: Arc<Redactor>,
+    streams: Mutex<Vec<LiveStream>>,
+}
+
+struct LiveStream {
+    call_id: ToolCallId,
+    stream: OutputStream,
+    redactor: StreamRedactor,
+}
+
+impl GuardedHost {
+    pub(super) fn new(inner: Arc<dyn Host>, redactor: &Arc<Redactor>) -> Self {
+        Self { inner, redactor: Arc::clone(redactor), streams: Mutex::default() }
+    }
+
+    /// Shows what the redactor still held back.
+    pub(super) fn flush(&self) {
+        let streams = std::mem::take(&mut *self.streams.lock());
+        for mut live in streams {
+            self.show_chunk(live.call_id, live.stream, live.redactor.finish());
+        }
+    }
+
+    fn show_chunk(&self, call_id: ToolCallId, stream: OutputStream, chunk: String) {
+        if !chunk.is_empty() {
+            self.inner.show(Event::ToolOutput { call_id, stream, chunk });
+        }
+    }
+}
+
+#[async_trait]
+impl Host for GuardedHost {
+    async fn approve(&self, request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource) {
+        self.inner.approve(request).await
+    }
+
+    async fn ask(&self, question: Question) -> QuestionAnswer {
+        self.inner.ask(question).await
+    }
+
+    fn show(&self, event: Event) {
+        match event {
+            Event::ToolOutput { call_id, stream, chunk } => {
+                let chunk = {
+                    let mut streams = self.streams.lock();
+                    let known =
+                        streams.iter_mut().find(|live| live.call_id == call_id && live.stream == stream);
+                    match known {
+                        Some(live) => live.redactor.push(&chunk),
+                        None => {
+                            let mut redactor = self.redactor.stream();
+                            let chunk = redactor.push(&chunk);
+                            streams.push(LiveStream { call_id: call_id.clone(), stream, redactor });
+                            chunk
+                        }
+                    }
+                };
+                self.show_chunk(call_id, stream, chunk);
+            }
+            Event::ToolProgress { call_id, text } => {
+                let text = self.redactor.redact(&text).into_owned();
+                self.inner.show(Event::ToolProgress { call_id, text });
+            }
+            Event::Retrying { attempt, limit, delay_ms, reason } => {
+                let reason = self.redactor.redact(&reason).into_owned();
+                self.inner.show(Event::Retrying { attempt, limit, delay_ms, reason });
+            }
+            other => self.inner.show(other),
+        }
+    }
+
+    async fn record(&self, event: Event) -> Result<(), HostError> {
+        self.inner.record(event).await
+    }
+
+    fn todo(&self) -> Vec<TodoItem> {
+        self.inner.todo()
+    }
+
+    async fn artifact_dir(&self) -> Result<PathBuf, HostError> {
+        self.inner.artifact_dir().await
+    }
+
+    fn artifact_added(&self, artifact: &Artifact) {
+        self.inner.artifact_added(artifact);
+    }
+
+    fn complete(&self, result: String) {
+        self.inner.complete(self.redactor.redact(&result).into_owned());
+    }
+}

@@ -1,0 +1,153 @@
+//! From a resolved call to arguments that may run, or a refusal.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use stepwell_protocol::{ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, ToolCall};
+
+use super::{CallEnv, Executor, Outcome, RefusedBy, notify};
+use crate::hooks::{HookCall, HookEvent, HookOutcome, HookPermission};
+use crate::permission::{CallFacts, Verdict};
+use crate::registry::RegisteredTool;
+use crate::{ToolContext, ToolError};
+
+/// A call that may run.
+pub(super) struct Permitted {
+    pub arguments: Value,
+    /// For the model: what was bent, and what hooks add.
+    pub notes: Vec<String>,
+}
+
+impl Executor {
+    pub(super) async fn permit(
+        &self,
+        call: &ToolCall,
+        tool: &Arc<RegisteredTool>,
+        env: &CallEnv,
+        ctx: &ToolContext,
+    ) -> Result<Permitted, Box<Outcome>> {
+        let failed = |error: ToolError| Box::new(Outcome::failed(call, redacted(error, env)));
+        let risk = tool.spec().risk;
+        let mut prepared = tool.arguments().prepare(&call.arguments, risk).map_err(failed)?;
+        let mut notes: Vec<String> = prepared.notes.iter().map(|note| format!("note: {note}")).collect();
+
+        let said = self.before_hooks(call, tool, env, &prepared.arguments).await;
+        notify(env, &said.notices).await;
+        if let Some(reason) = &said.stop {
+            let mut outcome = Outcome::refused(call, RefusedBy::Hook, reason);
+            outcome.stop = Some(reason.clone());
+            return Err(Box::new(outcome));
+        }
+        if said.permission == Some(HookPermission::Deny) {
+            let reason = said.reason.unwrap_or_default();
+            return Err(Box::new(Outcome::refused(
+                call,
+                RefusedBy::Hook,
+                format!("a hook refused the call: {reason}"),
+            )));
+        }
+        if let Some(updated) = said.updated_input {
+            prepared = tool.arguments().prepare(&updated, risk).map_err(|error| {
+                failed(ToolError::new(
+                    error.class,
+                    format!("a hook changed the arguments and {}", error.message),
+                ))
+            })?;
+            notes.push(format!("note: a hook changed the arguments to {}", prepared.arguments));
+        }
+        notes.extend(said.additional_context);
+
+        let preview = tool.tool().preview(ctx, &prepared.arguments).await.map_err(failed)?;
+        let facts = CallFacts {
+            task: env.task.clone(),
+            tool: tool.name().to_owned(),
+            category: tool.spec().category,
+            risk,
+            arguments: prepared.arguments,
+            preview,
+        };
+        let verdict = match (env.permission.judge(&facts).await, said.permission) {
+            (Verdict::Ask { .. }, Some(HookPermission::Allow)) => Verdict::Allow,
+            (Verdict::Allow, Some(HookPermission::Ask)) => {
+                Verdict::Ask { reason: said.reason.unwrap_or_else(|| "a hook wants it asked".to_owned()) }
+            }
+            (verdict, _) => verdict,
+        };
+        match verdict {
+            Verdict::Allow => {}
+            Verdict::Deny { reason } => {
+                return Err(Box::new(Outcome::refused(
+                    call,
+                    RefusedBy::Policy,
+                    format!("not allowed: {reason}"),
+                )));
+            }
+            Verdict::Ask { reason } => self.ask(call, env, &facts, reason).await?,
+        }
+        Ok(Permitted { arguments: facts.arguments, notes })
+    }
+
+    async fn before_hooks(
+        &self,
+        call: &ToolCall,
+        tool: &RegisteredTool,
+        env: &CallEnv,
+        arguments: &Value,
+    ) -> HookOutcome {
+        if !env.hooks.listens(HookEvent::PreToolUse) {
+            return HookOutcome::default();
+        }
+        let hook_call = HookCall::PreToolUse {
+            tool: tool.name().to_owned(),
+            input: arguments.clone(),
+            call_id: call.id.clone(),
+        };
+        env.hooks.fire(&env.hook_facts, &hook_call, &env.cancel).await
+    }
+
+    async fn ask(
+        &self,
+        call: &ToolCall,
+        env: &CallEnv,
+        facts: &CallFacts,
+        reason: String,
+    ) -> Result<(), Box<Outcome>> {
+        // The request shows the call as it will run, not as it was written.
+        let shown = ToolCall { name: facts.tool.clone(), arguments: facts.arguments.clone(), ..call.clone() };
+        let request = ApprovalRequest {
+            id: ApprovalId::generate(),
+            call: shown,
+            risk: facts.risk,
+            reason,
+            preview: facts.preview.clone(),
+        };
+        let (answer, source) = tokio::select! {
+            answer = env.host.approve(request) => answer,
+            () = env.cancel.cancelled() => return Err(Box::new(Outcome::interrupted(call))),
+        };
+        if answer.is_yes() {
+            env.permission.granted(facts, &answer);
+            return Ok(());
+        }
+        let ApprovalAnswer::No { reason } = answer else { return Ok(()) };
+        let (by, who) = match source {
+            ApprovalSource::Person => (RefusedBy::Person, "the person refused this call"),
+            ApprovalSource::Policy => {
+                (RefusedBy::Nobody, "nobody can be asked here, so this call is refused")
+            }
+            ApprovalSource::Timeout => {
+                (RefusedBy::Nobody, "nobody answered in time, so this call is refused")
+            }
+            ApprovalSource::Hook => (RefusedBy::Hook, "a hook refused this call"),
+        };
+        let words = match reason {
+            Some(reason) => format!("{who}: {reason}"),
+            None => format!("{who}; do not try it again in another way"),
+        };
+        Err(Box::new(Outcome::refused(call, by, words)))
+    }
+}
+
+fn redacted(error: ToolError, env: &CallEnv) -> ToolError {
+    ToolError::new(error.class, env.redactor.redact(&error.message))
+}

@@ -1,0 +1,320 @@
+//! Programs of the person's that are told what happens and may have a say in it, in the common JSON form.
+//!
+//! A hook is a command. It gets a JSON object on standard input; exit code 0 lets things go on (its standard
+//! output may hold a JSON answer), 2 blocks with standard error as the reason, anything else is only a notice.
+//! Several hooks of an event run side by side and a denial wins. A hook can refuse what would be allowed and
+//! allow what would be asked; it can never allow what is denied.
+
+mod answer;
+mod config;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use regex::Regex;
+use serde_json::{Map, Value, json};
+use stepwell_protocol::{PermissionMode, ToolCallId};
+use tokio_util::sync::CancellationToken;
+
+pub use answer::{HookOutcome, HookPermission};
+pub use config::HookConfigError;
+
+/// When hooks are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HookEvent {
+    PreToolUse,
+    PostToolUse,
+    PostToolUseFailure,
+    UserPromptSubmit,
+    Stop,
+    SessionStart,
+    SessionEnd,
+    Notification,
+}
+
+impl HookEvent {
+    pub const ALL: [Self; 8] = [
+        Self::PreToolUse,
+        Self::PostToolUse,
+        Self::PostToolUseFailure,
+        Self::UserPromptSubmit,
+        Self::Stop,
+        Self::SessionStart,
+        Self::SessionEnd,
+        Self::Notification,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreToolUse => "PreToolUse",
+            Self::PostToolUse => "PostToolUse",
+            Self::PostToolUseFailure => "PostToolUseFailure",
+            Self::UserPromptSubmit => "UserPromptSubmit",
+            Self::Stop => "Stop",
+            Self::SessionStart => "SessionStart",
+            Self::SessionEnd => "SessionEnd",
+            Self::Notification => "Notification",
+        }
+    }
+}
+
+/// What every hook is told about the task.
+#[derive(Clone, Debug, Default)]
+pub struct HookFacts {
+    pub session_id: String,
+    pub transcript_path: PathBuf,
+    pub cwd: PathBuf,
+    pub permission_mode: PermissionMode,
+}
+
+/// One thing that happened, or is about to.
+#[derive(Clone, Debug)]
+pub enum HookCall {
+    PreToolUse {
+        tool: String,
+        input: Value,
+        call_id: ToolCallId,
+    },
+    PostToolUse {
+        tool: String,
+        input: Value,
+        call_id: ToolCallId,
+        response: Value,
+    },
+    PostToolUseFailure {
+        tool: String,
+        input: Value,
+        call_id: ToolCallId,
+        error: String,
+    },
+    UserPromptSubmit {
+        prompt: String,
+    },
+    /// `active` tells that the run goes on only because a stop hook said so before.
+    Stop {
+        active: bool,
+    },
+    /// `startup` or `resume`.
+    SessionStart {
+        source: String,
+    },
+    SessionEnd {
+        reason: String,
+    },
+    Notification {
+        message: String,
+    },
+}
+
+/// A process to run for a hook.
+#[derive(Clone, Debug)]
+pub struct HookProcess {
+    pub command: String,
+    /// With arguments the command is a program; without it is a line for the shell.
+    pub args: Vec<String>,
+    pub stdin: Vec<u8>,
+    pub cwd: PathBuf,
+    pub environment: Vec<(String, String)>,
+    pub timeout: Duration,
+    pub cancel: CancellationToken,
+}
+
+/// How a hook's process ended.
+#[derive(Clone, Debug)]
+pub enum HookExit {
+    Exited { code: i32, stdout: String, stderr: String },
+    TimedOut,
+    Failed { reason: String },
+}
+
+/// Runs processes; this crate may not. Kills the whole process group at the time limit.
+#[async_trait]
+pub trait HookRunner: Send + Sync {
+    async fn run(&self, process: HookProcess) -> HookExit;
+}
+
+/// The hooks of a task.
+#[derive(Default)]
+pub struct Hooks {
+    groups: BTreeMap<HookEvent, Vec<Group>>,
+    runner: Option<Arc<dyn HookRunner>>,
+    warnings: Vec<String>,
+}
+
+struct Group {
+    /// Absent: everything.
+    matcher: Option<Regex>,
+    commands: Vec<HookCommand>,
+}
+
+struct HookCommand {
+    command: String,
+    args: Vec<String>,
+    timeout: Duration,
+    once: bool,
+    ran: AtomicBool,
+}
+
+impl Hooks {
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Reads `{"hooks": {Event: [...]}}` or the inner object. What is valid but not supported is left out and
+    /// told in [`Hooks::warnings`].
+    pub fn from_json(settings: &Value, runner: Arc<dyn HookRunner>) -> Result<Self, HookConfigError> {
+        let mut hooks = config::read(settings)?;
+        hooks.runner = Some(runner);
+        Ok(hooks)
+    }
+
+    /// Adds the hooks of another layer of settings after these.
+    pub fn merge(&mut self, other: Self) {
+        for (event, groups) in other.groups {
+            self.groups.entry(event).or_default().extend(groups);
+        }
+        self.runner = self.runner.take().or(other.runner);
+        self.warnings.extend(other.warnings);
+    }
+
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Whether any hook listens; a cheap question for callers that would have to prepare much.
+    pub fn listens(&self, event: HookEvent) -> bool {
+        self.runner.is_some() && self.groups.get(&event).is_some_and(|groups| !groups.is_empty())
+    }
+
+    /// Calls the hooks of an event side by side and puts their answers together.
+    pub async fn fire(&self, facts: &HookFacts, call: &HookCall, cancel: &CancellationToken) -> HookOutcome {
+        let Some(runner) = self.runner.as_ref().filter(|_| self.listens(call.event())) else {
+            return HookOutcome::default();
+        };
+        let subject = call.subject();
+        let mut runs = Vec::new();
+        for group in self.groups.get(&call.event()).into_iter().flatten() {
+            let Some(heard_as) = group.matches(subject) else { continue };
+            let input = format!("{}\n", call.to_json(facts, heard_as));
+            for command in &group.commands {
+                if command.once && command.ran.swap(true, Ordering::AcqRel) {
+                    continue;
+                }
+                runs.push(run_command(runner.as_ref(), command, input.clone().into_bytes(), facts, cancel));
+            }
+        }
+        let exits = futures::future::join_all(runs).await;
+        let mut outcome = HookOutcome::default();
+        for (command, exit) in exits {
+            outcome.add(call.event(), command, exit);
+        }
+        outcome
+    }
+}
+
+async fn run_command<'a>(
+    runner: &dyn HookRunner,
+    command: &'a HookCommand,
+    stdin: Vec<u8>,
+    facts: &HookFacts,
+    cancel: &CancellationToken,
+) -> (&'a str, HookExit) {
+    let project = facts.cwd.display().to_string();
+    let process = HookProcess {
+        command: command.command.clone(),
+        args: command.args.clone(),
+        stdin,
+        cwd: facts.cwd.clone(),
+        environment: vec![
+            ("STEPWELL_PROJECT_DIR".to_owned(), project.clone()),
+            ("CLAUDE_PROJECT_DIR".to_owned(), project),
+        ],
+        timeout: command.timeout,
+        cancel: cancel.clone(),
+    };
+    (&command.command, runner.run(process).await)
+}
+
+impl Group {
+    /// Under which name the group hears of the subject; `None` when it does not listen to it.
+    fn matches<'a>(&self, subject: Option<&'a str>) -> Option<Option<&'a str>> {
+        let (Some(matcher), Some(subject)) = (&self.matcher, subject) else { return Some(subject) };
+        if matcher.is_match(subject) {
+            return Some(Some(subject));
+        }
+        let common = config::common_name(subject)?;
+        matcher.is_match(common).then_some(Some(common))
+    }
+}
+
+impl HookCall {
+    pub fn event(&self) -> HookEvent {
+        match self {
+            Self::PreToolUse { .. } => HookEvent::PreToolUse,
+            Self::PostToolUse { .. } => HookEvent::PostToolUse,
+            Self::PostToolUseFailure { .. } => HookEvent::PostToolUseFailure,
+            Self::UserPromptSubmit { .. } => HookEvent::UserPromptSubmit,
+            Self::Stop { .. } => HookEvent::Stop,
+            Self::SessionStart { .. } => HookEvent::SessionStart,
+            Self::SessionEnd { .. } => HookEvent::SessionEnd,
+            Self::Notification { .. } => HookEvent::Notification,
+        }
+    }
+
+    /// What a matcher is held against.
+    fn subject(&self) -> Option<&str> {
+        match self {
+            Self::PreToolUse { tool, .. }
+            | Self::PostToolUse { tool, .. }
+            | Self::PostToolUseFailure { tool, .. } => Some(tool),
+            Self::SessionStart { source } => Some(source),
+            Self::SessionEnd { reason } => Some(reason),
+            Self::UserPromptSubmit { .. } | Self::Stop { .. } | Self::Notification { .. } => None,
+        }
+    }
+
+    fn to_json(&self, facts: &HookFacts, heard_as: Option<&str>) -> Value {
+        let mut input = Map::new();
+        let mut put = |name: &str, value: Value| {
+            input.insert(name.to_owned(), value);
+        };
+        put("session_id", json!(facts.session_id));
+        put("transcript_path", json!(facts.transcript_path));
+        put("cwd", json!(facts.cwd));
+        put("permission_mode", json!(facts.permission_mode));
+        put("hook_event_name", json!(self.event().name()));
+        match self {
+            Self::PreToolUse { input: arguments, call_id, .. } => {
+                put("tool_name", json!(heard_as));
+                put("tool_input", arguments.clone());
+                put("tool_use_id", json!(call_id));
+            }
+            Self::PostToolUse { input: arguments, call_id, response, .. } => {
+                put("tool_name", json!(heard_as));
+                put("tool_input", arguments.clone());
+                put("tool_use_id", json!(call_id));
+                put("tool_response", response.clone());
+            }
+            Self::PostToolUseFailure { input: arguments, call_id, error, .. } => {
+                put("tool_name", json!(heard_as));
+                put("tool_input", arguments.clone());
+                put("tool_use_id", json!(call_id));
+                put("error", json!(error));
+            }
+            Self::UserPromptSubmit { prompt } => put("prompt", json!(prompt)),
+            Self::Stop { active } => put("stop_hook_active", json!(active)),
+            Self::SessionStart { source } => put("source", json!(source)),
+            Self::SessionEnd { reason } => put("reason", json!(reason)),
+            Self::Notification { message } => put("message", json!(message)),
+        }
+        Value::Object(input)
+    }
+}
+
+#[cfg(test)]
+#[path = "hooks/tests.rs"]
+mod tests;

@@ -1,0 +1,186 @@
+//! Notices when a model goes round in circles.
+//!
+//! What counts is the same call with the same arguments *and the same result*: polling something that moves is
+//! no loop. Calls need not follow each other, so A-B-A-B is seen too; a change that was really made in between
+//! (a successful write or command not seen before) starts the count anew, so edit-test-edit-test is not. One
+//! guard serves a whole tree of tasks: each task has the limit, the tree four times the limit.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use stepwell_protocol::{Risk, TaskId, ToolCall, ToolResult};
+use tokio::time::Instant;
+
+/// When a repetition is a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopLimits {
+    /// The call that would be the n-th identical one is stopped; 0 turns the guard off.
+    pub repetitions: usize,
+    pub window: Duration,
+}
+
+impl LoopLimits {
+    pub const STANDARD: Self = Self { repetitions: 3, window: Duration::from_secs(30) };
+    pub const OFF: Self = Self { repetitions: 0, window: Duration::ZERO };
+}
+
+/// Identity of a call: tool and arguments, independent of the order of fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CallKey([u8; 16]);
+
+impl CallKey {
+    pub fn of(call: &ToolCall) -> Self {
+        let mut hasher = Sha256::new();
+        hasher.update(call.name.as_bytes());
+        hasher.update([0]);
+        hash_value(&mut hasher, &call.arguments);
+        Self(shortened(hasher))
+    }
+}
+
+/// The repetition that was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopReport {
+    /// How often the call would have been made, this one included.
+    pub times: usize,
+    pub window: Duration,
+}
+
+#[derive(Debug)]
+pub struct LoopGuard {
+    limits: LoopLimits,
+    seen: Mutex<VecDeque<Seen>>,
+}
+
+#[derive(Clone, Debug)]
+struct Seen {
+    at: Instant,
+    task: TaskId,
+    call: CallKey,
+    result: [u8; 16],
+    progress: bool,
+}
+
+/// More calls than this within the window are forgotten, oldest first.
+const LONGEST_MEMORY: usize = 512;
+/// How much more often a whole tree of tasks may repeat a call than one task.
+const TREE_FACTOR: usize = 4;
+
+impl LoopGuard {
+    pub fn new(limits: LoopLimits) -> Self {
+        Self { limits, seen: Mutex::default() }
+    }
+
+    /// Whether making this call now would be a loop.
+    pub fn check(&self, task: &TaskId, call: CallKey) -> Option<LoopReport> {
+        if self.limits.repetitions == 0 {
+            return None;
+        }
+        let mut seen = self.seen.lock();
+        self.forget_old(&mut seen);
+        let of_task = repetitions(seen.iter().rev().filter(|entry| entry.task == *task), call);
+        let of_tree = repetitions(seen.iter().rev(), call);
+        let limit = self.limits.repetitions;
+        let times = if of_task + 1 >= limit {
+            of_task + 1
+        } else if of_tree + 1 >= limit.saturating_mul(TREE_FACTOR) {
+            of_tree + 1
+        } else {
+            return None;
+        };
+        Some(LoopReport { times, window: self.limits.window })
+    }
+
+    /// Remembers a call that was made and what came of it.
+    pub fn note(&self, task: &TaskId, call: CallKey, risk: Risk, result: &ToolResult) {
+        if self.limits.repetitions == 0 {
+            return;
+        }
+        let result_key = result_key(result);
+        let mut seen = self.seen.lock();
+        self.forget_old(&mut seen);
+        let known = seen.iter().any(|entry| entry.call == call && entry.result == result_key);
+        let progress = !known && risk > Risk::Read && result.is_success();
+        seen.push_back(Seen { at: Instant::now(), task: task.clone(), call, result: result_key, progress });
+        if seen.len() > LONGEST_MEMORY {
+            seen.pop_front();
+        }
+    }
+
+    /// The person said go on: the count of this call starts anew.
+    pub fn forgive(&self, call: CallKey) {
+        self.seen.lock().retain(|entry| entry.call != call);
+    }
+
+    fn forget_old(&self, seen: &mut VecDeque<Seen>) {
+        while seen.front().is_some_and(|entry| entry.at.elapsed() > self.limits.window) {
+            seen.pop_front();
+        }
+    }
+}
+
+/// How often a call gave one and the same result since anything else changed. Entries come newest first.
+fn repetitions<'a>(entries: impl Iterator<Item = &'a Seen>, call: CallKey) -> usize {
+    let mut count = 0;
+    let mut result = None;
+    for entry in entries {
+        if entry.call == call {
+            if *result.get_or_insert(entry.result) != entry.result {
+                break;
+            }
+            count += 1;
+        } else if entry.progress {
+            break;
+        }
+    }
+    count
+}
+
+fn result_key(result: &ToolResult) -> [u8; 16] {
+    let mut hasher = Sha256::new();
+    hasher.update([u8::from(result.is_success())]);
+    hasher.update(result.output.as_bytes());
+    for image in &result.images {
+        hasher.update(image.data.as_bytes());
+    }
+    shortened(hasher)
+}
+
+fn shortened(hasher: Sha256) -> [u8; 16] {
+    let digest = hasher.finalize();
+    let mut key = [0; 16];
+    key.iter_mut().zip(digest.iter()).for_each(|(byte, from)| *byte = *from);
+    key
+}
+
+fn hash_value(hasher: &mut Sha256, value: &Value) {
+    match value {
+        Value::Object(object) => {
+            hasher.update(b"{");
+            let mut fields: Vec<_> = object.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            for (name, field) in fields {
+                hasher.update(name.as_bytes());
+                hasher.update([0]);
+                hash_value(hasher, field);
+            }
+            hasher.update(b"}");
+        }
+        Value::Array(items) => {
+            hasher.update(b"[");
+            items.iter().for_each(|item| hash_value(hasher, item));
+            hasher.update(b"]");
+        }
+        scalar => {
+            hasher.update(scalar.to_string().as_bytes());
+            hasher.update([0]);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "loop_guard_tests.rs"]
+mod tests;

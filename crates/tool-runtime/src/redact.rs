@@ -1,0 +1,152 @@
+//! Keeps secrets out of the log, the model and the screen.
+//!
+//! Two kinds are known: values the program was told (exact, and as base64 or URL-encoded text), and the shapes
+//! of well-known tokens. Both are looked for line by line, so that text redacted in pieces as it streams
+//! ([`StreamRedactor`]) comes out the same as the whole.
+
+mod shapes;
+mod stream;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use parking_lot::RwLock;
+use regex::Regex;
+use serde_json::Value;
+
+pub use stream::StreamRedactor;
+
+/// Values shorter than this are not treated as secrets: they would tear holes into ordinary text.
+const SHORTEST_SECRET: usize = 8;
+
+#[derive(Debug, Default)]
+pub struct Redactor {
+    known: RwLock<Arc<Known>>,
+}
+
+/// The values to look for, in one expression.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// Text to look for and the name it is replaced by.
+    forms: Vec<(String, String)>,
+    expression: Option<Regex>,
+}
+
+impl Redactor {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn with_secrets(secrets: impl IntoIterator<Item = (String, String)>) -> Self {
+        let redactor = Self::new();
+        redactor.add_secrets(secrets);
+        redactor
+    }
+
+    /// Adds values by name, such as `OPENAI_API_KEY`; text shows the name in their place.
+    pub fn add_secrets(&self, secrets: impl IntoIterator<Item = (String, String)>) {
+        let mut known = self.known.write();
+        let mut forms = known.forms.clone();
+        for (name, value) in secrets {
+            for line in value.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_SECRET) {
+                forms.extend(spellings(line).into_iter().map(|form| (form, name.clone())));
+            }
+        }
+        // Longest first: where one value contains another, the whole of it goes.
+        forms.sort_by(|left, right| right.0.len().cmp(&left.0.len()).then_with(|| left.cmp(right)));
+        forms.dedup_by(|left, right| left.0 == right.0);
+        let alternatives: Vec<String> = forms.iter().map(|(form, _)| regex::escape(form)).collect();
+        let expression = (!forms.is_empty())
+            .then(|| regex::RegexBuilder::new(&alternatives.join("|")).size_limit(64 << 20).build().ok());
+        *known = Arc::new(Known { forms, expression: expression.flatten() });
+    }
+
+    /// The text without secrets.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.suspects(text) {
+            return Cow::Borrowed(text);
+        }
+        let mut stream = self.stream();
+        let mut out = stream.push(text);
+        out.push_str(&stream.finish());
+        if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
+    }
+
+    /// The same for every text inside a JSON value.
+    pub fn redact_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(redacted) = self.redact(text) {
+                    *text = redacted;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
+            Value::Object(object) => object.values_mut().for_each(|field| self.redact_value(field)),
+            _ => {}
+        }
+    }
+
+    /// For text that arrives in pieces.
+    pub fn stream(&self) -> StreamRedactor {
+        StreamRedactor::new(Arc::clone(&self.known.read()))
+    }
+
+    /// A quick look that lets clean text pass untouched.
+    fn suspects(&self, text: &str) -> bool {
+        let known = Arc::clone(&self.known.read());
+        known.expression.as_ref().is_some_and(|expression| expression.is_match(text))
+            || shapes::suspects(text)
+    }
+}
+
+impl Known {
+    fn replace<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(expression) = &self.expression else { return Cow::Borrowed(text) };
+        expression.replace_all(text, |found: &regex::Captures<'_>| {
+            let form = found.get(0).map_or("", |found| found.as_str());
+            let name = self.forms.iter().find(|(known, _)| known == form).map_or("secret", |(_, name)| name);
+            format!("[redacted:{name}]")
+        })
+    }
+}
+
+/// The ways in which a value may appear in text.
+fn spellings(value: &str) -> Vec<String> {
+    let mut forms = vec![value.to_owned()];
+    let encoded = url_encoded(value);
+    if encoded != value {
+        forms.push(encoded);
+    }
+    for offset in 0..3 {
+        // Inside longer base64 text the value may begin at any of three positions within a group; the
+        // characters it shares with its neighbours are left out.
+        let mut bytes = vec![0; offset];
+        bytes.extend_from_slice(value.as_bytes());
+        let skip = (offset * 8).div_ceil(6);
+        let whole = bytes.len() * 8 / 6;
+        for text in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            if let Some(stable) = text.get(skip..whole).filter(|stable| stable.len() >= SHORTEST_SECRET) {
+                forms.push(stable.to_owned());
+            }
+        }
+    }
+    forms
+}
+
+fn url_encoded(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "redact/tests.rs"]
+mod tests;

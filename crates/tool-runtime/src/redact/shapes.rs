@@ -1,0 +1,63 @@
+//! The shapes of well-known tokens. No expression matches across a line end.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// Kind and expression. The first group, where there is one, is kept.
+const SHAPES: &[(&str, &str)] = &[
+    ("aws-key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    ("github-token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
+    ("gitlab-token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("anthropic-key", r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
+    ("api-key", r"\bsk-[A-Za-z0-9_-]{20,}"),
+    ("stripe-key", r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{20,}"),
+    ("slack-token", r"\bxox[abeposr]-[A-Za-z0-9-]{10,}"),
+    ("google-key", r"\bAIza[0-9A-Za-z_-]{35}"),
+    ("npm-token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("huggingface-token", r"\bhf_[A-Za-z0-9]{30,}\b"),
+    ("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    (
+        "authorization",
+        r#"(?i)\b(?:authorization["']?[ \t]*[:=][ \t]*["']?(?:bearer|basic|token)[ \t]+)[^\s"',;]{8,}"#,
+    ),
+    ("private-key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^\n]*?-----END [A-Z ]*PRIVATE KEY-----"),
+];
+
+/// All shapes in one expression, a group for each; `None` only if an expression above were wrong, which a test
+/// rules out.
+static SHAPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let groups: Vec<String> = SHAPES.iter().map(|(_, shape)| format!("({})", ascii(shape))).collect();
+    Regex::new(&groups.join("|")).ok()
+});
+
+static CREDENTIAL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[^\s]+$").ok());
+
+/// Word boundaries without Unicode tables: they are much faster and tokens are ASCII.
+fn ascii(shape: &str) -> String {
+    shape.replace(r"\b", r"(?-u:\b)")
+}
+
+pub(super) fn suspects(text: &str) -> bool {
+    SHAPE.as_ref().is_some_and(|shape| shape.is_match(text)) || text.contains("PRIVATE KEY-----")
+}
+
+pub(super) fn replace(text: &str) -> Cow<'_, str> {
+    let Some(shape) = SHAPE.as_ref() else { return Cow::Borrowed(text) };
+    shape.replace_all(text, |found: &Captures<'_>| {
+        let matched = found.get(0).map_or("", |found| found.as_str());
+        let index = (1..found.len()).find(|index| found.get(*index).is_some()).unwrap_or(1);
+        let kind = SHAPES.get(index - 1).map_or("secret", |(kind, _)| *kind);
+        match kind {
+            // Kebab-case words begin with `sk-` too; keys have digits.
+            "api-key" if !matched.bytes().any(|byte| byte.is_ascii_digit()) => matched.to_owned(),
+            "authorization" => {
+                let start =
+                    CREDENTIAL.as_ref().and_then(|last| last.find(matched)).map_or(0, |last| last.start());
+                format!("{}[redacted:{kind}]", &matched[..start])
+            }
+            _ => format!("[redacted:{kind}]"),
+        }
+    })
+}

@@ -1,0 +1,124 @@
+//! What is hidden, what is not, and that streaming makes no difference.
+
+use std::time::Instant;
+
+use expect_test::expect;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn redactor() -> Redactor {
+    Redactor::with_secrets([
+        ("MY_KEY".to_owned(), "s3cr3t/value+42".to_owned()),
+        ("TINY".to_owned(), "abc".to_owned()),
+    ])
+}
+
+#[test]
+fn known_values_go_in_every_spelling() {
+    let standard = base64::engine::general_purpose::STANDARD.encode("user:s3cr3t/value+42");
+    let text = format!("a s3cr3t/value+42 b s3cr3t%2Fvalue%2B42 c {standard} d abc");
+    let redacted = redactor().redact(&text).into_owned();
+    assert!(redacted.starts_with("a [redacted:MY_KEY] b [redacted:MY_KEY] c "), "{redacted}");
+    assert!(redacted.ends_with(" d abc"), "{redacted}");
+    assert_eq!(redacted.matches("[redacted:MY_KEY]").count(), 3, "{redacted}");
+}
+
+#[test]
+fn shapes_of_tokens_go() {
+    // The tokens are put together here so that no scanner takes this file for a leak.
+    let tokens = [
+        format!("AKIA{}", "ABCDEFGHIJ234567"),
+        format!("ghp_{}", "a1".repeat(18)),
+        format!("github_pat_{}", "A1b2".repeat(8)),
+        format!("sk-ant-{}", "api03-a1B2c3D4e5F6g7H8i9J0"),
+        format!("sk-{}", "proj-a1B2c3D4e5F6g7H8i9J0"),
+        format!("xoxb-{}", "1234567890-abcdef"),
+        format!("AIza{}", "a".repeat(35)),
+        format!("eyJ{0}.eyJ{0}.{0}", "hbGciOiJIUzI1NiJ9"),
+        format!("curl -H 'Authorization: Bearer {}'", "abcdef123456"),
+    ];
+    let redacted = redactor().redact(&tokens.join("\n")).into_owned();
+    expect![[r"
+        [redacted:aws-key]
+        [redacted:github-token]
+        [redacted:github-token]
+        [redacted:anthropic-key]
+        [redacted:api-key]
+        [redacted:slack-token]
+        [redacted:google-key]
+        [redacted:jwt]
+        curl -H 'Authorization: Bearer [redacted:authorization]'"]]
+    .assert_eq(&redacted);
+}
+
+#[test]
+fn keys_go_whole_and_ordinary_text_stays() {
+    let key = format!(
+        "before\n-----BEGIN RSA {0}-----\nMIIabc123\nxyz==\n-----END RSA {0}-----\nafter\n",
+        "PRIVATE KEY"
+    );
+    expect![[r"
+        before
+        [redacted:private-key]
+        after
+    "]]
+    .assert_eq(&redactor().redact(&key));
+    let plain = "task-sk-some-kebab-case-name-here sk-learn-is-a-long-package-name eyJustText AKIA short\n";
+    assert!(matches!(redactor().redact(plain), Cow::Borrowed(_)));
+}
+
+#[test]
+fn json_is_redacted_inside() {
+    let mut value = json!({"a": ["x s3cr3t/value+42"], "n": 1});
+    redactor().redact_value(&mut value);
+    assert_eq!(value, json!({"a": ["x [redacted:MY_KEY]"], "n": 1}));
+}
+
+#[test]
+fn five_megabytes_take_no_noticeable_time() {
+    let line = "   Compiling something-or-other v1.2.3 (/work/path/to/something) eyJ sk- AK\n";
+    let text = line.repeat(5 * 1024 * 1024 / line.len());
+    let start = Instant::now();
+    assert_eq!(redactor().redact(&text).len(), text.len());
+    let elapsed = start.elapsed();
+    assert!(elapsed.as_millis() < 2000, "{elapsed:?}");
+}
+
+fn secret_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-z \n]{0,12}",
+        Just("s3cr3t/value+42".to_owned()),
+        Just(format!("AKIA{}", "ABCDEFGHIJ234567")),
+        Just(format!("-----BEGIN {}-----\nAAAA\n", "PRIVATE KEY")),
+        Just(format!("-----END {}-----\n", "PRIVATE KEY")),
+        Just("Authorization: Bearer abcdefgh1234\r\n".to_owned()),
+        Just("ü\n".to_owned()),
+        Just("word ".repeat(20_000)),
+    ];
+    proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn streaming_makes_no_difference(text in secret_text(), cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..6)) {
+        let redactor = redactor();
+        let mut places: Vec<usize> = cuts
+            .iter()
+            .map(|cut| cut.index(text.len() + 1))
+            .filter(|place| text.is_char_boundary(*place))
+            .chain([0, text.len()])
+            .collect();
+        places.sort_unstable();
+        let mut stream = redactor.stream();
+        let mut out = String::new();
+        for pair in places.windows(2) {
+            out.push_str(&stream.push(&text[pair[0]..pair[1]]));
+        }
+        out.push_str(&stream.finish());
+        prop_assert!(out == redactor.redact(&text), "differs");
+        prop_assert!(!out.contains("s3cr3t/value+42"));
+    }
+}

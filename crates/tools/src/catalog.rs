@@ -1,0 +1,25 @@
+//! The tools Stepwell comes with.
+
+use std::sync::Arc;
+
+use stepwell_tool_runtime::DynTool;
+use stepwell_workspace::Workspace;
+
+use crate::{ask, chain, complete, files, shell, todo};
+
+/// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
+pub fn builtin(workspace: &Workspace) -> Vec<Arc<dyn DynTool>> {
+    vec![
+        Arc::new(ask::Clarification),
+        Arc::new(ask::Decision),
+        Arc::new(chain::ToolChain),
+        Arc::new(complete::AttemptCompletion),
+        Arc::new(files::Edit::new(workspace.clone())),
+        Arc::new(files::List::new(workspace.clone())),
+        Arc::new(files::Read::new(workspace.clone())),
+        Arc::new(files::Write::new(workspace.clone())),
+        Arc::new(shell::Bash::new(workspace.clone())),
+        Arc::new(todo::TodoRead),
+        Arc::new(todo::TodoWrite),
+    ]
+}

@@ -1,0 +1,54 @@
+//! Tools on files of the workspace.
+
+mod diff;
+mod edit;
+mod list;
+mod read;
+mod write;
+
+use stepwell_protocol::ErrorClass;
+use stepwell_tool_runtime::ToolError;
+use stepwell_workspace::{Error, Inside, Workspace};
+
+pub use edit::Edit;
+pub use list::List;
+pub use read::Read;
+pub use write::Write;
+
+/// Files larger than this are not edited as a whole.
+const LARGEST_EDIT: u64 = 20 * 1024 * 1024;
+
+/// Places a path a model gave.
+fn place(workspace: &Workspace, path: &str) -> Result<Inside, ToolError> {
+    workspace.place(path).map_err(|error| explained(workspace, None, error))
+}
+
+/// A file error as the model reads it: what happened, and what to do about it.
+fn explained(workspace: &Workspace, place: Option<&Inside>, error: Error) -> ToolError {
+    let message = match (&error, place) {
+        (Error::NotFound { .. }, Some(place)) => {
+            format!("`{}` does not exist; {}", place.display(), workspace.not_found_help(place))
+        }
+        (Error::OutsideWorkspace { .. }, _) => {
+            format!("{error} ({}); nothing outside it may be read or written", workspace.root().display())
+        }
+        (Error::IsAFolder { .. }, _) => format!("{error}; use `list` to see what is in it"),
+        _ => match error.hint() {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        },
+    };
+    let class = match error {
+        Error::OutsideWorkspace { .. } | Error::Denied { .. } | Error::ReadOnly { .. } => {
+            ErrorClass::PermissionError
+        }
+        Error::BadPath { .. }
+        | Error::IsAFolder { .. }
+        | Error::NotAFolder { .. }
+        | Error::NotAFile { .. }
+        | Error::TooLarge { .. }
+        | Error::Binary { .. } => ErrorClass::ValidationError,
+        _ => ErrorClass::ExecutionError,
+    };
+    ToolError::new(class, message)
+}

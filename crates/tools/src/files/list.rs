@@ -1,0 +1,135 @@
+//! `list`: what is in a folder.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stepwell_protocol::{Preview, Risk};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_workspace::{EntryKind, WalkOptions, Workspace};
+
+use super::{explained, place};
+
+const DEFAULT_LIMIT: usize = 500;
+const LARGEST_LIMIT: usize = 5000;
+
+pub struct List {
+    workspace: Workspace,
+}
+
+impl List {
+    pub fn new(workspace: Workspace) -> Self {
+        Self { workspace }
+    }
+}
+
+/// Lists a folder: subfolders end in `/`, files have their size. What git ignores is left out.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListInput {
+    /// The workspace by default.
+    #[schemars(extend("x-aliases" = ["dir", "directory", "folder", "file_path"]))]
+    path: Option<String>,
+    /// Also everything in subfolders.
+    #[serde(default)]
+    recursive: bool,
+    /// Entries at most; 500 by default.
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListOutput {
+    path: String,
+    entries: Vec<ListedEntry>,
+    /// Whether there are more than the limit.
+    more: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListedEntry {
+    /// Relative to the listed folder.
+    path: String,
+    /// `folder`, `file`, `link` or `other`.
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+}
+
+impl ToolOutput for ListOutput {
+    fn for_model(&self) -> Cow<'_, str> {
+        if self.entries.is_empty() {
+            return Cow::Owned(format!("`{}` is empty", self.path));
+        }
+        let mut text = String::new();
+        for entry in &self.entries {
+            text.push_str(&entry.path);
+            match (entry.kind, entry.bytes) {
+                ("folder", _) => text.push('/'),
+                ("link", _) => text.push('@'),
+                (_, Some(bytes)) => text.push_str(&format!(" ({})", readable(bytes))),
+                _ => {}
+            }
+            text.push('\n');
+        }
+        if self.more {
+            text.push_str("(there is more; list a subfolder or raise the limit)");
+        }
+        Cow::Owned(text)
+    }
+}
+
+#[async_trait]
+impl Tool for List {
+    type Input = ListInput;
+    type Output = ListOutput;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "list",
+            aliases: &["list_files", "ls", "list_directory", "list_dir"],
+            category: Category::Files,
+            risk: Risk::Read,
+            time_limit: Duration::from_secs(30),
+            output_limit: 50 * 1024,
+        }
+    }
+
+    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+        let path = input.path.as_deref().unwrap_or(".");
+        Preview { summary: format!("List `{path}`"), paths: vec![path.to_owned()], ..Preview::default() }
+    }
+
+    async fn run(&self, _: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+        let path = input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
+        let place = place(&self.workspace, path)?;
+        let options = WalkOptions {
+            depth: (!input.recursive).then_some(1),
+            limit: input.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT),
+        };
+        let (workspace, walked) = (self.workspace.clone(), place.clone());
+        let listing = tokio::task::spawn_blocking(move || {
+            workspace.list(&walked, options).map_err(|error| explained(&workspace, Some(&walked), error))
+        })
+        .await
+        .map_err(|error| ToolError::execution(format!("the folder could not be listed: {error}")))??;
+        let entries = listing.entries.into_iter().map(|entry| {
+            let (kind, bytes) = match entry.kind {
+                EntryKind::Folder => ("folder", None),
+                EntryKind::File { bytes } => ("file", Some(bytes)),
+                EntryKind::Link => ("link", None),
+                EntryKind::Other => ("other", None),
+            };
+            ListedEntry { path: entry.path.display().to_string(), kind, bytes }
+        });
+        Ok(ListOutput { path: place.display(), entries: entries.collect(), more: listing.more })
+    }
+}
+
+fn readable(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{:.1} KB", bytes as f64 / 1024.0),
+        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
+    }
+}

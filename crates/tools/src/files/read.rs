@@ -1,0 +1,258 @@
+//! `read`: a file's lines with their numbers, or an image.
+
+use std::borrow::Cow;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stepwell_protocol::{Image, Preview, Risk};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_workspace::{Inside, Workspace, decode};
+
+use super::explained;
+
+const DEFAULT_LINES: usize = 2000;
+const LONGEST_LINE: usize = 2000;
+const LARGEST_IMAGE: u64 = 5 * 1024 * 1024;
+const LARGEST_UTF16: u64 = 20 * 1024 * 1024;
+/// Text of one call; the rest is read with another.
+const LARGEST_ANSWER: usize = 200 * 1024;
+
+pub struct Read {
+    workspace: Workspace,
+}
+
+impl Read {
+    pub fn new(workspace: Workspace) -> Self {
+        Self { workspace }
+    }
+}
+
+/// Reads a file. Text comes with line numbers, up to 2000 lines from `offset`; images are shown. Also reads
+/// outputs that were kept as artifacts.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ReadInput {
+    /// Relative to the workspace, or absolute within it.
+    #[schemars(extend("x-aliases" = ["path", "file", "filename", "target_file"]))]
+    file_path: String,
+    /// First line to read, from 1.
+    #[schemars(extend("x-aliases" = ["start_line", "line"]))]
+    offset: Option<usize>,
+    /// Number of lines.
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReadOutput {
+    path: String,
+    /// The lines with their numbers; empty for an image.
+    content: String,
+    first_line: usize,
+    lines: usize,
+    /// Whether lines follow.
+    more: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip)]
+    image: Option<Image>,
+}
+
+impl ToolOutput for ReadOutput {
+    fn for_model(&self) -> Cow<'_, str> {
+        match &self.note {
+            None => Cow::Borrowed(&self.content),
+            Some(note) if self.content.is_empty() => Cow::Owned(format!("({note})")),
+            Some(note) => Cow::Owned(format!("{}({note})", self.content)),
+        }
+    }
+
+    fn images(&self) -> Vec<Image> {
+        self.image.clone().into_iter().collect()
+    }
+}
+
+#[async_trait]
+impl Tool for Read {
+    type Input = ReadInput;
+    type Output = ReadOutput;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "read",
+            aliases: &["read_file", "view", "cat"],
+            category: Category::Files,
+            risk: Risk::Read,
+            time_limit: Duration::from_secs(30),
+            output_limit: LARGEST_ANSWER + 1024,
+        }
+    }
+
+    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+        Preview {
+            summary: format!("Read `{}`", input.file_path),
+            paths: vec![input.file_path.clone()],
+            ..Preview::default()
+        }
+    }
+
+    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+        let (workspace, place) = self.find(ctx, &input.file_path).await?;
+        let fail = |error| explained(&workspace, Some(&place), error);
+        let (head, size) = workspace.peek(&place).map_err(fail)?;
+        if let Some(media_type) = image_type(&head) {
+            return image(&workspace, &place, media_type, size);
+        }
+        if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
+            let text = workspace.read_text(&place, LARGEST_UTF16).map_err(fail)?.text;
+            return lines(&place, text.as_bytes(), &input);
+        }
+        if head.contains(&0) {
+            return Ok(ReadOutput::told(&place, format!("binary file, {size} bytes; not shown")));
+        }
+        let file = workspace.open_file(&place).map_err(fail)?;
+        lines(&place, BufReader::with_capacity(64 * 1024, file), &input)
+    }
+}
+
+impl Read {
+    /// The workspace a path belongs to: the task's own, or the folder of its artifacts.
+    async fn find(&self, ctx: &ToolContext, path: &str) -> Result<(Workspace, Inside), ToolError> {
+        let refused = match self.workspace.place(path) {
+            Ok(place) => return Ok((self.workspace.clone(), place)),
+            Err(error) => explained(&self.workspace, None, error),
+        };
+        if !Path::new(path).is_absolute() {
+            return Err(refused);
+        }
+        let Ok(folder) = ctx.host.artifact_dir().await else { return Err(refused) };
+        let Ok(artifacts) = Workspace::open(&folder, &[]) else { return Err(refused) };
+        match artifacts.place(path) {
+            Ok(place) => Ok((artifacts, place)),
+            Err(_) => Err(refused),
+        }
+    }
+}
+
+impl ReadOutput {
+    fn told(place: &Inside, note: String) -> Self {
+        Self {
+            path: place.display(),
+            content: String::new(),
+            first_line: 0,
+            lines: 0,
+            more: false,
+            note: Some(note),
+            image: None,
+        }
+    }
+}
+
+fn image(
+    workspace: &Workspace,
+    place: &Inside,
+    media_type: &str,
+    size: u64,
+) -> Result<ReadOutput, ToolError> {
+    if size > LARGEST_IMAGE {
+        let note =
+            format!("{media_type}, {size} bytes; larger than the {LARGEST_IMAGE} bytes that can be shown");
+        return Ok(ReadOutput::told(place, note));
+    }
+    let bytes =
+        workspace.read(place, LARGEST_IMAGE).map_err(|error| explained(workspace, Some(place), error))?;
+    let mut output = ReadOutput::told(place, format!("{media_type}, {size} bytes"));
+    output.image = Some(Image { media_type: media_type.to_owned(), data: STANDARD.encode(bytes) });
+    Ok(output)
+}
+
+fn image_type(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [0xFF, 0xD8, 0xFF, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// Reads lines without ever holding more than one and the answer.
+fn lines(place: &Inside, mut source: impl BufRead, input: &ReadInput) -> Result<ReadOutput, ToolError> {
+    let first_line = input.offset.unwrap_or(1).max(1);
+    let wanted = input.limit.unwrap_or(DEFAULT_LINES).max(1);
+    let mut content = String::new();
+    let mut line = Vec::new();
+    let (mut number, mut shown, mut more, mut cut, mut invalid) = (0, 0, false, false, false);
+    loop {
+        let kept = next_line(&mut source, &mut line)
+            .map_err(|error| ToolError::execution(format!("cannot read `{}`: {error}", place.display())))?;
+        if !kept {
+            break;
+        }
+        number += 1;
+        if number < first_line {
+            continue;
+        }
+        if shown == wanted || content.len() >= LARGEST_ANSWER {
+            more = true;
+            break;
+        }
+        let bytes = if number == 1 { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line) } else { &line };
+        let text = String::from_utf8_lossy(bytes);
+        invalid |= matches!(text, Cow::Owned(_)) && decode(bytes).is_none();
+        let (text, was_cut) = shortened(text.trim_end_matches('\r'));
+        cut |= was_cut;
+        content.push_str(&format!("{number:>6}\t{text}\n"));
+        shown += 1;
+    }
+    let mut notes = Vec::new();
+    if number == 0 {
+        notes.push("the file is empty".to_owned());
+    } else if shown == 0 {
+        notes.push(format!("the file has {number} lines; offset {first_line} lies behind its end"));
+    }
+    if more {
+        notes.push(format!("more lines follow; go on with offset {}", first_line + shown));
+    }
+    if cut {
+        notes.push(format!("lines longer than {LONGEST_LINE} characters are cut"));
+    }
+    if invalid {
+        notes.push("the file is not UTF-8; what could not be read is shown as \u{FFFD}".to_owned());
+    }
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
+    Ok(ReadOutput { path: place.display(), content, first_line, lines: shown, more, note, image: None })
+}
+
+/// Reads one line without its end; keeps only the beginning of a very long one. False at the end of the file.
+fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+    const KEPT: usize = LONGEST_LINE * 4 + 4;
+    line.clear();
+    let mut any = false;
+    loop {
+        let available = source.fill_buf()?;
+        if available.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let part = &available[..end.unwrap_or(available.len())];
+        line.extend_from_slice(&part[..part.len().min(KEPT.saturating_sub(line.len()))]);
+        let used = end.map_or(available.len(), |end| end + 1);
+        source.consume(used);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+fn shortened(line: &str) -> (&str, bool) {
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => (&line[..end], true),
+        None => (line, false),
+    }
+}

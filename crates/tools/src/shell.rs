@@ -1,0 +1,6 @@
+//! Tools that run programs.
+
+mod bash;
+pub(crate) mod environment;
+
+pub use bash::Bash;

@@ -1,0 +1,64 @@
+//! The environment commands run in: nothing that prompts, pages or edits, and no keys.
+
+use std::ffi::OsString;
+
+use stepwell_workspace::process::Environment;
+
+/// Variables that keep programs from waiting for a person, and make their output plain.
+const SET: &[(&str, &str)] = &[
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("MANPAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    ("EDITOR", "true"),
+    ("VISUAL", "true"),
+    ("TERM", "dumb"),
+    ("NO_COLOR", "1"),
+    ("DEBIAN_FRONTEND", "noninteractive"),
+    ("PIP_NO_INPUT", "1"),
+    ("PYTHONUNBUFFERED", "1"),
+    ("STEPWELL", "1"),
+];
+
+/// Files bash would run first.
+const REMOVED: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS"];
+
+/// Whether a variable of this name holds a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    const ENDINGS: &[&str] = &[
+        "_API_KEY",
+        "_APIKEY",
+        "_TOKEN",
+        "_SECRET",
+        "_SECRET_KEY",
+        "_PASSWORD",
+        "_PASSWD",
+        "_PRIVATE_KEY",
+        "_ACCESS_KEY",
+        "_CREDENTIALS",
+        "_AUTH",
+    ];
+    const NAMES: &[&str] = &["API_KEY", "TOKEN", "SECRET", "PASSWORD", "PGPASSWORD", "DATABASE_URL"];
+    let name = name.to_ascii_uppercase();
+    // The path of an agent's socket is no secret, and git needs it.
+    name != "SSH_AUTH_SOCK"
+        && (NAMES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// The secrets among this process's variables, by name: what a redactor must know.
+pub fn secret_variables() -> Vec<(String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| is_secret_name(name))
+        .collect()
+}
+
+pub(super) fn for_commands() -> Environment {
+    let secrets =
+        std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret_name(&name.to_string_lossy()));
+    Environment {
+        removed: REMOVED.iter().map(OsString::from).chain(secrets).collect(),
+        set: SET.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+    }
+}

@@ -1,0 +1,250 @@
+//! Runs programs: always ended, with all their children, and never more output in memory than is kept.
+//!
+//! A program gets its own process group. At the time limit or on cancel the group gets SIGTERM, and SIGKILL
+//! after a grace. When the program itself has ended, a child of its that still holds the pipes delays the
+//! answer by a moment at most and is then ended too. No threads and no polling: one task waits for the pipes,
+//! the process's descriptor and the clock.
+
+mod capture;
+mod group;
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use stepwell_protocol::OutputStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Error, Result};
+use capture::Capture;
+use group::ProcessGroup;
+
+pub use capture::{Captured, KeepOutput};
+
+/// After SIGTERM, before SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long pipes that stay open are read after the program has ended.
+const DRAIN: Duration = Duration::from_millis(100);
+/// How long a killed process may take to disappear before it is left to the system.
+const REAP: Duration = Duration::from_secs(2);
+const READ_BUFFER: usize = 32 * 1024;
+
+/// A program to run.
+#[derive(Clone, Debug)]
+pub struct ProgramCall {
+    pub program: OsString,
+    pub arguments: Vec<OsString>,
+    pub folder: PathBuf,
+    pub environment: Environment,
+    /// What it reads on standard input; `None` is an empty input.
+    pub input: Option<Vec<u8>>,
+    pub time_limit: Duration,
+    pub keep: KeepOutput,
+}
+
+/// Changes to the inherited environment.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    pub removed: Vec<OsString>,
+    pub set: Vec<(OsString, OsString)>,
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Exited(i32),
+    Signalled(i32),
+    /// It was ended at the time limit.
+    TimedOut,
+    Cancelled,
+}
+
+#[derive(Debug)]
+pub struct Finished {
+    pub ending: Ending,
+    pub output: Captured,
+    pub duration: Duration,
+}
+
+/// Runs a program to its end. `on_output` gets the text of both streams as it arrives.
+///
+/// Dropping the future ends the program and its group at once.
+pub async fn run(
+    call: ProgramCall,
+    cancel: &CancellationToken,
+    mut on_output: impl FnMut(OutputStream, &str) + Send,
+) -> Result<Finished> {
+    let started = Instant::now();
+    let mut capture = Capture::new(call.keep.clone());
+    let mut group = ProcessGroup::spawn(&call)?;
+    let failed = |source| Error::Spawn { program: call.program.to_string_lossy().into_owned(), source };
+    let mut stdout = Reader::new(group.take_stdout()).map_err(failed)?;
+    let mut stderr = Reader::new(group.take_stderr()).map_err(failed)?;
+    let mut feeding = feed(group.take_stdin(), call.input).map_err(failed)?;
+
+    let far = Duration::from_secs(86_400 * 365);
+    let clock = tokio::time::sleep_until(started + call.time_limit.min(far));
+    tokio::pin!(clock);
+    let mut stopped = None;
+    let mut exited = false;
+    let mut killed = false;
+    let mut fed = false;
+    while !(exited && stdout.closed && stderr.closed) {
+        tokio::select! {
+            biased;
+            () = cancel.cancelled(), if stopped.is_none() && !exited => {
+                stopped = Some(Ending::Cancelled);
+                group.signal(Signal::TERM);
+                clock.as_mut().reset(Instant::now() + GRACE);
+            }
+            () = &mut clock => {
+                if killed {
+                    break;
+                }
+                let next = if exited {
+                    killed = true;
+                    group.signal(Signal::KILL);
+                    DRAIN / 4
+                } else if stopped.is_none() {
+                    stopped = Some(Ending::TimedOut);
+                    group.signal(Signal::TERM);
+                    GRACE
+                } else {
+                    killed = true;
+                    group.signal(Signal::KILL);
+                    REAP
+                };
+                clock.as_mut().reset(Instant::now() + next);
+            }
+            ended = group.ended(), if !exited => {
+                ended.map_err(failed)?;
+                exited = true;
+                clock.as_mut().reset(Instant::now() + DRAIN);
+            }
+            () = &mut feeding, if !fed => fed = true,
+            read = stdout.read(), if !stdout.closed => {
+                take(&mut stdout, read, OutputStream::Stdout, &mut capture, &mut on_output);
+            }
+            read = stderr.read(), if !stderr.closed => {
+                take(&mut stderr, read, OutputStream::Stderr, &mut capture, &mut on_output);
+            }
+        }
+    }
+    for (reader, stream) in [(&mut stdout, OutputStream::Stdout), (&mut stderr, OutputStream::Stderr)] {
+        let rest = reader.text.finish();
+        if !rest.is_empty() {
+            on_output(stream, &rest);
+        }
+    }
+    // The group is ended before its leader is reaped, so that its number cannot belong to anyone else by now.
+    group.signal(Signal::KILL);
+    let status = if exited { group.reap() } else { None };
+    let ending = match (stopped, status) {
+        (Some(stopped), _) => stopped,
+        (None, Some(status)) => status,
+        (None, None) => Ending::Signalled(Signal::KILL.as_raw()),
+    };
+    Ok(Finished { ending, output: capture.finish(), duration: started.elapsed() })
+}
+
+fn take(
+    reader: &mut Reader,
+    read: io::Result<usize>,
+    stream: OutputStream,
+    capture: &mut Capture,
+    on_output: &mut (impl FnMut(OutputStream, &str) + Send),
+) {
+    match read {
+        Ok(count) if count > 0 => {
+            let bytes = &reader.buffer[..count];
+            capture.add(bytes);
+            let text = reader.text.push(bytes);
+            if !text.is_empty() {
+                on_output(stream, &text);
+            }
+        }
+        // An error on a pipe means as little as its end: nothing more will come.
+        _ => reader.closed = true,
+    }
+}
+
+/// One of the program's streams.
+struct Reader {
+    pipe: Option<pipe::Receiver>,
+    buffer: Vec<u8>,
+    text: TextPieces,
+    closed: bool,
+}
+
+impl Reader {
+    fn new(pipe: Option<std::os::fd::OwnedFd>) -> io::Result<Self> {
+        let pipe = pipe.map(pipe::Receiver::from_owned_fd).transpose()?;
+        let closed = pipe.is_none();
+        Ok(Self { pipe, buffer: vec![0; READ_BUFFER], text: TextPieces::default(), closed })
+    }
+
+    async fn read(&mut self) -> io::Result<usize> {
+        match &mut self.pipe {
+            Some(pipe) => pipe.read(&mut self.buffer).await,
+            None => Ok(0),
+        }
+    }
+}
+
+/// Writes the input beside everything else; a program that does not read it is no error.
+fn feed(
+    stdin: Option<std::os::fd::OwnedFd>,
+    input: Option<Vec<u8>>,
+) -> io::Result<Pin<Box<dyn Future<Output = ()> + Send>>> {
+    let (Some(stdin), Some(input)) = (stdin, input) else {
+        return Ok(Box::pin(std::future::ready(())));
+    };
+    let mut sender = pipe::Sender::from_owned_fd(stdin)?;
+    Ok(Box::pin(async move {
+        sender.write_all(&input).await.ok();
+    }))
+}
+
+/// Text of bytes that arrive in pieces: a character cut in two waits for its rest.
+#[derive(Debug, Default)]
+struct TextPieces {
+    rest: Vec<u8>,
+}
+
+impl TextPieces {
+    fn push(&mut self, bytes: &[u8]) -> String {
+        self.rest.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.rest) {
+            Ok(_) => self.rest.len(),
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            // Other bytes are no text; only the last few can be the beginning of a character.
+            Err(_) => self.rest.len() - unfinished(&self.rest),
+        };
+        let text = String::from_utf8_lossy(&self.rest[..whole]).into_owned();
+        self.rest.drain(..whole);
+        text
+    }
+
+    fn finish(&mut self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
+    }
+}
+
+/// How many bytes at the end may begin a character that goes on.
+fn unfinished(bytes: &[u8]) -> usize {
+    let from = bytes.len().saturating_sub(3);
+    (from..bytes.len())
+        .find(|at| std::str::from_utf8(&bytes[*at..]).is_err_and(|error| error.error_len().is_none()))
+        .map_or(0, |at| bytes.len() - at)
+}
+
+#[cfg(test)]
+#[path = "process/tests.rs"]
+mod tests;

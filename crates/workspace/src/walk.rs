@@ -1,0 +1,150 @@
+//! Listing folders of the workspace, without what git ignores, within bounds.
+
+use std::path::{Path, PathBuf};
+
+use ignore::WalkBuilder;
+
+use crate::{Error, Inside, Result, Workspace};
+
+/// What is listed.
+#[derive(Clone, Copy, Debug)]
+pub struct WalkOptions {
+    /// `None` for all levels.
+    pub depth: Option<usize>,
+    /// Entries at most.
+    pub limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    Folder,
+    File {
+        bytes: u64,
+    },
+    /// A symbolic link, not followed.
+    Link,
+    Other,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Relative to the folder that was listed.
+    pub path: PathBuf,
+    pub kind: EntryKind,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Sorted by path.
+    pub entries: Vec<Entry>,
+    /// Whether there was more than the limit.
+    pub more: bool,
+}
+
+/// Entries looked at before a walk gives up, however many of them match.
+const LONGEST_WALK: usize = 200_000;
+
+impl Workspace {
+    /// Lists a folder. Symbolic links are shown and not followed, so the walk stays beneath the root.
+    pub fn list(&self, place: &Inside, options: WalkOptions) -> Result<Listing> {
+        let folder = self.folder_path(place)?;
+        let mut listing = Listing::default();
+        for entry in walker(&folder, options.depth).build().skip(1).take(LONGEST_WALK) {
+            // What cannot be read is not listed; the rest is.
+            let Ok(entry) = entry else { continue };
+            let Ok(relative) = entry.path().strip_prefix(&folder) else { continue };
+            if listing.entries.len() >= options.limit {
+                listing.more = true;
+                break;
+            }
+            let kind = match entry.file_type() {
+                Some(kind) if kind.is_dir() => EntryKind::Folder,
+                Some(kind) if kind.is_symlink() => EntryKind::Link,
+                Some(kind) if kind.is_file() => {
+                    EntryKind::File { bytes: entry.metadata().map_or(0, |metadata| metadata.len()) }
+                }
+                _ => EntryKind::Other,
+            };
+            listing.entries.push(Entry { path: relative.to_path_buf(), kind });
+        }
+        listing.entries.sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(listing)
+    }
+
+    /// Files whose name is like that of a path that does not exist, best first, at most three.
+    pub fn similar_files(&self, missing: &Inside) -> Vec<String> {
+        const LOOK_AT: usize = 20_000;
+        let Some(name) = missing.relative().file_name().map(|name| name.to_string_lossy().to_lowercase())
+        else {
+            return Vec::new();
+        };
+        let mut found: Vec<(usize, String)> = Vec::new();
+        for entry in walker(self.root(), None).build().take(LOOK_AT).flatten() {
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                continue;
+            }
+            let candidate = entry.file_name().to_string_lossy().to_lowercase();
+            let Some(distance) = distance(&name, &candidate) else { continue };
+            if let Ok(relative) = entry.path().strip_prefix(self.root()) {
+                found.push((distance, relative.display().to_string()));
+            }
+        }
+        found.sort();
+        found.truncate(3);
+        found.into_iter().map(|(_, path)| path).collect()
+    }
+
+    /// What to tell about a path that does not exist.
+    pub fn not_found_help(&self, missing: &Inside) -> String {
+        match self.similar_files(missing).as_slice() {
+            [] => "list the folder or search for the file by name".to_owned(),
+            similar => format!("similar files: {}", similar.join(", ")),
+        }
+    }
+}
+
+fn walker(folder: &Path, depth: Option<usize>) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(folder);
+    builder
+        .max_depth(depth)
+        .hidden(false)
+        .follow_links(false)
+        .require_git(false)
+        .git_global(false)
+        .sort_by_file_name(std::cmp::Ord::cmp)
+        .filter_entry(|entry| entry.file_name() != ".git");
+    builder
+}
+
+/// How far two names are apart: 0 the same, 1 the same but for the ending, more by differing characters;
+/// `None` for too far.
+fn distance(wanted: &str, candidate: &str) -> Option<usize> {
+    if wanted == candidate {
+        return Some(0);
+    }
+    let stem = |name: &str| name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned();
+    if stem(wanted) == stem(candidate) {
+        return Some(1);
+    }
+    let (left, right): (Vec<char>, Vec<char>) = (wanted.chars().collect(), candidate.chars().collect());
+    let allowed = left.len().max(right.len()) / 4;
+    if left.len().abs_diff(right.len()) > allowed {
+        return None;
+    }
+    let prefix = left.iter().zip(&right).take_while(|(one, other)| one == other).count();
+    let suffix =
+        left[prefix..].iter().rev().zip(right[prefix..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let differing = left.len().max(right.len()) - prefix - suffix;
+    (differing <= allowed).then_some(1 + differing)
+}
+
+impl Workspace {
+    /// Whether a path is a folder; an error where it may not be looked at.
+    pub fn is_folder(&self, place: &Inside) -> Result<bool> {
+        match self.open_folder(place) {
+            Ok(_) => Ok(true),
+            Err(Error::NotAFolder { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
