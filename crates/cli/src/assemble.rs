@@ -9,7 +9,8 @@ use stepwell_llm::RequestOptions;
 use stepwell_protocol::PermissionMode;
 use stepwell_store::Home;
 use stepwell_tool_runtime::{Executor, ExecutorOptions, Hooks, ModeJudge, Redactor, Registry};
-use stepwell_tools::{FileArtifacts, ProcessHooks};
+use stepwell_tools::catalog;
+use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::Workspace;
 
 use crate::models::Models;
@@ -125,16 +126,16 @@ pub struct Benches {
 impl Benches {
     /// The tools of a workspace behind an executor.
     pub fn executor(&self, workspace: &Path) -> anyhow::Result<Arc<Executor>> {
-        let workspace = Arc::new(Workspace::open(workspace, &self.extra_roots)?);
+        let workspace = Workspace::open(workspace, &self.extra_roots)?;
         let registry = Arc::new(Registry::new());
-        registry.register_all(stepwell_tools::builtin(&workspace))?;
-        Ok(Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(FileArtifacts)))))
+        registry.register_all(catalog::builtin(&workspace))?;
+        Ok(Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)))))
     }
 
     pub fn hooks(&self) -> anyhow::Result<Hooks> {
         let mut hooks = Hooks::none();
         for config in self.settings.hooks() {
-            hooks.merge(Hooks::from_json(&config, Arc::new(ProcessHooks))?);
+            hooks.merge(Hooks::from_json(&config, Arc::new(HookProcesses))?);
         }
         Ok(hooks)
     }

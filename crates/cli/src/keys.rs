@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use secrecy::SecretString;
 use stepwell_llm::Provider;
 use stepwell_workspace::files::{self, Privacy};
+use stepwell_workspace::process;
 
 use crate::report;
 use crate::settings::Places;
@@ -84,12 +85,12 @@ fn read_file(places: &Places) -> anyhow::Result<BTreeMap<String, String>> {
 
 /// Asks the desktop's keyring through its own program, where there is one.
 fn from_keyring(provider: &str) -> Option<SecretString> {
-    let lookup: [&[&str]; 2] = [
-        &["secret-tool", "lookup", "service", "stepwell", "provider", provider],
-        &["security", "find-generic-password", "-s", "stepwell", "-a", provider, "-w"],
+    let lookup: [(&str, &[&str]); 2] = [
+        ("secret-tool", &["lookup", "service", "stepwell", "provider", provider]),
+        ("security", &["find-generic-password", "-s", "stepwell", "-a", provider, "-w"]),
     ];
-    lookup.iter().find_map(|command| {
-        let output = stepwell_workspace::process::capture(command)?;
+    lookup.iter().find_map(|(program, arguments)| {
+        let output = process::capture_text(program, arguments)?;
         let key = output.trim();
         (!key.is_empty()).then(|| key.to_owned().into())
     })

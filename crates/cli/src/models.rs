@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use secrecy::ExposeSecret;
 use stepwell_agent::ModelSource;
-use stepwell_llm::{Catalog, ConnectOptions, Error, HttpClient, Model, Provider, Timeouts};
+use stepwell_llm::{
+    Catalog, ConnectOptions, Error, HttpClient, Model, ModelFacts, Provider, RetryPolicy, Timeouts,
+};
 use stepwell_protocol::ErrorKind;
 use stepwell_tool_runtime::Redactor;
 use stepwell_workspace::files;
@@ -23,7 +25,7 @@ pub struct Models {
     redactor: Arc<Redactor>,
     record: Option<PathBuf>,
     client: HttpClient,
-    catalog: Arc<Catalog>,
+    catalog: Catalog,
     /// A model is connected once: its connection and its recording go on from run to run.
     connected: Mutex<HashMap<String, Arc<dyn Model>>>,
 }
@@ -45,7 +47,7 @@ impl Models {
             redactor,
             record,
             client: HttpClient::new(Timeouts::STANDARD),
-            catalog: Arc::new(catalog),
+            catalog,
             connected: Mutex::default(),
         })
     }
@@ -92,8 +94,10 @@ impl Models {
             provider,
             model: model.to_owned(),
             key,
+            facts: ModelFacts::default(),
+            catalog: self.catalog.clone(),
             client: self.client.clone(),
-            catalog: Arc::clone(&self.catalog),
+            retry: RetryPolicy::STANDARD,
         })?;
         match &self.record {
             None => Ok(connected),

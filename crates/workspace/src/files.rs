@@ -72,6 +72,16 @@ pub fn write_atomic(path: &Path, content: &[u8], privacy: Privacy) -> Result<()>
     sync_dir(parent)
 }
 
+/// Makes a new file only its owner can read; fails when there is one already.
+pub fn create_private(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|error| Error::io("create", path, error))
+}
+
 /// Makes the creation or renaming of files in a folder survive a power loss.
 pub fn sync_dir(path: &Path) -> Result<()> {
     File::open(path).and_then(|dir| dir.sync_all()).map_err(|error| Error::io("sync the folder", path, error))

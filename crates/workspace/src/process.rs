@@ -6,6 +6,7 @@
 //! the process's descriptor and the clock.
 
 mod capture;
+mod foreground;
 mod group;
 
 use std::ffi::OsString;
@@ -27,6 +28,7 @@ use capture::Capture;
 use group::ProcessGroup;
 
 pub use capture::{Captured, KeepOutput};
+pub use foreground::{capture_text, run_in_foreground};
 
 /// After SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);

@@ -5,6 +5,7 @@ use std::io::Read;
 use serde_json::{Value, json};
 use stepwell_llm::Provider;
 use stepwell_workspace::files::{self, Privacy};
+use stepwell_workspace::process;
 
 use crate::args::ConfigCommand;
 use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
@@ -110,7 +111,7 @@ fn edit(project: bool) -> anyhow::Result<Exit> {
         files::write_atomic(&path, start.as_bytes(), Privacy::Private)?;
     }
     let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR")).unwrap_or_else(|_| "vi".into());
-    let status = stepwell_workspace::process::run_interactive(&editor, &path)
+    let status = process::run_in_foreground(&editor, &path)
         .map_err(|error| report::failed(format!("cannot start `{editor}`: {error}"), "set EDITOR"))?;
     // Mistakes are told now, not at the next run.
     if let Some(text) = files::read_if_exists(&path)?

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use stepwell_protocol::{MessageId, TaskId};
-use stepwell_store::{Home, Index, TaskQuery, TaskSort as StoreSort};
+use stepwell_store::{Conversation, Home, Index, TaskQuery, TaskSort as StoreSort};
 use stepwell_workspace::files::{self, Privacy};
 
 use crate::args::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
@@ -114,7 +114,7 @@ fn show(home: &Home, task: &TaskId, json: bool) -> anyhow::Result<()> {
             out_line(&serde_json::to_string(record)?);
         }
     } else {
-        out_line(&stepwell_store::export::markdown(&records));
+        out_line(&stepwell_store::to_markdown(&records));
     }
     Ok(())
 }
@@ -146,13 +146,13 @@ fn export(
     });
     let records = stepwell_store::read_log(home, task)?;
     let text = match format {
-        ExportFormat::Json => stepwell_store::export::conversation_json(&records)?,
-        ExportFormat::Markdown => stepwell_store::export::markdown(&records),
+        ExportFormat::Json => Conversation::of(&records).serialize()?,
+        ExportFormat::Markdown => stepwell_store::to_markdown(&records),
         ExportFormat::Roo => {
             let folder = output.ok_or_else(|| {
                 report::usage("Roo-Code's layout is a folder", "name one with --output FOLDER")
             })?;
-            stepwell_store::export::roo(&records, &folder)?;
+            stepwell_store::export_roo(&records)?.write(&folder)?;
             out_line(&format!("wrote {}", folder.display()));
             return Ok(());
         }

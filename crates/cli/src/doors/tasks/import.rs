@@ -3,14 +3,18 @@
 use std::path::Path;
 
 use stepwell_protocol::TaskId;
-use stepwell_store::Home;
+use stepwell_store::{Conversation, Home, RooTask};
 use stepwell_workspace::files;
 
 pub fn import(home: &Home, path: &Path, workspace: &Path) -> anyhow::Result<TaskId> {
-    let workspace = workspace.display().to_string();
-    if path.is_dir() {
-        return Ok(stepwell_store::export::import_roo(home, path, &workspace)?);
+    let mut task = if path.is_dir() {
+        stepwell_store::import_roo(&RooTask::read(path)?)?
+    } else {
+        Conversation::deserialize(&files::read_to_string(path)?)?.into_task()
+    };
+    // A task belongs to a folder of this machine; one from elsewhere belongs to where it is imported.
+    if !Path::new(&task.workspace).is_dir() {
+        task.workspace = workspace.display().to_string();
     }
-    let text = files::read_to_string(path)?;
-    Ok(stepwell_store::export::import_conversation(home, &text, &workspace)?)
+    Ok(stepwell_store::import_task(home, &TaskId::generate(), task)?.id)
 }

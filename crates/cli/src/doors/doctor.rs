@@ -1,0 +1,193 @@
+//! `stepwell doctor`: what works, what does not, and what to do about it.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use stepwell_llm::preset_names;
+use stepwell_workspace::files;
+
+use crate::args::DoctorArgs;
+use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::exit::Exit;
+use crate::keys::KeySource;
+use crate::models::Models;
+use crate::settings::SettingsLayer;
+use crate::terminal::{Style, out_line};
+
+/// One thing that was looked at.
+struct Finding {
+    what: String,
+    state: State,
+    detail: String,
+    hint: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    /// Not set up, which is no fault.
+    Absent,
+    Bad,
+}
+
+pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
+    let assembly = Assembly::new(AssemblyOptions {
+        workspace: workspace_root(None)?,
+        extra_roots: Vec::new(),
+        command_line: SettingsLayer::default(),
+        record: None,
+    })?;
+    let models = assembly.models()?;
+    let mut findings = vec![data_folder(&assembly), program("git", "checkpoints and history"), program("bash", "the `bash` tool")];
+    findings.extend(providers(&assembly, &models, args.offline).await?);
+    if !args.offline {
+        findings.extend(local_servers().await);
+    }
+    findings.push(default_model(&assembly));
+    let bad = findings.iter().any(|finding| finding.state == State::Bad);
+    if args.json {
+        let rows: Vec<Value> = findings.iter().map(Finding::to_json).collect();
+        out_line(&serde_json::to_string_pretty(&rows)?);
+    } else {
+        findings.iter().for_each(Finding::print);
+    }
+    Ok(if bad { Exit::Failed } else { Exit::Done })
+}
+
+impl Finding {
+    fn good(what: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { what: what.into(), state: State::Good, detail: detail.into(), hint: None }
+    }
+
+    fn bad(what: impl Into<String>, detail: impl Into<String>, hint: Option<String>) -> Self {
+        Self { what: what.into(), state: State::Bad, detail: detail.into(), hint }
+    }
+
+    fn absent(what: impl Into<String>, detail: impl Into<String>, hint: Option<String>) -> Self {
+        Self { what: what.into(), state: State::Absent, detail: detail.into(), hint }
+    }
+
+    fn to_json(&self) -> Value {
+        let state = match self.state {
+            State::Good => "ok",
+            State::Absent => "absent",
+            State::Bad => "failed",
+        };
+        json!({"check": self.what, "state": state, "detail": self.detail, "hint": self.hint})
+    }
+
+    fn print(&self) {
+        let style = Style::for_stdout();
+        let mark = match self.state {
+            State::Good => style.green("✓"),
+            State::Absent => style.dim("-"),
+            State::Bad => style.red("✗"),
+        };
+        out_line(&format!("{mark} {:<22} {}", self.what, self.detail));
+        if let Some(hint) = &self.hint {
+            out_line(&format!("  {} {hint}", style.cyan("hint:")));
+        }
+    }
+}
+
+/// Whether tasks can be kept.
+fn data_folder(assembly: &Assembly) -> Finding {
+    let root = assembly.home().root();
+    let probe = root.join(format!(".doctor-{}", std::process::id()));
+    let tried = files::create_private_dir(root)
+        .and_then(|()| files::write_atomic(&probe, b"", files::Privacy::Private))
+        .and_then(|()| files::remove_file(&probe));
+    match tried {
+        Ok(()) => Finding::good("data folder", root.display().to_string()),
+        Err(error) => Finding::bad("data folder", error.to_string(), error.hint().map(str::to_owned)),
+    }
+}
+
+fn program(name: &str, purpose: &str) -> Finding {
+    let found = std::env::var_os("PATH")
+        .into_iter()
+        .flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>())
+        .map(|folder| folder.join(name))
+        .find(|path| is_program(path));
+    match found {
+        Some(path) => Finding::good(name, path.display().to_string()),
+        None => Finding::bad(name, "not found", Some(format!("install {name}; it is needed for {purpose}"))),
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    files::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Every provider with a key or in the settings, checked by a live call.
+async fn providers(assembly: &Assembly, models: &Models, offline: bool) -> anyhow::Result<Vec<Finding>> {
+    let configured = assembly.settings.providers();
+    let mut names: Vec<String> = configured.keys().cloned().collect();
+    names.extend(preset_names().map(str::to_owned).filter(|name| !configured.contains_key(name)));
+    let checks = names.into_iter().map(|name| {
+        let configured = configured.contains_key(&name);
+        provider(models, name, configured, offline)
+    });
+    let findings: anyhow::Result<Vec<Option<Finding>>> = futures::future::join_all(checks).await.into_iter().collect();
+    Ok(findings?.into_iter().flatten().collect())
+}
+
+async fn provider(models: &Models, name: String, configured: bool, offline: bool) -> anyhow::Result<Option<Finding>> {
+    let provider = match models.provider(&name) {
+        Ok(provider) => provider,
+        Err(error) => return Ok(Some(Finding::bad(name, error.message, error.hint))),
+    };
+    let (key, source) = models.key(&provider)?;
+    match source {
+        // Servers on this machine are looked for by their ports.
+        KeySource::NotNeeded if !configured => return Ok(None),
+        KeySource::Missing => {
+            let variable = provider.api_key_env.clone().unwrap_or_default();
+            let finding = if configured {
+                let hint = format!("set {variable}, or `stepwell config set-key {name}`");
+                Finding::bad(name, "no key", Some(hint))
+            } else {
+                Finding::absent(name, format!("no key ({variable})"), None)
+            };
+            return Ok(Some(finding));
+        }
+        _ if offline => return Ok(Some(Finding::good(name, format!("key from {source}, not checked")))),
+        _ => {}
+    }
+    Ok(Some(match stepwell_llm::validate(models.client(), &provider, key.as_ref()).await {
+        Ok(checked) => {
+            let took = checked.latency.as_millis();
+            Finding::good(name, format!("key from {source}, answered in {took} ms: {}", checked.detail))
+        }
+        Err(error) => Finding::bad(name, error.message, error.hint),
+    }))
+}
+
+async fn local_servers() -> Vec<Finding> {
+    let servers = stepwell_llm::local_servers().await;
+    servers
+        .into_iter()
+        .map(|server| match server.models {
+            Some(models) => {
+                let example = models.first().map_or(String::new(), |model| format!(", such as {}/{model}", server.name));
+                Finding::good(&server.name, format!("running at {}, {} models{example}", server.base_url, models.len()))
+            }
+            None => {
+                let hint = None;
+                Finding::absent(&server.name, format!("not running at {}; start with `{}`", server.base_url, server.start), hint)
+            }
+        })
+        .collect()
+}
+
+fn default_model(assembly: &Assembly) -> Finding {
+    match assembly.settings.pick(|layer| layer.model.clone()) {
+        Some((model, source)) => Finding::good("model", format!("{model} ({source})")),
+        None => Finding::absent(
+            "model",
+            "none is chosen",
+            Some("give `--model PROVIDER/MODEL`, or set `model` with `stepwell config edit`".into()),
+        ),
+    }
+}
