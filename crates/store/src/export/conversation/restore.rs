@@ -94,13 +94,10 @@ fn add_call(messages: &mut Vec<Message>, message: &ConversationMessage, called: 
     let new = |id: MessageId, role: Role| Message { id, role, parts: Vec::new(), ts, interrupted: false };
     let results_last = messages.last().is_some_and(|last| last.role == Role::Tool);
     let caller = if results_last { messages.len().checked_sub(2) } else { messages.len().checked_sub(1) };
-    let caller = match caller.filter(|index| messages[*index].role == Role::Assistant) {
-        Some(caller) => caller,
-        None => {
-            messages.push(new(MessageId::from(format!("{}.assistant", message.id)), Role::Assistant));
-            messages.len() - 1
-        }
-    };
+    let caller = caller.filter(|index| messages[*index].role == Role::Assistant).unwrap_or_else(|| {
+        messages.push(new(MessageId::from(format!("{}.assistant", message.id)), Role::Assistant));
+        messages.len() - 1
+    });
     if caller + 1 == messages.len() {
         let id = results_id(&messages[caller].id);
         messages.push(new(id, Role::Tool));

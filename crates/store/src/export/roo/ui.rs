@@ -132,28 +132,34 @@ impl Chat {
                     self.say("command_output", output);
                 }
             }
-            _ => match tool_text(&name, &input, result) {
-                Some(text) => self.ask("tool", &text, answered),
-                None => {
-                    let (server, tool) = match name.as_str() {
-                        "use_mcp_tool" => (text_of(&input, "server_name"), text_of(&input, "tool_name")),
-                        other => ("stepwell", other),
-                    };
-                    let text = json!({
-                        "type": "use_mcp_tool",
-                        "serverName": server,
-                        "toolName": tool,
-                        "arguments": input.to_string(),
-                    });
-                    self.ask("use_mcp_server", &text.to_string(), answered);
-                    if let Some(output) = output {
-                        self.say("mcp_server_response", output);
-                    }
+            _ => {
+                if let Some(text) = tool_text(&name, &input, result) {
+                    self.ask("tool", &text, answered);
+                } else {
+                    self.foreign_call(&name, &input, result);
                 }
-            },
+            }
         }
         if let Some(error) = result.and_then(|result| result.error.as_ref()) {
             self.say("error", &error.message);
+        }
+    }
+
+    /// A tool that Roo-Code does not have is shown as one of a server's.
+    fn foreign_call(&mut self, name: &str, input: &Value, result: Option<&ToolResult>) {
+        let (server, tool) = match name {
+            "use_mcp_tool" => (text_of(input, "server_name"), text_of(input, "tool_name")),
+            other => ("stepwell", other),
+        };
+        let text = json!({
+            "type": "use_mcp_tool",
+            "serverName": server,
+            "toolName": tool,
+            "arguments": input.to_string(),
+        });
+        self.ask("use_mcp_server", &text.to_string(), result.is_some());
+        if let Some(result) = result {
+            self.say("mcp_server_response", &result.output);
         }
     }
 
