@@ -53,7 +53,7 @@ impl Index {
 
     /// Reads what the logs gained since the last time. Costs one look at each log when nothing changed.
     pub fn refresh(&mut self) -> Result<Refreshed> {
-        self.attempt(|connection, home| refresh::refresh(connection, home))
+        self.attempt(refresh::refresh)
     }
 
     /// Throws everything away and reads all logs.

@@ -35,6 +35,7 @@
 //! ```
 
 mod error;
+mod export;
 mod fold;
 mod fork;
 mod home;
@@ -45,6 +46,10 @@ mod manage;
 mod resume;
 
 pub use error::{Error, Result};
+pub use export::{
+    CONVERSATION_VERSION, Conversation, ConversationMessage, ConversationMetadata, ConversationRole,
+    ConversationToolCall, ConversationToolResult, RooTask, export_roo, import_roo, to_markdown,
+};
 pub use fold::{
     HalfAnswer, HistoryFault, ModelHistory, PersonEntry, PersonHistory, PersonItem, TaskFolds, TaskSummary,
     check_history, results_id,

@@ -127,7 +127,9 @@ pub(crate) fn list(connection: &Connection, query: &TaskQuery) -> Result<Vec<Tas
         SortOrder::Ascending => "ASC",
         SortOrder::Descending => "DESC",
     };
-    sql.push_str(&format!(" ORDER BY {key} {direction}, id {direction} LIMIT ? OFFSET ?"));
+    for piece in [" ORDER BY ", key, " ", direction, ", id ", direction, " LIMIT ? OFFSET ?"] {
+        sql.push_str(piece);
+    }
     values.push(query.limit.map_or(-1, i64::from).into());
     values.push(i64::from(query.offset).into());
     rows(connection, &sql, values)

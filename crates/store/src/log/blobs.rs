@@ -107,17 +107,17 @@ impl Blobs {
             Value::Array(items) => {
                 Value::Array(items.into_iter().map(|item| self.inflate(item, lost)).collect::<Result<_>>()?)
             }
-            Value::Object(fields) => match fields.get(KEY).and_then(Value::as_str) {
-                Some(sha256) => Value::String(self.load(sha256, lost)?),
-                None => {
-                    let mut plain = Map::with_capacity(fields.len());
-                    for (key, field) in fields {
-                        let key = if is_reserved(&key) { key[1..].to_owned() } else { key };
-                        plain.insert(key, self.inflate(field, lost)?);
-                    }
-                    Value::Object(plain)
+            Value::Object(fields) => {
+                if let Some(sha256) = fields.get(KEY).and_then(Value::as_str) {
+                    return Ok(Value::String(self.load(sha256, lost)?));
                 }
-            },
+                let mut plain = Map::with_capacity(fields.len());
+                for (key, field) in fields {
+                    let key = if is_reserved(&key) { key[1..].to_owned() } else { key };
+                    plain.insert(key, self.inflate(field, lost)?);
+                }
+                Value::Object(plain)
+            }
             other => other,
         })
     }

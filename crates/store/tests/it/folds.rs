@@ -203,7 +203,7 @@ fn completions_and_stops_are_only_for_the_person() {
 fn a_queued_message_waits_until_it_is_delivered() {
     let Event::UserMessage { message } = user("u2", "also this") else { panic!() };
     let queued = [user("u1", "go"), Event::MessageQueued { message: message.clone() }];
-    assert_eq!(folds(&queued).summary.queued, [message.clone()]);
+    assert_eq!(folds(&queued).summary.queued, std::slice::from_ref(&message));
     let delivered = [&queued[..], &[Event::UserMessage { message }]].concat();
     assert!(folds(&delivered).summary.queued.is_empty());
 }

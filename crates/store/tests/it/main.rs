@@ -9,10 +9,12 @@
 )]
 
 mod blobs;
+mod conversation;
 mod folds;
 mod full_disk;
 mod index;
 mod log;
 mod manage;
 mod prefixes;
+mod roo;
 mod runs;
