@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use stepwell_protocol::{Event, EventRecord, MessageId, Seq, TaskId, TaskInfo, Timestamp, ToolCallId};
+use stepwell_protocol::{
+    Event, EventRecord, MessageId, Seq, TaskId, TaskInfo, TaskState, Timestamp, ToolCallId,
+};
 use stepwell_workspace::files::{self, ReadFile};
 
 use crate::log::{
@@ -73,14 +75,17 @@ fn copy(
     Ok(copied)
 }
 
-/// Closes what the source's history left open at the place of the cut.
+/// Closes what the source's history left open at the place of the cut; the new task then waits for the person.
 fn finish(copied: &[EventRecord], encoder: &mut LineEncoder, blobs: &Blobs) -> Result<()> {
     let ts = copied.last().map(|record| record.ts).unwrap_or_default();
     let first = copied.len() as u64 + 2;
-    for (seq, event) in (first..).zip(repair_events(&TaskFolds::of(copied))) {
-        encoder.push(Seq(seq), ts, &event, blobs)?;
+    let mut seq = Seq(first);
+    for event in repair_events(&TaskFolds::of(copied)) {
+        encoder.push(seq, ts, &event, blobs)?;
+        seq = seq.next();
     }
-    Ok(())
+    let paused = Event::StateChanged { state: TaskState::Paused };
+    encoder.push(seq, Timestamp::now().max(ts), &paused, blobs)
 }
 
 fn is_shared(event: &Event) -> bool {

@@ -194,10 +194,17 @@ impl TaskLog {
     }
 }
 
+/// How much of a log is read to find its first line, which is nearly always shorter.
+const FIRST_LOOK: u64 = 16 * 1024;
+
 /// The facts a task was created with, from its first line alone.
 pub fn read_info(home: &Home, id: &TaskId) -> Result<TaskInfo> {
     let path = home.log_path(id)?;
-    let bytes = ReadFile::open(&path)?.read_from(0)?;
+    let file = ReadFile::open(&path)?;
+    let mut bytes = file.read_range(0, FIRST_LOOK)?;
+    if memchr::memchr(b'\n', &bytes).is_none() {
+        bytes = file.read_from(0)?;
+    }
     let first = &bytes[..memchr::memchr(b'\n', &bytes).map_or(0, |end| end + 1)];
     let found = scan(first, ScanFrom::START);
     check_beginning(&path, &found)?;
@@ -226,9 +233,14 @@ pub(crate) fn create_whole(
 ) -> Result<()> {
     let _lock = prepare(home, id)?;
     let mut encoder = LineEncoder::default();
-    write(&mut encoder, &Blobs::new(home.blobs_dir(id)?))?;
-    files::write_atomic(&home.log_path(id)?, encoder.bytes(), Privacy::Private)?;
-    sync_folders(home, id)
+    let path = home.log_path(id)?;
+    let written = write(&mut encoder, &Blobs::new(home.blobs_dir(id)?))
+        .and_then(|()| Ok(files::write_atomic(&path, encoder.bytes(), Privacy::Private)?))
+        .and_then(|()| sync_folders(home, id));
+    if written.is_err() {
+        files::remove_dir_all(&home.task_dir(id)?).ok();
+    }
+    written
 }
 
 /// Takes the lock of an existing task.

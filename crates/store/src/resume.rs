@@ -6,10 +6,14 @@
 
 use stepwell_protocol::{
     AnsweredBy, ApprovalAnswer, ApprovalSource, ErrorClass, Event, EventRecord, InterruptReason,
-    QuestionAnswer, TaskId, TaskState, ToolCall, ToolResult,
+    QuestionAnswer, TaskId, TaskState, ToolResult,
 };
 
 use crate::{Home, OnDamage, OpenedLog, Result, TaskFolds, TaskLog};
+
+const NEVER_RAN: &str = "while it waited for approval. It did not run.";
+const MAY_HAVE_RUN: &str = "before its result was recorded. It may have had effects; check what it changed \
+    before you run it again.";
 
 /// A task opened, repaired and folded.
 #[derive(Debug)]
@@ -54,7 +58,10 @@ pub fn repair_events(folds: &TaskFolds) -> Vec<Event> {
     }
     for (_, call) in folds.model.open_calls() {
         let waited = summary.open_approvals.iter().any(|request| request.call.id == call.id);
-        events.push(Event::Observation { result: interrupted_result(call, waited) });
+        let outcome = if waited { NEVER_RAN } else { MAY_HAVE_RUN };
+        let text = format!("`{}` was interrupted: Stepwell stopped {outcome}", call.name);
+        let result = ToolResult::failure(call, ErrorClass::Interrupted, text);
+        events.push(Event::Observation { result });
     }
     if let Some(half) = folds.model.half_answer() {
         events.push(Event::AnswerInterrupted {
@@ -66,14 +73,4 @@ pub fn repair_events(folds: &TaskFolds) -> Vec<Event> {
         events.push(Event::StateChanged { state: TaskState::Paused });
     }
     events
-}
-
-fn interrupted_result(call: &ToolCall, waited_for_approval: bool) -> ToolResult {
-    let outcome = if waited_for_approval {
-        "while it waited for approval. It did not run."
-    } else {
-        "before its result was recorded. It may have had effects; check what it changed before you run it again."
-    };
-    let text = format!("`{}` was interrupted: Stepwell stopped {outcome}", call.name);
-    ToolResult::failure(call, ErrorClass::Interrupted, text)
 }

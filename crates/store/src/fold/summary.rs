@@ -78,7 +78,10 @@ impl TaskSummary {
 
     pub fn apply(&mut self, record: &EventRecord) {
         self.last_seq = record.seq;
-        self.updated_at = record.ts;
+        // A new name or a star does not make an old task a recent one.
+        if !matches!(record.event, Event::TaskRenamed { .. } | Event::FavouriteChanged { .. }) {
+            self.updated_at = record.ts;
+        }
         match &record.event {
             Event::TaskCreated { info } => {
                 self.title.clone_from(&info.title);

@@ -39,7 +39,8 @@ pub(crate) fn refresh(connection: &mut Connection, home: &Home) -> Result<Refres
     let mut known = known_stamps(connection)?;
     let mut changed = Vec::new();
     for id in home.task_ids()? {
-        let Some(stamp) = files::stamp(&home.log_path(&id)?)? else { continue };
+        // A folder that cannot be looked into is no reason to hide the others.
+        let Ok(Some(stamp)) = files::stamp(&home.log_path(&id)?) else { continue };
         if known.remove(id.as_str()) != Some(stamp) {
             changed.push((id, stamp));
         }

@@ -22,6 +22,9 @@ use crate::{Error, Result};
 /// The format that is written.
 pub(crate) const FORMAT: u64 = 1;
 
+/// How much of a buffer is kept from one append to the next.
+const KEPT_BUFFER: usize = 64 * 1024;
+
 /// A line that was found whole, its event not yet understood.
 #[derive(Debug)]
 pub(crate) struct RawLine<'a> {
@@ -47,8 +50,12 @@ pub(crate) struct LineEncoder {
 }
 
 impl LineEncoder {
+    /// Empties the buffer for the next lines; what one long record needed is given back.
     pub(crate) fn clear(&mut self) {
         self.lines.clear();
+        self.event.clear();
+        self.lines.shrink_to(KEPT_BUFFER);
+        self.event.shrink_to(KEPT_BUFFER);
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

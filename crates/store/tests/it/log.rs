@@ -148,6 +148,28 @@ fn one_process_writes_and_others_follow() {
 }
 
 #[test]
+fn a_follower_keeps_up_with_a_writer_at_work() {
+    let (_folder, home) = temp_home();
+    let OpenedLog { mut log, mut records } = TaskLog::create(&home, info("busy")).unwrap();
+    let mut follower = Follower::open(&home, &"busy".into(), Seq(0)).unwrap();
+    let seen = std::thread::scope(|scope| {
+        let reader = scope.spawn(move || {
+            let mut seen = Vec::new();
+            while seen.len() < 1001 {
+                seen.extend(follower.poll_new().unwrap());
+            }
+            seen
+        });
+        for number in 0..1000 {
+            let text = "x".repeat(number * 7 % 6000);
+            records.extend(log.append(&[user("u", &text)]).unwrap());
+        }
+        reader.join().unwrap()
+    });
+    assert_eq!(seen, records);
+}
+
+#[test]
 fn an_old_format_is_brought_up_to_date_and_kept() {
     let (_folder, home) = temp_home();
     let id = TaskId::from("old");

@@ -48,7 +48,7 @@ fn a_fork_shares_history_up_to_a_message() {
     assert_eq!(blob.metadata().unwrap().nlink(), 2, "content is shared on the disk too");
 
     delete_task(&home, &source).unwrap();
-    assert_eq!(read_log(&home, &forked).unwrap().len(), 5, "and survives its source");
+    assert_eq!(read_log(&home, &forked).unwrap().len(), 6, "and survives its source");
     let unknown = fork(&home, &forked, &"x".into(), Some(&"u2".into())).unwrap_err();
     assert!(matches!(unknown, Error::UnknownMessage { .. }), "{unknown}");
     assert!(matches!(fork(&home, &source, &"x".into(), None), Err(Error::UnknownTask { .. })));

@@ -5,7 +5,8 @@ use std::fs;
 use proptest::prelude::*;
 use stepwell_protocol::{Event, EventRecord, Part, Role};
 use stepwell_store::{
-    Error, Follower, Home, ModelHistory, OnDamage, TaskFolds, check_history, read_log, repair_events, resume,
+    Error, Follower, Home, ModelHistory, OnDamage, TaskFolds, TaskLog, check_history, read_log,
+    repair_events, resume,
 };
 
 use crate::runs::{events, task_with, temp_home, turns};
@@ -100,6 +101,27 @@ proptest! {
         prop_assert_eq!(texts(&after), texts(&alone));
         for message in &before {
             prop_assert!(!after.iter().any(|other| std::sync::Arc::ptr_eq(message, other)));
+        }
+    }
+
+    /// One wrong byte anywhere: what opens is a beginning of what was written, never something else.
+    #[test]
+    fn one_wrong_byte_is_never_believed(turns in turns("[a-z]{0,8}".boxed()), places in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 40)) {
+        let (_folder, home) = temp_home();
+        let id = task_with(&home, "cut", &events(&turns));
+        let whole = read_log(&home, &id).unwrap();
+        let bytes = fs::read(home.log_path(&id).unwrap()).unwrap();
+        for (place, change) in places {
+            let mut wrong = bytes.clone();
+            wrong[place.index(bytes.len())] ^= change;
+            let (_other_folder, other) = cut_task(&wrong);
+            for on_damage in [OnDamage::Refuse, OnDamage::KeepPrefix] {
+                match TaskLog::open_with(&other, &"cut".into(), on_damage) {
+                    Ok(opened) => prop_assert_eq!(&opened.records[..], &whole[..opened.records.len()]),
+                    Err(Error::Damaged { .. } | Error::NoRecords { .. } | Error::NewerFormat { .. }) => {}
+                    Err(other) => panic!("{other}"),
+                }
+            }
         }
     }
 

@@ -175,6 +175,19 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    #[test]
+    fn roo_codes_own_schemas_accept_any_run(turns in turns("[a-z]{0,12}".boxed())) {
+        if let Some(checker) = checker() {
+            let (_folder, home) = temp_home();
+            let id = task_with(&home, "source", &events(&turns));
+            check_with_schemas(&checker, &export_roo(&read_log(&home, &id).unwrap()).unwrap());
+        }
+    }
+}
+
 fn fixture(name: &str) -> RooTask {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
     RooTask::read(&dir).unwrap()

@@ -46,9 +46,14 @@ impl ReadFile {
 
     /// Everything from `offset` to the end of the file as it is now; empty when the file is shorter.
     pub fn read_from(&self, offset: u64) -> Result<Vec<u8>> {
+        self.read_range(offset, u64::MAX)
+    }
+
+    /// At most `limit` bytes from `offset` on.
+    pub fn read_range(&self, offset: u64, limit: u64) -> Result<Vec<u8>> {
         let failed = |error| Error::io("read", &self.path, error);
         let len = self.file.metadata().map_err(failed)?.len();
-        let mut bytes = vec![0; len.saturating_sub(offset) as usize];
+        let mut bytes = vec![0; len.saturating_sub(offset).min(limit) as usize];
         let mut filled = 0;
         while filled < bytes.len() {
             match self.file.read_at(&mut bytes[filled..], offset + filled as u64) {

@@ -42,7 +42,7 @@ impl Chat {
                 let suggest: Vec<Value> =
                     question.options.iter().map(|option| json!({ "answer": option.label })).collect();
                 let text = json!({ "question": question.text, "suggest": suggest }).to_string();
-                self.ask("followup", &text, answer.is_some());
+                self.ask("followup", &text, answer.as_ref());
                 if let Some(answer) = answer {
                     let chosen =
                         question.options.iter().find(|option| Some(&option.id) == answer.option.as_ref());
@@ -53,14 +53,14 @@ impl Chat {
             PersonEntry::Answer { content, origin, .. } => match origin {
                 AnswerOrigin::Completion => {
                     self.say("completion_result", content);
-                    self.ask("completion_result", "", false);
+                    self.ask("completion_result", "", None::<&()>);
                 }
                 AnswerOrigin::Text | AnswerOrigin::Stopped => self.say("text", content),
             },
             PersonEntry::Request { usage, .. } => self.request(usage),
             PersonEntry::Mode { mode, reason } => {
                 let text = json!({ "tool": "switchMode", "mode": mode, "reason": reason }).to_string();
-                self.ask("tool", &text, true);
+                self.ask("tool", &text, Some(mode));
             }
             PersonEntry::Model { model } => self.say("text", &format!("Model: {model}")),
             PersonEntry::Plan { plan } => {
@@ -121,20 +121,19 @@ impl Chat {
 
     fn action(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
         let (name, input) = to_roo(&call.name, &call.arguments);
-        let answered = result.is_some();
         let output = result.map(|result| result.output.as_str());
         match name.as_str() {
             // Shown by the question and the answer that follow.
             "ask_followup_question" | "attempt_completion" => return,
             "execute_command" => {
-                self.ask("command", text_of(&input, "command"), answered);
+                self.ask("command", text_of(&input, "command"), result);
                 if let Some(output) = output {
                     self.say("command_output", output);
                 }
             }
             _ => {
                 if let Some(text) = tool_text(&name, &input, result) {
-                    self.ask("tool", &text, answered);
+                    self.ask("tool", &text, result);
                 } else {
                     self.foreign_call(&name, &input, result);
                 }
@@ -157,7 +156,7 @@ impl Chat {
             "toolName": tool,
             "arguments": input.to_string(),
         });
-        self.ask("use_mcp_server", &text.to_string(), result.is_some());
+        self.ask("use_mcp_server", &text.to_string(), result);
         if let Some(result) = result {
             self.say("mcp_server_response", &result.output);
         }
@@ -168,9 +167,9 @@ impl Chat {
         self.messages.push(Value::Object(message));
     }
 
-    fn ask(&mut self, kind: &str, text: &str, answered: bool) {
+    fn ask<T>(&mut self, kind: &str, text: &str, answer: Option<&T>) {
         let mut message = self.message("ask", kind, text);
-        if answered {
+        if answer.is_some() {
             message.insert("isAnswered".to_owned(), true.into());
         }
         self.messages.push(Value::Object(message));
