@@ -115,7 +115,7 @@ impl Session {
         let core = self.core.lock();
         let to = core.log.last_seq();
         let records = if from < to {
-            stepwell_store::Follower::open(&self.home, &self.task, from)?.poll_new()?
+            stepwell_store::Follower::open(&self.home, &self.task, from.next())?.poll_new()?
         } else {
             Vec::new()
         };

@@ -56,7 +56,8 @@ pub fn create_private_dir(path: &Path) -> Result<()> {
 
 /// Writes a file so that a reader sees the old content or the new, never a part, also after a crash.
 pub fn write_atomic(path: &Path, content: &[u8], privacy: Privacy) -> Result<()> {
-    let parent = path.parent().unwrap_or(Path::new("."));
+    // The parent of a bare file name is the empty path.
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error| Error::io("write", path, error);
     let mut file = tempfile::Builder::new()
         .prefix(".stepwell-")

@@ -97,7 +97,7 @@ fn list(home: &Home, here: &Path, args: &TasksListArgs) -> anyhow::Result<()> {
         ..TaskQuery::all()
     })?;
     if args.json {
-        out_line(&serde_json::to_string_pretty(&rows)?);
+        out_line(&table::rows_as_json(&rows));
     } else if rows.is_empty() {
         let everywhere = if args.all { "" } else { " in this folder; --all lists those of every folder" };
         out_line(&format!("no tasks{everywhere}"));
@@ -125,7 +125,7 @@ fn search(home: &Home, text: &str, limit: u32, json: bool) -> anyhow::Result<()>
     }
     let hits = Index::open(home)?.search(text, limit)?;
     if json {
-        out_line(&serde_json::to_string_pretty(&hits)?);
+        out_line(&table::hits_as_json(&hits));
     } else if hits.is_empty() {
         out_line("nothing found");
     } else {

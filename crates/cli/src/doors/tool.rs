@@ -134,11 +134,13 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
         redactor: benches.redactor(),
     };
     let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
-    let interrupted = tokio::signal::ctrl_c();
+    let mut execution = Box::pin(executor.execute(&call, &env));
     let outcome = tokio::select! {
-        outcome = executor.execute(&call, &env) => outcome,
-        _ = interrupted => {
+        outcome = &mut execution => outcome,
+        _ = tokio::signal::ctrl_c() => {
+            // The call ends its processes before it answers.
             cancel.cancel();
+            execution.await;
             return Ok(Exit::Interrupted);
         }
     };

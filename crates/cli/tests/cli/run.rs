@@ -82,7 +82,7 @@ fn json_is_one_object_and_stream_json_one_per_event() {
     assert_eq!(value["result"], "yes");
     assert_eq!(value["is_error"], false);
     assert_eq!(value["num_turns"], 1);
-    assert_eq!(value["usage"]["input_tokens"], 100);
+    assert_eq!(value["usage"]["input_tokens"], 10);
     assert!(output.stderr.is_empty(), "{}", world.show(&output));
 
     let output = world.output(&["run", "--output-format", "stream-json", "well?"]);

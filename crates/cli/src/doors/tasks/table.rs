@@ -1,5 +1,6 @@
 //! Tasks as a table that fits the terminal.
 
+use serde_json::{Value, json};
 use stepwell_protocol::Timestamp;
 use stepwell_store::{Home, SearchHit, TaskRow};
 
@@ -36,6 +37,32 @@ pub fn print_hits(home: &Home, hits: &[SearchHit]) {
         let snippet = harmless(&hit.snippet).replace('\n', " ");
         out_line(&format!("       {snippet}"));
     }
+}
+
+pub fn rows_as_json(rows: &[TaskRow]) -> String {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            json!({
+                "task": row.id, "number": row.number, "title": row.title, "workspace": row.workspace,
+                "mode": row.mode, "model": row.model, "state": row.state, "favourite": row.favourite,
+                "input_tokens": row.input_tokens, "output_tokens": row.output_tokens,
+                "cache_read_tokens": row.cache_read_tokens, "cache_write_tokens": row.cache_write_tokens,
+                "cost_usd": row.cost_usd, "size": row.size, "created_at": row.created_at,
+                "updated_at": row.updated_at, "parent": row.parent, "root": row.root,
+                "forked_from": row.forked_from,
+            })
+        })
+        .collect();
+    format!("{:#}", Value::Array(rows))
+}
+
+pub fn hits_as_json(hits: &[SearchHit]) -> String {
+    let hits: Vec<Value> = hits
+        .iter()
+        .map(|hit| json!({"task": hit.task, "title": hit.title, "message": hit.message, "snippet": hit.snippet}))
+        .collect();
+    format!("{:#}", Value::Array(hits))
 }
 
 /// Local time, to the minute.
