@@ -248,6 +248,13 @@ impl Engine {
 
     /// Starts the loop, with a new message or without.
     async fn start_run(&self, session: &Arc<Session>, message: Option<Message>) -> Result<()> {
+        let queued = session.read_summary(|summary| !summary.queued.is_empty());
+        if message.is_none() && !queued && session.messages().is_empty() {
+            return Err(Error::Setup {
+                message: format!("task `{}` has no message to go on from", session.task),
+                hint: Some("say something in it, or start a new task".into()),
+            });
+        }
         let cancel = session.begin_run()?;
         let run = match self.prepare(session, cancel) {
             Ok(run) => run,
