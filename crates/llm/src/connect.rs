@@ -18,7 +18,7 @@ use crate::providers::openai_chat::OpenAiChat;
 use crate::providers::openai_responses::OpenAiResponses;
 use crate::retry::{RetryModel, RetryPolicy};
 use crate::wire::{Dialect, WireModel};
-//XML
+use crate::xml_tool_calls::XmlToolCalls;
 
 /// Everything a model is made of.
 pub struct ConnectOptions {
@@ -54,7 +54,7 @@ pub fn connect(options: ConnectOptions) -> Result<Arc<dyn Model>, Error> {
     };
     let wire = match provider.tool_calls {
         ToolCallForm::Native => wire,
-        ToolCallForm::Xml => wire,
+        ToolCallForm::Xml => Arc::new(XmlToolCalls::new(wire)),
     };
     Ok(Arc::new(RetryModel::new(wire, retry)))
 }

@@ -32,11 +32,14 @@ mod http;
 mod model;
 mod presets;
 mod pricing;
+mod probe;
 mod providers;
+mod replay;
 mod retry;
 mod sse;
+mod tokens;
 mod wire;
-//XML
+mod xml_tool_calls;
 
 pub use connect::{ConnectOptions, connect};
 pub use http::{HttpClient, Timeouts};
@@ -49,4 +52,8 @@ pub use presets::{
     ToolCallForm, preset, preset_names, split_model_name,
 };
 pub use pricing::{Catalog, ModelFacts};
+pub use probe::{LocalServer, Validation, list_models, local_servers, validate};
+pub use replay::{Matching, Normalizer, Recorder, Replay};
 pub use retry::{RetryModel, RetryPolicy};
+pub use tokens::{estimate_message, estimate_text, estimate_tool};
+pub use xml_tool_calls::XmlToolCalls;

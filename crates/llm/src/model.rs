@@ -20,7 +20,7 @@ pub trait Model: Send + Sync {
 pub type DeltaStream = BoxStream<'static, Result<Delta, Error>>;
 
 /// What is known about a model without asking it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// The settings' name of the provider.
     pub provider: String,
@@ -82,7 +82,8 @@ pub enum ToolChoice {
 }
 
 /// A piece of an answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delta {
     Text(String),
     Reasoning(String),
@@ -130,7 +131,7 @@ pub enum StopReason {
 }
 
 /// Why a model did not answer. The message names the cause; [`Error::hint`] says what to do.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
     pub kind: ErrorKind,
