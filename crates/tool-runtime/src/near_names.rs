@@ -7,7 +7,8 @@ pub fn near_names<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) ->
         .into_iter()
         .filter_map(|name| {
             let folded = fold(name);
-            let contained = wanted.len() > 2
+            let contained = wanted != folded
+                && wanted.len() > 2
                 && folded.len() > 2
                 && (folded.contains(&wanted) || wanted.contains(&folded));
             let distance = if contained { 1 } else { edit_distance(&wanted, &folded) };
@@ -17,6 +18,10 @@ pub fn near_names<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) ->
         .collect();
     scored.sort();
     scored.dedup_by_key(|(_, name)| *name);
+    // The same word in another spelling leaves no doubt.
+    if scored.first().is_some_and(|(distance, _)| *distance == 0) {
+        scored.retain(|(distance, _)| *distance == 0);
+    }
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 

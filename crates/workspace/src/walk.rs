@@ -127,7 +127,7 @@ fn distance(wanted: &str, candidate: &str) -> Option<usize> {
         return Some(1);
     }
     let (left, right): (Vec<char>, Vec<char>) = (wanted.chars().collect(), candidate.chars().collect());
-    let allowed = left.len().max(right.len()) / 4;
+    let allowed = left.len().max(right.len()) / 3;
     if left.len().abs_diff(right.len()) > allowed {
         return None;
     }

@@ -74,7 +74,7 @@ fn half_a_call_that_changes_something_never_runs() {
             half.clone(),
             risk,
             expect![[
-                r"the arguments end in the middle (26 bytes arrived), so the call was not run; send the call again, in smaller parts if it is long"
+                r"the arguments end in the middle (25 bytes arrived), so the call was not run; send the call again, in smaller parts if it is long"
             ]],
         );
     }
@@ -102,8 +102,8 @@ fn problems_are_said_so_that_a_model_can_act() {
         expect![[r#"
         the arguments do not fit:
         - `limit` must be at least 1, got the number 0
-        - `recursive` must be a boolean, got the string "maybe"
         - `status` must be one of "pending", "in_progress", got the string "done"
+        - `recursive` must be a boolean, got the string "maybe"
         example: {"file_path":"..."}"#]],
     );
     check(

@@ -1,1 +1,198 @@
+//! Programs that behave, and programs that do not.
 
+use std::sync::Mutex;
+
+use super::*;
+
+fn call(script: &str) -> ProgramCall {
+    ProgramCall {
+        program: "bash".into(),
+        arguments: vec!["--norc".into(), "--noprofile".into(), "-c".into(), script.into()],
+        folder: std::env::temp_dir(),
+        environment: Environment::default(),
+        input: None,
+        time_limit: Duration::from_secs(20),
+        keep: KeepOutput { memory: 4096, file: None, file_limit: 0 },
+    }
+}
+
+async fn finished(call: ProgramCall) -> Finished {
+    run(call, &CancellationToken::new(), |_, _| {}).await.expect("started")
+}
+
+/// Whether a process whose command line holds the mark is alive. Zombies have no command line.
+fn alive(mark: &str) -> bool {
+    std::fs::read_dir("/proc").expect("proc").flatten().any(|entry| {
+        let is_process = entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
+        is_process
+            && std::fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).contains(mark))
+    })
+}
+
+async fn gone(mark: &str) -> bool {
+    for _ in 0..200 {
+        if !alive(mark) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
+#[tokio::test]
+async fn exit_codes_signals_and_both_streams() {
+    let ended = finished(call("echo out; echo err >&2; exit 3")).await;
+    assert_eq!(ended.ending, Ending::Exited(3));
+    assert!(ended.output.head.contains("out\n") && ended.output.head.contains("err\n"));
+    assert_eq!(finished(call("kill -9 $$")).await.ending, Ending::Signalled(9));
+    let missing = ProgramCall { program: "no-such-program-here".into(), ..call("") };
+    let error = run(missing, &CancellationToken::new(), |_, _| {}).await.expect_err("missing");
+    assert!(matches!(error, Error::Spawn { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn input_and_environment_reach_the_program_and_nobody_waits_for_a_prompt() {
+    let mut fed = call("cat; echo $GREETING; echo ${HOME-none}");
+    fed.input = Some(vec![b'x'; 200_000]);
+    fed.environment =
+        Environment { removed: vec!["HOME".into()], set: vec![("GREETING".into(), "hello".into())] };
+    fed.keep.memory = 1 << 20;
+    let ended = finished(fed).await;
+    assert!(ended.output.head.ends_with("hello\nnone\n"));
+    assert_eq!(ended.output.total_bytes, 200_011);
+    let unread = ProgramCall { input: Some(vec![b'x'; 1 << 20]), ..call("true") };
+    assert_eq!(finished(unread).await.ending, Ending::Exited(0));
+    assert_eq!(finished(call("read answer; echo got:$answer")).await.output.head, "got:\n");
+}
+
+#[tokio::test]
+async fn output_arrives_live_in_order_and_characters_stay_whole() {
+    let pieces = Mutex::new(Vec::new());
+    let script = "printf 'a\\xc3'; sleep 0.05; printf '\\xa9b'; sleep 0.05; printf 'c' >&2; printf '\\xff'";
+    let ended = run(call(script), &CancellationToken::new(), |stream, text| {
+        pieces.lock().expect("pieces").push((stream, text.to_owned()));
+    })
+    .await
+    .expect("started");
+    let pieces = pieces.into_inner().expect("pieces");
+    let text: String = pieces
+        .iter()
+        .filter(|(stream, _)| *stream == OutputStream::Stdout)
+        .map(|(_, text)| text.as_str())
+        .collect();
+    assert_eq!(text, "aéb\u{FFFD}");
+    assert!(pieces.len() >= 3, "{pieces:?}");
+    assert_eq!(ended.ending, Ending::Exited(0));
+}
+
+#[tokio::test]
+async fn the_time_limit_ends_the_whole_group_and_keeps_the_output() {
+    let mark = "29.7531";
+    let mut slow = call(&format!("echo begun; sleep {mark} & sleep {mark}"));
+    slow.time_limit = Duration::from_millis(300);
+    let start = Instant::now();
+    let ended = finished(slow).await;
+    assert_eq!(ended.ending, Ending::TimedOut);
+    assert_eq!(ended.output.head, "begun\n");
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(gone(mark).await);
+}
+
+#[tokio::test]
+async fn a_program_that_ignores_the_polite_signal_is_killed() {
+    let mark = "29.7532";
+    let mut stubborn = call(&format!("trap '' TERM; sleep {mark}; sleep {mark}; sleep {mark}"));
+    stubborn.time_limit = Duration::from_millis(100);
+    let start = Instant::now();
+    assert_eq!(finished(stubborn).await.ending, Ending::TimedOut);
+    assert!(start.elapsed() < GRACE + Duration::from_secs(2));
+    assert!(gone(mark).await);
+}
+
+#[tokio::test]
+async fn cancel_and_drop_leave_nothing_behind() {
+    let mark = "29.7533";
+    let cancel = CancellationToken::new();
+    let waiting = run(call(&format!("sleep {mark}")), &cancel, |_, _| {});
+    let ended = tokio::join!(waiting, async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        cancel.cancel();
+    });
+    assert_eq!(ended.0.expect("started").ending, Ending::Cancelled);
+    assert!(gone(mark).await);
+
+    let mark = "29.7534";
+    let never = CancellationToken::new();
+    let dropped = run(call(&format!("sleep {mark} & sleep {mark}")), &never, |_, _| {});
+    assert!(tokio::time::timeout(Duration::from_millis(100), dropped).await.is_err());
+    assert!(gone(mark).await);
+}
+
+#[tokio::test]
+async fn a_child_that_keeps_the_pipe_open_does_not_hold_the_answer() {
+    let mark = "29.7535";
+    let start = Instant::now();
+    let ended = finished(call(&format!("sleep {mark} & echo done"))).await;
+    assert_eq!((ended.ending, ended.output.head.as_str()), (Ending::Exited(0), "done\n"));
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(gone(mark).await);
+
+    // One that left the group cannot be ended this way, and still does not hold the answer.
+    let start = Instant::now();
+    let ended = finished(call("setsid sleep 3 & echo done")).await;
+    assert_eq!(ended.output.head, "done\n");
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn much_output_is_bounded_in_memory_and_on_disk() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("all.txt");
+    let mut loud = call("head -c 20000000 /dev/zero | tr '\\0' x; echo end");
+    loud.keep = KeepOutput { memory: 48 * 1024, file: Some(file.clone()), file_limit: 16 << 20 };
+    let before = resident();
+    let ended = finished(loud).await;
+    assert!(resident().saturating_sub(before) < 4 << 20, "{} to {}", before, resident());
+    assert_eq!(ended.output.total_bytes, 20_000_004);
+    assert_eq!(ended.output.head.len() + ended.output.tail.len(), 48 * 1024);
+    assert!(ended.output.tail.ends_with("xend\n"));
+    assert_eq!(ended.output.file, Some((file.clone(), 16 << 20)));
+    assert_eq!(std::fs::metadata(&file).expect("file").len(), 16 << 20);
+
+    let mut quiet = call("echo hi");
+    quiet.keep.file = Some(folder.path().join("none.txt"));
+    assert!(finished(quiet).await.output.file.is_none());
+    assert!(!folder.path().join("none.txt").exists());
+}
+
+/// Bytes of memory this process holds.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or_default() * 4096
+}
+
+/// `cargo nextest run -p stepwell-workspace --run-ignored all latency --no-capture`
+#[tokio::test]
+#[ignore = "prints numbers"]
+async fn latency() {
+    const ROUNDS: u32 = 300;
+    let mut raw = Vec::new();
+    let mut ours = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let output = std::process::Command::new("bash")
+            .args(["--norc", "--noprofile", "-c", "echo hi"])
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("ran");
+        raw.push(start.elapsed());
+        assert!(output.status.success());
+        let start = Instant::now();
+        assert_eq!(finished(call("echo hi")).await.output.head, "hi\n");
+        ours.push(start.elapsed());
+    }
+    raw.sort();
+    ours.sort();
+    println!("median of {ROUNDS}: std {:?}, ours {:?}", raw[raw.len() / 2], ours[ours.len() / 2]);
+}
