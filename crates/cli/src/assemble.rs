@@ -79,6 +79,7 @@ impl Assembly {
             Arc::clone(&self.settings),
             Arc::clone(&self.redactor),
             self.record.clone(),
+            self.workspace.clone(),
         )
     }
 

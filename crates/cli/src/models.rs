@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use secrecy::ExposeSecret;
 use stepwell_agent::ModelSource;
 use stepwell_llm::{
-    Catalog, ConnectOptions, Error, HttpClient, Model, ModelFacts, Provider, RetryPolicy, Timeouts,
+    Catalog, ConnectOptions, Error, HttpClient, Matching, Model, ModelFacts, Normalizer, Provider, Recorder, Replay,
+    RetryPolicy, Timeouts,
 };
 use stepwell_protocol::ErrorKind;
 use stepwell_tool_runtime::Redactor;
@@ -16,14 +17,17 @@ use stepwell_workspace::files;
 use crate::keys;
 use crate::settings::{Places, Settings};
 
-/// `--model replay:FILE`.
+/// `--model replay:FILE`: the conversation must be the recorded one.
 const REPLAY: &str = "replay:";
+/// `--model replay-lenient:FILE`: only the course of the conversation must be.
+const REPLAY_LENIENT: &str = "replay-lenient:";
 
 pub struct Models {
     places: Arc<Places>,
     settings: Arc<Settings>,
     redactor: Arc<Redactor>,
     record: Option<PathBuf>,
+    workspace: PathBuf,
     client: HttpClient,
     catalog: Catalog,
     /// A model is connected once: its connection and its recording go on from run to run.
@@ -36,6 +40,7 @@ impl Models {
         settings: Arc<Settings>,
         redactor: Arc<Redactor>,
         record: Option<PathBuf>,
+        workspace: PathBuf,
     ) -> anyhow::Result<Self> {
         let catalog = match settings.model_table() {
             Some(table) => Catalog::with_user(&table)?,
@@ -46,6 +51,7 @@ impl Models {
             settings,
             redactor,
             record,
+            workspace,
             client: HttpClient::new(Timeouts::STANDARD),
             catalog,
             connected: Mutex::default(),
@@ -70,18 +76,16 @@ impl Models {
         Ok((key, source))
     }
 
-    fn open(&self, name: &str) -> Result<Arc<dyn Model>, Error> {
-        if let Some(path) = name.strip_prefix(REPLAY) {
-            return replay(Path::new(path));
-        }
+    /// What it takes to connect a model by its name.
+    pub fn options(&self, name: &str) -> Result<ConnectOptions, Error> {
         let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) else {
             return Err(Error::new(ErrorKind::LlmUnknownModel, format!("`{name}` names no model"))
                 .with_hint("a model is PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5 or ollama/qwen3"));
         };
         let provider = self.provider(provider)?;
-        let (key, source) = self.key(&provider).map_err(|error| {
-            Error::new(ErrorKind::LlmAuthentication, format!("{error:#}"))
-        })?;
+        let (key, source) = self
+            .key(&provider)
+            .map_err(|error| Error::new(ErrorKind::LlmAuthentication, format!("{error:#}")))?;
         if source == keys::KeySource::Missing {
             let variable = provider.api_key_env.as_deref().unwrap_or_default();
             let message = format!("there is no key for `{}`", provider.name);
@@ -90,7 +94,7 @@ impl Models {
                 provider.name
             )));
         }
-        let connected = stepwell_llm::connect(ConnectOptions {
+        Ok(ConnectOptions {
             provider,
             model: model.to_owned(),
             key,
@@ -98,10 +102,20 @@ impl Models {
             catalog: self.catalog.clone(),
             client: self.client.clone(),
             retry: RetryPolicy::STANDARD,
-        })?;
+        })
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn Model>, Error> {
+        let normalizer = || Normalizer { workspace: Some(self.workspace.display().to_string()) };
+        for (prefix, matching) in [(REPLAY, Matching::Strict), (REPLAY_LENIENT, Matching::Lenient)] {
+            if let Some(path) = name.strip_prefix(prefix) {
+                return replay(Path::new(path), matching, normalizer());
+            }
+        }
+        let connected = stepwell_llm::connect(self.options(name)?)?;
         match &self.record {
             None => Ok(connected),
-            Some(path) => recorded(connected, path),
+            Some(path) => recorded(connected, path, normalizer()),
         }
     }
 }
@@ -118,14 +132,17 @@ impl ModelSource for Models {
     }
 }
 
-fn replay(path: &Path) -> Result<Arc<dyn Model>, Error> {
-    let text = files::read_to_string(path)
-        .map_err(|error| Error::new(ErrorKind::LlmUnknownModel, error.to_string()))?;
-    Ok(Arc::new(stepwell_llm::ReplayModel::new(&text, stepwell_llm::ReplayStrictness::Strict)?))
+fn replay(path: &Path, matching: Matching, normalizer: Normalizer) -> Result<Arc<dyn Model>, Error> {
+    let text = files::read_to_string(path).map_err(|error| {
+        Error::new(ErrorKind::LlmUnknownModel, error.to_string())
+            .with_hint("a cassette is made by `stepwell run --record FILE`")
+    })?;
+    Ok(Arc::new(Replay::new(&text, matching, normalizer)?))
 }
 
-fn recorded(model: Arc<dyn Model>, path: &Path) -> Result<Arc<dyn Model>, Error> {
-    let file = files::create_private(path)
-        .map_err(|error| Error::new(ErrorKind::Store, error.to_string()))?;
-    Ok(Arc::new(stepwell_llm::RecordingModel::new(model, Box::new(file))))
+fn recorded(model: Arc<dyn Model>, path: &Path, normalizer: Normalizer) -> Result<Arc<dyn Model>, Error> {
+    let file = files::create_private(path).map_err(|error| {
+        Error::new(ErrorKind::Store, error.to_string()).with_hint("record into a file that does not exist yet")
+    })?;
+    Ok(Arc::new(Recorder::new(model, Box::new(file), normalizer)))
 }

@@ -17,7 +17,7 @@ use stepwell_protocol::PermissionMode;
 use stepwell_tool_runtime::LoopLimits;
 use stepwell_workspace::files;
 
-pub use layer::{LoopGuardSettings, SettingsLayer};
+pub use layer::SettingsLayer;
 pub use places::Places;
 pub use trust::{is_trusted, set_trusted};
 

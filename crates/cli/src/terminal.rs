@@ -73,11 +73,6 @@ pub fn error_line(text: &str) {
     writeln!(io::stderr().lock(), "{text}").ok();
 }
 
-pub fn error_text(text: &str) {
-    let mut stderr = io::stderr().lock();
-    stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()).ok();
-}
-
 /// Text from a model or a tool without the control characters that could take over a terminal.
 pub fn harmless(text: &str) -> String {
     text.chars()

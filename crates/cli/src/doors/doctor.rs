@@ -1,6 +1,7 @@
 //! `stepwell doctor`: what works, what does not, and what to do about it.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stepwell_llm::preset_names;
@@ -13,6 +14,9 @@ use crate::keys::KeySource;
 use crate::models::Models;
 use crate::settings::SettingsLayer;
 use crate::terminal::{Style, out_line};
+
+/// How long a provider may take to answer.
+const DEADLINE: Duration = Duration::from_secs(10);
 
 /// One thing that was looked at.
 struct Finding {
@@ -41,9 +45,9 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     let mut findings = vec![data_folder(&assembly), program("git", "checkpoints and history"), program("bash", "the `bash` tool")];
     findings.extend(providers(&assembly, &models, args.offline).await?);
     if !args.offline {
-        findings.extend(local_servers().await);
+        findings.extend(local_servers(&models).await?);
     }
-    findings.push(default_model(&assembly));
+    findings.push(chosen_model(&assembly, &models, args.offline).await);
     let bad = findings.iter().any(|finding| finding.state == State::Bad);
     if args.json {
         let rows: Vec<Value> = findings.iter().map(Finding::to_json).collect();
@@ -155,39 +159,56 @@ async fn provider(models: &Models, name: String, configured: bool, offline: bool
         _ if offline => return Ok(Some(Finding::good(name, format!("key from {source}, not checked")))),
         _ => {}
     }
-    Ok(Some(match stepwell_llm::validate(models.client(), &provider, key.as_ref()).await {
-        Ok(checked) => {
-            let took = checked.latency.as_millis();
-            Finding::good(name, format!("key from {source}, answered in {took} ms: {}", checked.detail))
+    let started = Instant::now();
+    Ok(Some(match stepwell_llm::list_models(&provider, key, models.client(), DEADLINE).await {
+        Ok(found) => {
+            let took = started.elapsed().as_millis();
+            Finding::good(name, format!("key from {source}, {} models, answered in {took} ms", found.len()))
         }
         Err(error) => Finding::bad(name, error.message, error.hint),
     }))
 }
 
-async fn local_servers() -> Vec<Finding> {
-    let servers = stepwell_llm::local_servers().await;
-    servers
-        .into_iter()
-        .map(|server| match server.models {
-            Some(models) => {
-                let example = models.first().map_or(String::new(), |model| format!(", such as {}/{model}", server.name));
-                Finding::good(&server.name, format!("running at {}, {} models{example}", server.base_url, models.len()))
+/// Servers on this machine, by their usual ports.
+async fn local_servers(models: &Models) -> anyhow::Result<Vec<Finding>> {
+    let running = stepwell_llm::local_servers(models.client()).await;
+    let mut findings = Vec::new();
+    for name in preset_names() {
+        let provider = models.provider(name)?;
+        let Some(start) = &provider.start else { continue };
+        findings.push(match running.iter().find(|server| server.preset.name == name) {
+            Some(server) => {
+                let example = server.models.first().map_or(String::new(), |model| format!(", such as {name}/{model}"));
+                let count = server.models.len();
+                Finding::good(name, format!("running at {}, {count} models{example}", provider.base_url))
             }
-            None => {
-                let hint = None;
-                Finding::absent(&server.name, format!("not running at {}; start with `{}`", server.base_url, server.start), hint)
-            }
-        })
-        .collect()
+            None => Finding::absent(name, format!("not running at {}; start it with `{start}`", provider.base_url), None),
+        });
+    }
+    Ok(findings)
 }
 
-fn default_model(assembly: &Assembly) -> Finding {
-    match assembly.settings.pick(|layer| layer.model.clone()) {
-        Some((model, source)) => Finding::good("model", format!("{model} ({source})")),
-        None => Finding::absent(
+/// The chosen model, asked for one word: key, name and server are right if it answers.
+async fn chosen_model(assembly: &Assembly, models: &Models, offline: bool) -> Finding {
+    let Some((name, source)) = assembly.settings.pick(|layer| layer.model.clone()) else {
+        return Finding::absent(
             "model",
             "none is chosen",
             Some("give `--model PROVIDER/MODEL`, or set `model` with `stepwell config edit`".into()),
-        ),
+        );
+    };
+    if offline {
+        return Finding::good("model", format!("{name} ({source}), not checked"));
+    }
+    let checked = match models.options(&name) {
+        Ok(options) => stepwell_llm::validate(options).await,
+        Err(error) => Err(error),
+    };
+    match checked {
+        Ok(checked) => {
+            let took = checked.latency.as_millis();
+            Finding::good("model", format!("{name} ({source}) answered in {took} ms"))
+        }
+        Err(error) => Finding::bad("model", format!("{name} ({source}): {}", error.message), error.hint),
     }
 }

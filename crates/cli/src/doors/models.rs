@@ -1,5 +1,7 @@
 //! `stepwell models`: what can be reached, with window and price.
 
+use std::time::Duration;
+
 use serde_json::json;
 use stepwell_agent::ModelSource;
 use stepwell_llm::{ModelInfo, preset_names};
@@ -11,6 +13,9 @@ use crate::keys::KeySource;
 use crate::models::Models;
 use crate::settings::SettingsLayer;
 use crate::terminal::{Style, error_line, out_line};
+
+/// How long a provider may take to list its models.
+const DEADLINE: Duration = Duration::from_secs(10);
 
 pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
     let assembly = Assembly::new(AssemblyOptions {
@@ -24,11 +29,20 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
         Some(name) => vec![name.clone()],
         None => candidates(&assembly, &models)?,
     };
+    let local = match &args.provider {
+        Some(_) => Vec::new(),
+        None => stepwell_llm::local_servers(models.client()).await,
+    };
     // Asked side by side: one slow server does not hold up the others.
     let asked = names.into_iter().map(|name| ask(&models, name));
     let answers = futures::future::join_all(asked).await;
     let style = Style::for_stderr();
     let mut rows = Vec::new();
+    for server in local {
+        for model in server.models {
+            rows.push(models.connect(&format!("{}/{model}", server.preset.name))?.info().clone());
+        }
+    }
     for (name, answer) in answers {
         match answer {
             Ok(found) => rows.extend(found),
@@ -49,7 +63,7 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Providers worth asking: those of the settings, those with a key, and local servers that answer.
+/// Providers worth asking: those of the settings and those with a key. Local servers are found by their ports.
 fn candidates(assembly: &Assembly, models: &Models) -> anyhow::Result<Vec<String>> {
     let mut names: Vec<String> = assembly.settings.providers().into_keys().collect();
     for name in preset_names() {
@@ -73,7 +87,7 @@ async fn ask(models: &Models, name: String) -> (String, anyhow::Result<Vec<Model
 async fn list(models: &Models, name: &str) -> anyhow::Result<Vec<ModelInfo>> {
     let provider = models.provider(name)?;
     let (key, _) = models.key(&provider)?;
-    let ids = stepwell_llm::list_models(models.client(), &provider, key.as_ref()).await?;
+    let ids = stepwell_llm::list_models(&provider, key, models.client(), DEADLINE).await?;
     let mut found = Vec::new();
     for id in ids {
         found.push(models.connect(&format!("{name}/{id}"))?.info().clone());

@@ -14,15 +14,15 @@ fn an_answer_is_all_that_standard_output_has() {
     ]);
     world.check(
         &["run", "--permission-mode", "bypassPermissions", "what does it say?"],
-        expect![[r"
+        expect![[r#"
             exit code: 0
             --- stdout
             It says hello.
             --- stderr
             I look first.
             ● bash echo hello from bash
-            2 turns, 200 in, 40 out, [TIME]; resume with `stepwell run --resume [TASK]`
-        "]],
+            2 turns, 20 in, 10 out, [TIME]; resume with `stepwell run --resume [TASK]`
+        "#]],
     );
     let requests = world.server.requests();
     assert_eq!(requests.len(), 2);

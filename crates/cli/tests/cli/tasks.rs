@@ -21,12 +21,12 @@ fn list_show_and_search() {
     let world = world_with_a_task();
     world.check(
         &["tasks", "list"],
-        expect![[r"
+        expect![[r#"
             exit code: 0
             --- stdout
              task  updated           state        tokens       cost  title
-                1  [DATE]  completed       240          -  what does a.txt say?
-        "]],
+                1  [DATE]  completed        30          -  what does a.txt say?
+        "#]],
     );
     let text = world.show(&world.output(&["tasks", "show", "1"]));
     assert!(text.contains("what does a.txt say?") && text.contains("**hello**"), "{text}");
