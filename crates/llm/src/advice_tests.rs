@@ -32,27 +32,80 @@ fn check(status: impl Into<Option<u16>>, body: &str, expect: Expect) {
 #[test]
 fn causes_are_read_from_codes_and_status() {
     use ErrorKind::{
-        LlmAuthentication, LlmConnection, LlmContextTooLong, LlmProtocol, LlmQuota, LlmRateLimit, LlmUnknownModel,
+        LlmAuthentication, LlmConnection, LlmContextTooLong, LlmProtocol, LlmQuota, LlmRateLimit,
+        LlmUnknownModel,
     };
     for (status, body, kind) in [
-        (401, r#"{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}"#, LlmAuthentication),
+        (
+            401,
+            r#"{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}"#,
+            LlmAuthentication,
+        ),
         (403, r#"{"type":"error","error":{"type":"permission_error","message":"no"}}"#, LlmAuthentication),
-        (400, r#"[{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]"#, LlmAuthentication),
-        (402, r#"{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}"#, LlmQuota),
-        (429, r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#, LlmQuota),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]"#,
+            LlmAuthentication,
+        ),
+        (
+            402,
+            r#"{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}"#,
+            LlmQuota,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+            LlmQuota,
+        ),
         (429, r#"{"error":{"code":"1113","message":"余额不足"}}"#, LlmQuota),
         (429, r#"{"error":{"type":"exceeded_current_quota_error","message":"suspended"}}"#, LlmQuota),
-        (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API"}}"#, LlmQuota),
-        (404, r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#, LlmUnknownModel),
-        (404, r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}"#, LlmUnknownModel),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API"}}"#,
+            LlmQuota,
+        ),
+        (
+            404,
+            r#"{"error":{"message":"The model `x` does not exist","code":"model_not_found"}}"#,
+            LlmUnknownModel,
+        ),
+        (
+            404,
+            r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}"#,
+            LlmUnknownModel,
+        ),
         (404, r#"{"error":"model 'x' not found"}"#, LlmUnknownModel),
-        (404, r#"{"error":{"code":404,"message":"models/x is not found for API version v1beta","status":"NOT_FOUND"}}"#, LlmUnknownModel),
+        (
+            404,
+            r#"{"error":{"code":404,"message":"models/x is not found for API version v1beta","status":"NOT_FOUND"}}"#,
+            LlmUnknownModel,
+        ),
         (404, "404 page not found", LlmProtocol),
-        (400, r#"{"error":{"message":"This model's maximum context length is 8192 tokens","code":"context_length_exceeded"}}"#, LlmContextTooLong),
-        (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#, LlmContextTooLong),
-        (400, r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#, LlmContextTooLong),
-        (413, r#"{"type":"error","error":{"type":"request_too_large","message":"too large"}}"#, LlmContextTooLong),
-        (429, r#"{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}"#, LlmRateLimit),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens","code":"context_length_exceeded"}}"#,
+            LlmContextTooLong,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            LlmContextTooLong,
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+            LlmContextTooLong,
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"too large"}}"#,
+            LlmContextTooLong,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}"#,
+            LlmRateLimit,
+        ),
         (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, LlmRateLimit),
         (503, "", LlmRateLimit),
         (500, r#"{"error":{"message":"oops","type":"server_error"}}"#, LlmConnection),
@@ -65,7 +118,10 @@ fn causes_are_read_from_codes_and_status() {
     for (body, kind) in [
         (r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, LlmRateLimit),
         (r#"{"error":{"code":502,"message":"upstream"}}"#, LlmConnection),
-        (r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow"}}}"#, LlmRateLimit),
+        (
+            r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow"}}}"#,
+            LlmRateLimit,
+        ),
         (r#"{"type":"error","code":"context_length_exceeded","message":"too long"}"#, LlmContextTooLong),
     ] {
         assert_eq!(refused(None, body).kind, kind, "{body}");

@@ -96,7 +96,8 @@ fn answer_of(deltas: &[Delta]) -> String {
 #[tokio::test]
 async fn a_stream_cut_at_any_byte_is_noticed_and_repeated() {
     for kind in KINDS {
-        let turn = || Turn::calls([call("bash", json!({ "command": "ls" })).with_id("call_1")]).with_text("Hi");
+        let turn =
+            || Turn::calls([call("bash", json!({ "command": "ls" })).with_id("call_1")]).with_text("Hi");
         let server = ModelServer::start();
         server.script([turn()]);
         let (whole, _) = collect(&model(&server, kind), hello()).await;
@@ -107,7 +108,8 @@ async fn a_stream_cut_at_any_byte_is_noticed_and_repeated() {
             let before = server.requests().len();
             let (deltas, error) = collect(&model, hello()).await;
             assert_eq!(error, None, "{kind:?} cut at {cut}");
-            let last_start = deltas.iter().rposition(|delta| *delta == Delta::Restarted).map_or(0, |at| at + 1);
+            let last_start =
+                deltas.iter().rposition(|delta| *delta == Delta::Restarted).map_or(0, |at| at + 1);
             let rest = answer_of(&deltas[last_start..]);
             assert_eq!(rest, whole, "{kind:?} cut at {cut}");
             if server.requests().len() == before + 1 {
@@ -158,7 +160,8 @@ async fn nobody_listening_is_said_with_the_address() {
         base_url(&server, ProviderKind::OpenaiChat)
     };
     let policy = RetryPolicy::IMMEDIATE;
-    let (deltas, error) = collect(&model_at(address.clone(), ProviderKind::OpenaiChat, policy), hello()).await;
+    let (deltas, error) =
+        collect(&model_at(address.clone(), ProviderKind::OpenaiChat, policy), hello()).await;
     let error = error.unwrap();
     assert_eq!(deltas.len(), 3);
     assert_eq!(error.kind, ErrorKind::LlmConnection);
@@ -170,7 +173,10 @@ async fn nobody_listening_is_said_with_the_address() {
 async fn the_key_goes_out_and_never_comes_back() {
     for kind in KINDS {
         let server = ModelServer::start();
-        server.script([Turn::error(400, &format!("bad key {KEY}")), Turn::raw_sse([format!("{KEY} is no JSON")])]);
+        server.script([
+            Turn::error(400, &format!("bad key {KEY}")),
+            Turn::raw_sse([format!("{KEY} is no JSON")]),
+        ]);
         let model = model(&server, kind);
         for _ in 0..2 {
             let (_, error) = collect(&model, hello()).await;

@@ -36,7 +36,9 @@ fn conversation() -> Vec<Message> {
         Message::new(
             Role::Assistant,
             vec![
-                opaque(json!({ "anthropic": { "signature": "sig" }, "openai": { "encrypted_content": "enc" } })),
+                opaque(
+                    json!({ "anthropic": { "signature": "sig" }, "openai": { "encrypted_content": "enc" } }),
+                ),
                 Part::text("I will look."),
                 Part::ToolCall { call: first },
                 Part::ToolCall { call: second },
@@ -86,7 +88,6 @@ async fn chat_completions() {
         stream: true
         stream_options: {"include_usage":true}
         max_completion_tokens: 32768
-        reasoning_effort: "medium"
         prompt_cache_key: "task-7"
         parallel_tool_calls: true
         tools: [{"type":"function","function":{"name":"bash","description":"Runs a command.","parameters":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}}]
@@ -179,7 +180,8 @@ async fn a_longer_history_begins_with_the_same_bytes() {
             assert_eq!(first.raw_body, second.raw_body, "{kind:?}: the same request, the same bytes");
             if kind != ProviderKind::Anthropic {
                 // Anthropic's cache marks move along with the end.
-                let common = before.iter().zip(&first.raw_body).take_while(|(left, right)| left == right).count();
+                let common =
+                    before.iter().zip(&first.raw_body).take_while(|(left, right)| left == right).count();
                 assert!(common + 4 >= before.len(), "{kind:?}: {common} of {}", before.len());
             }
             before.clone_from(&first.raw_body);
