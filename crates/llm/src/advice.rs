@@ -312,9 +312,11 @@ impl Refusal {
     }
 
     fn kind(&self, status: Option<u16>) -> ErrorKind {
-        if let Some(kind) = self.codes.iter().find_map(|code| kind_of_code(code)) {
-            // A code such as `invalid_request_error` says nothing, so it is not in the table; these do.
-            return kind;
+        match self.codes.iter().find_map(|code| kind_of_code(code)) {
+            // Anthropic and others say no more than that they failed; the status says it was for the load.
+            Some(ErrorKind::LlmConnection) if matches!(status, Some(429 | 503 | 529)) => {}
+            Some(kind) => return kind,
+            None => {}
         }
         let kind = match status {
             Some(401 | 403) => ErrorKind::LlmAuthentication,

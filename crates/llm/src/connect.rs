@@ -39,8 +39,10 @@ pub fn connect(options: ConnectOptions) -> Result<Arc<dyn Model>, Error> {
     let ConnectOptions { provider, model, key, facts, catalog, client, retry } = options;
     let mut info = catalog.info(&provider.name, &model, &facts);
     if provider.start.is_some() {
-        // The price in the catalog is that of the maker's own service; what runs at home costs nothing per token.
+        // The catalog's price is that of the maker's own service, and so is its output limit: a local server has
+        // the window it was started with, and refuses a limit that does not fit beside the prompt.
         info.price = facts.price;
+        info.max_output_tokens = facts.max_output_tokens;
     }
     let peer = peer(&provider, &model, key)?;
     let headers = headers(&provider)?;

@@ -335,3 +335,7 @@ pub(crate) fn key_header<D: Dialect>(
     }
     Ok(headers)
 }
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

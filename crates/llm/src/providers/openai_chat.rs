@@ -54,7 +54,8 @@ impl OpenAiChat {
         if !options.stop.is_empty() {
             body.member("stop", &options.stop)?;
         }
-        if let Some(effort) = options.effort {
+        // OpenAI's models before the reasoning ones refuse the setting.
+        if let Some(effort) = options.effort.filter(|_| !info.id.starts_with("gpt-4")) {
             write_effort(quirks.effort, effort, body)?;
         }
         if let Some(key) = options.cache_key.as_ref().filter(|_| quirks.prompt_cache_key) {

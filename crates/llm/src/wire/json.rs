@@ -25,6 +25,7 @@ impl JsonText {
         self.bytes.len()
     }
 
+    #[cfg(test)]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }

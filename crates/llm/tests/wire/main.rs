@@ -2,5 +2,7 @@
 
 mod answers;
 mod failures;
+mod properties;
 mod requests;
+mod speed;
 mod support;

@@ -65,7 +65,8 @@ async fn read_request(stream: &mut BufReader<TcpStream>) -> Result<Option<Record
 }
 
 async fn answer(stream: &mut BufReader<TcpStream>, request: RecordedRequest, state: &State) -> Result<End> {
-    if request.method == "GET" && request.path.trim_end_matches('/').ends_with("/models") {
+    let path = request.path.split('?').next().unwrap_or_default();
+    if request.method == "GET" && path.trim_end_matches('/').ends_with("/models") {
         let body = model_list(&request, &state.models());
         return write_plain(stream, 200, &[], "application/json", body.to_string().as_bytes()).await;
     }

@@ -77,7 +77,8 @@ impl Decoder for ResponsesDecoder {
             return Err(Fault::Refused { body: body.to_vec() });
         }
         let Some(items) = &response.output else {
-            return Err(Fault::unreadable(body, &"no `output` in it"));
+            // Not an answer, but perhaps a single event.
+            return self.event(SseEvent { name: b"", data: body }, out);
         };
         for (number, item) in items.iter().enumerate() {
             self.item(number as u64, item, out);
