@@ -11,7 +11,7 @@ mod repair;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
-use stepwell_protocol::{ErrorClass, Risk};
+use stepwell_protocol::Risk;
 
 use crate::ToolError;
 use crate::near_names::near_names;
@@ -46,9 +46,9 @@ impl ArgumentSchema {
 
     /// Repairs, coerces and validates.
     pub fn prepare(&self, raw: &Value, risk: Risk) -> Result<Prepared, ToolError> {
-        let repaired = repair::to_object(raw).map_err(|reason| self.parameter_error(reason))?;
+        let repaired = repair::to_object(raw).map_err(ToolError::parameter)?;
         if repaired.truncated && risk != Risk::Read {
-            return Err(self.parameter_error(format!(
+            return Err(ToolError::parameter(format!(
                 "the arguments end in the middle ({} bytes arrived), so the call was not run; send the call again, \
                  in smaller parts if it is long",
                 repaired.bytes
@@ -63,7 +63,7 @@ impl ArgumentSchema {
         let unknown = self.unknown_fields(&arguments);
         let missing = self.missing_fields(&arguments);
         if !missing.is_empty() {
-            return Err(self.parameter_error(explain::missing(&self.schema, &arguments, &missing, &unknown)));
+            return Err(ToolError::parameter(explain::missing(&self.schema, &arguments, &missing, &unknown)));
         }
         if let Some(object) = arguments.as_object_mut() {
             for field in &unknown {
@@ -75,7 +75,7 @@ impl ArgumentSchema {
             let problems: Vec<String> =
                 validator.iter_errors(&arguments).take(5).map(|error| explain::problem(&error)).collect();
             if !problems.is_empty() {
-                return Err(self.parameter_error(explain::invalid(&self.schema, &problems)));
+                return Err(ToolError::parameter(explain::invalid(&self.schema, &problems)));
             }
         }
         Ok(Prepared { arguments, notes })
@@ -106,10 +106,6 @@ impl ArgumentSchema {
             Some(near) => format!("unknown argument `{field}` was ignored; `{near}` exists"),
             None => format!("unknown argument `{field}` was ignored"),
         }
-    }
-
-    fn parameter_error(&self, message: impl Into<String>) -> ToolError {
-        ToolError::new(ErrorClass::ParameterError, message)
     }
 }
 

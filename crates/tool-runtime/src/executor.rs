@@ -1,14 +1,4 @@
-//! Runs tool calls, in one place and in one order.
-//!
-//! For each call:
-//! 1. the name is resolved; an unknown or disabled tool never runs;
-//! 2. the loop guard looks at the call as the model sent it;
-//! 3. the arguments are repaired and validated. This stands before permission, because a person can only judge
-//!    what can be shown: an invalid call is never asked about;
-//! 4. hooks may refuse or change the call (changed arguments are validated again), then the judge decides and
-//!    the person is asked where it says so. The very value that was judged is the one that runs;
-//! 5. the tool runs with its time limit and the task's cancel, and again where a retry is safe;
-//! 6. the result is redacted, cut to its limit (the whole kept as an artifact), and hooks hear of it.
+//! Runs tool calls, in one place and in one order, which is told at [`Executor`].
 //!
 //! Whatever fails on the way is a refusal or a failure result, never a panic and never a silent yes.
 
@@ -111,6 +101,15 @@ pub trait Invoker: Send + Sync {
 /// Calls of calls deeper than this are refused.
 const DEEPEST: usize = 3;
 
+/// Runs calls. For each:
+/// 1. the name is resolved; an unknown or disabled tool never runs;
+/// 2. the loop guard looks at the call as the model sent it;
+/// 3. the arguments are repaired and validated. This stands before permission, because a person can only judge
+///    what can be shown: an invalid call is never asked about;
+/// 4. hooks may refuse or change the call (changed arguments are validated again), then the judge decides and
+///    the person is asked where it says so. The very value that was judged is the one that runs;
+/// 5. the tool runs with its time limit and the task's cancel, and again where a retry is safe;
+/// 6. the result is redacted, cut to its limit (the whole kept as an artifact), and hooks hear of it.
 #[derive(Clone)]
 pub struct Executor {
     registry: Arc<Registry>,
@@ -152,7 +151,7 @@ impl Executor {
             Ok(tool) => tool,
             Err(error) => return Outcome::failed(call, error),
         };
-        let key = CallKey::of(call);
+        let key = CallKey::new(tool.name(), &call.arguments);
         if let Some(report) = env.loop_guard.check(&env.task, key) {
             if let Some(refusal) = self.ask_about_loop(call, env, report).await {
                 return refusal;
@@ -286,7 +285,8 @@ impl Executor {
             report.times, call.name
         );
         if let Some(text) = answer.text.filter(|_| by_person) {
-            reason.push_str(&format!(". The person says: {text}"));
+            reason.push_str(". The person says: ");
+            reason.push_str(&text);
         }
         Some(Outcome::refused(call, RefusedBy::LoopGuard, reason))
     }

@@ -198,7 +198,10 @@ impl Hooks {
         let subject = call.subject();
         let mut runs = Vec::new();
         for group in self.groups.get(&call.event()).into_iter().flatten() {
-            let Some(heard_as) = group.matches(subject) else { continue };
+            let heard_as = match group.hears(subject) {
+                Hears::As(name) => name,
+                Hears::Nothing => continue,
+            };
             let input = format!("{}\n", call.to_json(facts, heard_as));
             for command in &group.commands {
                 if command.once && command.ran.swap(true, Ordering::AcqRel) {
@@ -240,15 +243,22 @@ async fn run_command<'a>(
 }
 
 impl Group {
-    /// Under which name the group hears of the subject; `None` when it does not listen to it.
-    fn matches<'a>(&self, subject: Option<&'a str>) -> Option<Option<&'a str>> {
-        let (Some(matcher), Some(subject)) = (&self.matcher, subject) else { return Some(subject) };
+    fn hears<'a>(&self, subject: Option<&'a str>) -> Hears<'a> {
+        let (Some(matcher), Some(subject)) = (&self.matcher, subject) else { return Hears::As(subject) };
         if matcher.is_match(subject) {
-            return Some(Some(subject));
+            return Hears::As(Some(subject));
         }
-        let common = config::common_name(subject)?;
-        matcher.is_match(common).then_some(Some(common))
+        match config::common_name(subject).filter(|common| matcher.is_match(common)) {
+            Some(common) => Hears::As(Some(common)),
+            None => Hears::Nothing,
+        }
     }
+}
+
+/// Whether a group listens to a subject, and under which name it hears of it.
+enum Hears<'a> {
+    As(Option<&'a str>),
+    Nothing,
 }
 
 impl HookCall {

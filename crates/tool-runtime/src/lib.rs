@@ -1,14 +1,14 @@
 //! How tools are declared, registered, permitted and run.
 //!
 //! A tool implements [`Tool`]; [`Registry`] knows which there are; [`Executor`] runs a model's calls one by one
-//! or in batches, always in the same order of checks (see [`executor`]). What a running tool may ask of its task
+//! or in batches, always in the same order of checks (see [`Executor`]). What a running tool may ask of its task
 //! is [`Host`]; what the runtime needs of the world is given to it through small ports ([`ArtifactWriter`],
 //! [`HookRunner`]), because this crate touches no file and starts no process.
 
 mod arguments;
 mod compose;
 mod erased;
-pub mod executor;
+mod executor;
 mod hooks;
 mod host;
 mod loop_guard;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use stepwell_protocol::{Risk, TaskId, ToolCall, ToolResult};
+use stepwell_protocol::{Risk, TaskId, ToolResult};
 use tokio::time::Instant;
 
 /// When a repetition is a loop.
@@ -32,11 +32,11 @@ impl LoopLimits {
 pub struct CallKey([u8; 16]);
 
 impl CallKey {
-    pub fn of(call: &ToolCall) -> Self {
+    pub fn new(tool: &str, arguments: &Value) -> Self {
         let mut hasher = Sha256::new();
-        hasher.update(call.name.as_bytes());
+        hasher.update(tool.as_bytes());
         hasher.update([0]);
-        hash_value(&mut hasher, &call.arguments);
+        hash_value(&mut hasher, arguments);
         Self(shortened(hasher))
     }
 }
@@ -171,7 +171,9 @@ fn hash_value(hasher: &mut Sha256, value: &Value) {
         }
         Value::Array(items) => {
             hasher.update(b"[");
-            items.iter().for_each(|item| hash_value(hasher, item));
+            for item in items {
+                hash_value(hasher, item);
+            }
             hasher.update(b"]");
         }
         scalar => {

@@ -1,7 +1,7 @@
 //! Sequences of calls and the place where the guard stops them.
 
 use serde_json::json;
-use stepwell_protocol::ErrorClass;
+use stepwell_protocol::{ErrorClass, ToolCall};
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn stopped_at(script: &str) -> Option<usize> {
         let (name, output) = rest.split_once('=').unwrap_or((rest, "same"));
         let risk = if name.ends_with('!') { Risk::Write } else { Risk::Read };
         let call = call(name);
-        let key = CallKey::of(&call);
+        let key = key(&call);
         if guard.check(&task.into(), key).is_some() {
             return Some(index);
         }
@@ -22,6 +22,10 @@ fn stopped_at(script: &str) -> Option<usize> {
         guard.note(&task.into(), key, risk, &result);
     }
     None
+}
+
+fn key(call: &ToolCall) -> CallKey {
+    CallKey::new(&call.name, &call.arguments)
 }
 
 fn call(name: &str) -> ToolCall {
@@ -54,7 +58,7 @@ async fn old_calls_are_forgotten_and_forgiven_ones_count_anew() {
     let guard = LoopGuard::new(LoopLimits::STANDARD);
     let task = TaskId::from("t");
     let call = call("a");
-    let key = CallKey::of(&call);
+    let key = key(&call);
     let result = ToolResult::failure(&call, ErrorClass::ExecutionError, "no");
     for _ in 0..2 {
         guard.note(&task, key, Risk::Read, &result);
@@ -73,7 +77,7 @@ async fn old_calls_are_forgotten_and_forgiven_ones_count_anew() {
 fn the_order_of_fields_does_not_matter() {
     let mut other = call("a");
     other.arguments = json!({"b": [2], "a": 1});
-    assert_eq!(CallKey::of(&call("a")), CallKey::of(&other));
+    assert_eq!(key(&call("a")), key(&other));
     other.arguments = json!({"b": [2], "a": "1"});
-    assert_ne!(CallKey::of(&call("a")), CallKey::of(&other));
+    assert_ne!(key(&call("a")), key(&other));
 }

@@ -16,7 +16,7 @@ pub fn near_names<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) ->
             (distance <= allowed).then_some((distance, name))
         })
         .collect();
-    scored.sort();
+    scored.sort_unstable();
     scored.dedup_by_key(|(_, name)| *name);
     // The same word in another spelling leaves no doubt.
     if scored.first().is_some_and(|(distance, _)| *distance == 0) {

@@ -133,6 +133,14 @@ pub fn by_mode(mode: PermissionMode, risk: Risk) -> Verdict {
     }
 }
 
+/// Programs whose arguments are programs, or too dangerous to allow by their name alone.
+const RUNNERS: &[&str] = &[
+    "bash", "sh", "dash", "zsh", "fish", "env", "sudo", "doas", "su", "xargs", "nohup", "setsid", "timeout",
+    "time", "nice", "ionice", "stdbuf", "watch", "find", "eval", "exec", "command", "builtin", "source", ".",
+    "trap", "ssh", "docker", "podman", "chroot", "unshare", "parallel", "script", "strace", "gdb", "busybox",
+    "python", "python3", "perl", "ruby", "node", "awk", "rm",
+];
+
 /// The program of a command that is nothing but a call of it: no operators, substitutions, redirections,
 /// assignments or quoting tricks, so that the first word tells what runs.
 fn plain_program(command: &str) -> Option<&str> {
@@ -141,13 +149,6 @@ fn plain_program(command: &str) -> Option<&str> {
             || matches!(character, ' ' | '-' | '_' | '.' | '/' | ':' | ',' | '@' | '+' | '=' | '%')
     });
     let program = command.split_whitespace().next()?;
-    // Programs whose arguments are programs: the first word says nothing about them.
-    const RUNNERS: &[&str] = &[
-        "bash", "sh", "dash", "zsh", "fish", "env", "sudo", "doas", "su", "xargs", "nohup", "setsid",
-        "timeout", "time", "nice", "ionice", "stdbuf", "watch", "find", "eval", "exec", "command", "builtin",
-        "source", ".", "trap", "ssh", "docker", "podman", "chroot", "unshare", "parallel", "script",
-        "strace", "gdb", "busybox", "python", "python3", "perl", "ruby", "node", "awk", "rm",
-    ];
     let base = program.rsplit('/').next().unwrap_or(program);
     let fine = plain && !program.contains('=') && !RUNNERS.contains(&base);
     fine.then_some(program)

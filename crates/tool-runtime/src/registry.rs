@@ -181,18 +181,25 @@ impl Registry {
         failures
     }
 
-    /// Follows the change notices of a plugged source until it ends or is unplugged.
-    pub async fn follow_source(&self, name: &str) -> Result<(), SourceError> {
+    /// Follows the change notices of a plugged source until they end or it is unplugged. A refresh that fails
+    /// leaves the tools as they were.
+    pub async fn follow_source(&self, name: &str) {
         let find = || self.state.read().sources.iter().find(|source| source.name() == name).cloned();
-        let Some(source) = find() else { return Ok(()) };
-        let Some(mut changes) = source.changes() else { return Ok(()) };
-        while changes.changed().await.is_ok() {
-            if find().is_none() {
-                break;
+        let Some(source) = find() else { return };
+        let mut bells = source.changes();
+        while !bells.is_empty() {
+            let waiting = bells.iter_mut().map(|bell| Box::pin(bell.changed()));
+            let (rung, index, rest) = futures::future::select_all(waiting).await;
+            drop(rest);
+            if rung.is_err() {
+                bells.swap_remove(index);
+                continue;
             }
-            self.refresh_source(source.as_ref()).await?;
+            if find().is_none() {
+                return;
+            }
+            self.refresh_source(source.as_ref()).await.ok();
         }
-        Ok(())
     }
 
     async fn refresh_source(&self, source: &dyn ToolSource) -> Result<(), SourceError> {

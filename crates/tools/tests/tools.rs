@@ -1,5 +1,7 @@
 //! The tools as a model meets them: calls through the executor on a real folder.
 
+#![allow(clippy::expect_used, reason = "helpers of tests fail by panicking")]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -521,6 +523,7 @@ async fn what_a_person_is_shown_before_a_change() {
     bench.put("a.txt", b"old\n");
     bench.call("edit", json!({"file_path": "a.txt", "old_str": "old", "new_str": "new"})).await;
     bench.call("bash", json!({"command": "cargo test\nrm x"})).await;
+    bench.call("bash", json!({"command": "r\u{200b}m -rf x"})).await;
     let approvals = bench.host.approvals.lock();
     let shown: Vec<String> = approvals
         .iter()
@@ -540,8 +543,10 @@ async fn what_a_person_is_shown_before_a_change() {
 
         Run `cargo test …` (default mode asks before commands)
         cargo test
-        rm x"]]
-    .assert_eq(&shown.join("\n"));
+        rm x
+        Run `r\u{200b}m -rf x` (default mode asks before commands)
+        r<hidden>m -rf x"]]
+    .assert_eq(&shown.join("\n").replace('\u{200b}', "<hidden>"));
     drop(approvals);
     assert_eq!(bench.content("a.txt"), "old\n");
 }
@@ -562,6 +567,22 @@ async fn hooks_run_as_processes() {
             expect!["PermissionError: a hook refused the call: not that"],
         )
         .await;
+}
+
+/// `cargo nextest run -p stepwell-tools --run-ignored all latency --no-capture`
+#[tokio::test]
+#[ignore = "prints numbers"]
+async fn latency_of_a_command_through_the_executor() {
+    const ROUNDS: usize = 300;
+    let bench = free();
+    let mut times = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        assert_eq!(bench.call("bash", json!({"command": "echo hi"})).await.result.output, "hi\n");
+        times.push(start.elapsed());
+    }
+    times.sort();
+    println!("median of {ROUNDS}: {:?}", times[ROUNDS / 2]);
 }
 
 #[test]

@@ -36,6 +36,8 @@ const GRACE: Duration = Duration::from_secs(2);
 const DRAIN: Duration = Duration::from_millis(100);
 /// How long a killed process may take to disappear before it is left to the system.
 const REAP: Duration = Duration::from_secs(2);
+/// The clock does not hold `Duration::MAX`.
+const LONGEST_LIMIT: Duration = Duration::from_hours(24 * 365);
 const READ_BUFFER: usize = 32 * 1024;
 
 /// A program to run.
@@ -91,8 +93,7 @@ pub async fn run(
     let mut stderr = Reader::new(group.take_stderr()).map_err(failed)?;
     let mut feeding = feed(group.take_stdin(), call.input).map_err(failed)?;
 
-    let far = Duration::from_secs(86_400 * 365);
-    let clock = tokio::time::sleep_until(started + call.time_limit.min(far));
+    let clock = tokio::time::sleep_until(started + call.time_limit.min(LONGEST_LIMIT));
     tokio::pin!(clock);
     let mut stopped = None;
     let mut exited = false;

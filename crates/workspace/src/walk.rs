@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use crate::{Error, Inside, Result, Workspace};
+use crate::{Inside, Result, Workspace};
 
 /// What is listed.
 #[derive(Clone, Copy, Debug)]
@@ -136,15 +136,4 @@ fn distance(wanted: &str, candidate: &str) -> Option<usize> {
         left[prefix..].iter().rev().zip(right[prefix..].iter().rev()).take_while(|(a, b)| a == b).count();
     let differing = left.len().max(right.len()) - prefix - suffix;
     (differing <= allowed).then_some(1 + differing)
-}
-
-impl Workspace {
-    /// Whether a path is a folder; an error where it may not be looked at.
-    pub fn is_folder(&self, place: &Inside) -> Result<bool> {
-        match self.open_folder(place) {
-            Ok(_) => Ok(true),
-            Err(Error::NotAFolder { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
 }

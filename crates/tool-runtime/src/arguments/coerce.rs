@@ -95,7 +95,9 @@ fn coerce_array(value: &mut Value, schema: &Value) {
         _ => *value = Value::Array(vec![value.take()]),
     }
     if let (Some(items), Value::Array(values)) = (schema.get("items"), value) {
-        values.iter_mut().for_each(|item| coerce(item, items));
+        for item in values {
+            coerce(item, items);
+        }
     }
 }
 
@@ -132,10 +134,9 @@ fn coerce_object(value: &mut Value, schema: &Value) {
 
 /// Makes an object of text that is one; returns whether the value is an object.
 fn parse_object(value: &mut Value) -> bool {
-    if let Value::String(text) = value {
-        if let Some(parsed) = serde_json::from_str::<Value>(text.trim()).ok().filter(Value::is_object) {
-            *value = parsed;
-        }
+    let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text.trim()).ok());
+    if let Some(parsed) = parsed.filter(Value::is_object) {
+        *value = parsed;
     }
     value.is_object()
 }
@@ -152,10 +153,9 @@ fn rename_fields(object: &mut Map<String, Value>, properties: &Map<String, Value
                 fold(property) == folded || aliases(schema).any(|alias| fold(alias) == folded)
             })
             .map(|(property, _)| property.clone());
-        if let Some(target) = target.filter(|target| !object.contains_key(target)) {
-            if let Some(field) = object.shift_remove(&name) {
-                object.insert(target, field);
-            }
+        let Some(target) = target.filter(|target| !object.contains_key(target)) else { continue };
+        if let Some(field) = object.shift_remove(&name) {
+            object.insert(target, field);
         }
     }
 }

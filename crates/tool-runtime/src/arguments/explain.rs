@@ -116,7 +116,6 @@ fn example(schema: &Value, depth: usize) -> Value {
         return option.clone();
     }
     match schema.get("type").and_then(Value::as_str) {
-        Some("string") => "...".into(),
         Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or_else(|| 1.into()),
         Some("boolean") => true.into(),
         Some("array") => match schema.get("items") {
@@ -141,7 +140,9 @@ fn field_path(pointer: &str) -> String {
     let mut path = String::new();
     for part in pointer.split('/').skip(1) {
         if part.bytes().all(|byte| byte.is_ascii_digit()) && !part.is_empty() {
-            path.push_str(&format!("[{part}]"));
+            path.push('[');
+            path.push_str(part);
+            path.push(']');
             continue;
         }
         if !path.is_empty() {

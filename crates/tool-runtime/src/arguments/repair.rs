@@ -2,6 +2,9 @@
 
 use serde_json::{Map, Value};
 
+/// Broken text nested deeper than this is not repaired: the repair goes down level by level on the stack.
+const DEEPEST: usize = 200;
+
 /// What could be read.
 pub(super) struct Repaired {
     pub object: Map<String, Value>,
@@ -46,6 +49,9 @@ fn from_text(text: &str) -> Result<Repaired, String> {
     let Some(start) = trimmed.find('{') else {
         return Err(failed());
     };
+    if deepest(trimmed) > DEEPEST {
+        return Err(format!("the arguments are nested more than {DEEPEST} levels deep; make them flatter"));
+    }
     let (candidate, truncated) = match object_end(&trimmed[start..]) {
         Some(end) => (&trimmed[start..start + end], false),
         None => (without_fence(&trimmed[start..]), true),
@@ -59,6 +65,20 @@ fn from_text(text: &str) -> Result<Repaired, String> {
         Ok(Value::Object(object)) => Ok(Repaired { object, truncated, bytes: text.len() }),
         _ => Err(failed()),
     }
+}
+
+/// How deeply brackets are nested at most, those in strings counted too: an upper bound.
+fn deepest(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// Where the object that starts the text ends; `None` when the text ends first.

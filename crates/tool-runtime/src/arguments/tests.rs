@@ -121,6 +121,15 @@ fn problems_are_said_so_that_a_model_can_act() {
     );
 }
 
+#[test]
+fn bottomless_nesting_is_refused() {
+    for text in ["[".repeat(200_000), "{\"a\":".repeat(200_000)] {
+        let text = format!("{{\"file_path\": {text}");
+        let error = schema().prepare(&Value::String(text), Risk::Read).expect_err("too deep");
+        assert!(error.message.contains("nested more than 200 levels"), "{}", error.message);
+    }
+}
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

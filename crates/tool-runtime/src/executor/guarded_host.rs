@@ -62,14 +62,13 @@ impl Host for GuardedHost {
                     let mut streams = self.streams.lock();
                     let known =
                         streams.iter_mut().find(|live| live.call_id == call_id && live.stream == stream);
-                    match known {
-                        Some(live) => live.redactor.push(&chunk),
-                        None => {
-                            let mut redactor = self.redactor.stream();
-                            let chunk = redactor.push(&chunk);
-                            streams.push(LiveStream { call_id: call_id.clone(), stream, redactor });
-                            chunk
-                        }
+                    if let Some(live) = known {
+                        live.redactor.push(&chunk)
+                    } else {
+                        let mut redactor = self.redactor.stream();
+                        let chunk = redactor.push(&chunk);
+                        streams.push(LiveStream { call_id: call_id.clone(), stream, redactor });
+                        chunk
                     }
                 };
                 self.show_chunk(call_id, stream, chunk);

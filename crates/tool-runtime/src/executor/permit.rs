@@ -1,9 +1,11 @@
 //! From a resolved call to arguments that may run, or a refusal.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use serde_json::Value;
-use stepwell_protocol::{ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, ToolCall};
+use stepwell_protocol::{ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, Preview, ToolCall};
 
 use super::{CallEnv, Executor, Outcome, RefusedBy, notify};
 use crate::hooks::{HookCall, HookEvent, HookOutcome, HookPermission};
@@ -57,7 +59,7 @@ impl Executor {
         }
         notes.extend(said.additional_context);
 
-        let preview = tool.tool().preview(ctx, &prepared.arguments).await.map_err(failed)?;
+        let preview = preview(tool, ctx, &prepared.arguments).await.map_err(failed)?;
         let facts = CallFacts {
             task: env.task.clone(),
             tool: tool.name().to_owned(),
@@ -146,6 +148,17 @@ impl Executor {
         };
         Err(Box::new(Outcome::refused(call, by, words)))
     }
+}
+
+/// What the person would be shown; a tool that breaks here is not run at all.
+async fn preview(tool: &RegisteredTool, ctx: &ToolContext, arguments: &Value) -> Result<Preview, ToolError> {
+    let shown = AssertUnwindSafe(tool.tool().preview(ctx, arguments)).catch_unwind().await;
+    shown.unwrap_or_else(|_| {
+        Err(ToolError::execution(format!(
+            "the tool `{}` cannot show what it would do, which is a bug",
+            tool.name()
+        )))
+    })
 }
 
 fn redacted(error: ToolError, env: &CallEnv) -> ToolError {

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::{Group, HookCommand, HookEvent, Hooks};
 
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
+const LONGEST_TIMEOUT: Duration = Duration::from_mins(10);
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HookConfigError {

@@ -27,9 +27,9 @@ pub trait ToolSource: Send + Sync {
 
     async fn tools(&self) -> Result<Vec<Arc<dyn DynTool>>, SourceError>;
 
-    /// Rings when the set has changed; `None` when it never does by itself.
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
+    /// Each rings when the set has changed; none when it never does by itself.
+    fn changes(&self) -> Vec<watch::Receiver<u64>> {
+        Vec::new()
     }
 }
 
@@ -60,7 +60,13 @@ impl ToolSource for StaticSource {
 pub struct CachedSource {
     inner: Arc<dyn ToolSource>,
     time_to_live: Duration,
-    cached: Mutex<Option<(Instant, Vec<Arc<dyn DynTool>>)>>,
+    cached: Mutex<Option<CachedTools>>,
+}
+
+#[derive(Clone)]
+struct CachedTools {
+    at: Instant,
+    tools: Vec<Arc<dyn DynTool>>,
 }
 
 impl CachedSource {
@@ -77,22 +83,20 @@ impl ToolSource for CachedSource {
 
     async fn tools(&self) -> Result<Vec<Arc<dyn DynTool>>, SourceError> {
         let cached = self.cached.lock().clone();
-        if let Some((at, tools)) = &cached {
-            if at.elapsed() < self.time_to_live {
-                return Ok(tools.clone());
-            }
+        if let Some(fresh) = cached.as_ref().filter(|cached| cached.at.elapsed() < self.time_to_live) {
+            return Ok(fresh.tools.clone());
         }
         match (self.inner.tools().await, cached) {
             (Ok(tools), _) => {
-                *self.cached.lock() = Some((Instant::now(), tools.clone()));
+                *self.cached.lock() = Some(CachedTools { at: Instant::now(), tools: tools.clone() });
                 Ok(tools)
             }
-            (Err(_), Some((_, tools))) => Ok(tools),
+            (Err(_), Some(cached)) => Ok(cached.tools),
             (Err(error), None) => Err(error),
         }
     }
 
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
+    fn changes(&self) -> Vec<watch::Receiver<u64>> {
         self.inner.changes()
     }
 }
@@ -140,7 +144,7 @@ impl ToolSource for CompositeSource {
         }
     }
 
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        self.parts.iter().find_map(|part| part.changes())
+    fn changes(&self) -> Vec<watch::Receiver<u64>> {
+        self.parts.iter().flat_map(|part| part.changes()).collect()
     }
 }

@@ -108,6 +108,7 @@ struct Changing {
 
 #[async_trait]
 impl ToolSource for Changing {
+    #[allow(clippy::unnecessary_literal_bound, reason = "the trait has it so")]
     fn name(&self) -> &str {
         "my server"
     }
@@ -120,8 +121,8 @@ impl ToolSource for Changing {
         Ok(self.tools[..count].to_vec())
     }
 
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        Some(self.changes.subscribe())
+    fn changes(&self) -> Vec<watch::Receiver<u64>> {
+        vec![self.changes.subscribe()]
     }
 }
 
@@ -165,7 +166,7 @@ async fn sources_come_change_and_go_and_never_shadow() {
     assert!(registry.remove_source("my server"));
     assert_eq!(names(&registry), "read");
     source.changes.send_modify(|version| *version += 1);
-    follower.await.expect("joined").expect("followed");
+    follower.await.expect("joined");
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +178,7 @@ async fn cached_and_composite_sources() {
         changes: watch::channel(0).0,
     });
     let cached: Arc<dyn ToolSource> =
-        Arc::new(CachedSource::new(Arc::clone(&changing) as Arc<dyn ToolSource>, Duration::from_secs(60)));
+        Arc::new(CachedSource::new(Arc::clone(&changing) as Arc<dyn ToolSource>, Duration::from_mins(1)));
     let plain: Arc<dyn ToolSource> = Arc::new(StaticSource::new("static", vec![tool("one"), tool("three")]));
     let both = CompositeSource::new("both", vec![Arc::clone(&cached), plain]);
     let count = async || both.tools().await.map(|tools| tools.len()).unwrap_or_default();

@@ -22,10 +22,10 @@ pub struct AnswerOutput {
 
 impl ToolOutput for AnswerOutput {
     fn for_model(&self) -> Cow<'_, str> {
-        let mut words = match self.answered_by {
-            AnsweredBy::Person => String::new(),
-            AnsweredBy::Policy => "nobody is here; by policy: ".to_owned(),
-            AnsweredBy::Timeout => "nobody answered in time; by default: ".to_owned(),
+        let how = match self.answered_by {
+            AnsweredBy::Person => "",
+            AnsweredBy::Policy => "nobody is here; by policy: ",
+            AnsweredBy::Timeout => "nobody answered in time; by default: ",
             AnsweredBy::Nobody => {
                 return Cow::Borrowed(
                     "nobody can answer. Choose the safest reading yourself and say which one you chose, or end the \
@@ -33,17 +33,16 @@ impl ToolOutput for AnswerOutput {
                 );
             }
         };
-        match (&self.option, &self.label, &self.text) {
-            (Some(id), label, text) => {
-                words.push_str(&format!("{} (option `{id}`)", label.as_deref().unwrap_or(id)));
-                if let Some(text) = text {
-                    words.push_str(&format!(": {text}"));
-                }
-            }
-            (None, _, Some(text)) => words.push_str(text),
-            (None, _, None) => words.push_str("no option was chosen; decide yourself"),
-        }
-        Cow::Owned(words)
+        let chosen = self.option.as_ref().map(|id| {
+            let label = self.label.as_deref().unwrap_or(id);
+            format!("{label} (option `{id}`)")
+        });
+        Cow::Owned(match (chosen, &self.text) {
+            (Some(chosen), Some(text)) => format!("{how}{chosen}: {text}"),
+            (Some(chosen), None) => format!("{how}{chosen}"),
+            (None, Some(text)) => format!("{how}{text}"),
+            (None, None) => format!("{how}no option was chosen; decide yourself"),
+        })
     }
 }
 

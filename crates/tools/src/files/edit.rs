@@ -189,14 +189,14 @@ fn occurrences(text: &str, wanted: &str) -> Vec<usize> {
 }
 
 fn not_found(place: &Inside, text: &str, wanted: &str) -> ToolError {
-    let mut message = format!("`old_str` does not occur in `{}`", place.display());
-    if let Some((line, nearest)) = nearest(text, wanted) {
-        message.push_str(&format!(
-            "; the nearest text is at line {line}:\n{nearest}\ncopy it exactly, white space included"
-        ));
-    } else {
-        message.push_str("; read the file again, it may have changed");
-    }
+    let path = place.display();
+    let message = match nearest(text, wanted) {
+        Some((line, nearest)) => format!(
+            "`old_str` does not occur in `{path}`; the nearest text is at line {line}:\n{nearest}\ncopy it exactly, \
+             white space included"
+        ),
+        None => format!("`old_str` does not occur in `{path}`; read the file again, it may have changed"),
+    };
     ToolError::validation(message)
 }
 

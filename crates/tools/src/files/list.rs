@@ -61,17 +61,13 @@ impl ToolOutput for ListOutput {
         if self.entries.is_empty() {
             return Cow::Owned(format!("`{}` is empty", self.path));
         }
-        let mut text = String::new();
-        for entry in &self.entries {
-            text.push_str(&entry.path);
-            match (entry.kind, entry.bytes) {
-                ("folder", _) => text.push('/'),
-                ("link", _) => text.push('@'),
-                (_, Some(bytes)) => text.push_str(&format!(" ({})", readable(bytes))),
-                _ => {}
-            }
-            text.push('\n');
-        }
+        let lines = self.entries.iter().map(|entry| match (entry.kind, entry.bytes) {
+            ("folder", _) => format!("{}/\n", entry.path),
+            ("link", _) => format!("{}@\n", entry.path),
+            (_, Some(bytes)) => format!("{} ({})\n", entry.path, readable(bytes)),
+            _ => format!("{}\n", entry.path),
+        });
+        let mut text = lines.collect::<Vec<_>>().concat();
         if self.more {
             text.push_str("(there is more; list a subfolder or raise the limit)");
         }

@@ -1,6 +1,7 @@
 //! `read`: a file's lines with their numbers, or an image.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
@@ -206,7 +207,7 @@ fn lines(place: &Inside, mut source: impl BufRead, input: &ReadInput) -> Result<
         invalid |= matches!(text, Cow::Owned(_)) && decode(bytes).is_none();
         let (text, was_cut) = shortened(text.trim_end_matches('\r'));
         cut |= was_cut;
-        content.push_str(&format!("{number:>6}\t{text}\n"));
+        writeln!(content, "{number:>6}\t{text}").map_err(|error| ToolError::execution(error.to_string()))?;
         shown += 1;
     }
     let mut notes = Vec::new();

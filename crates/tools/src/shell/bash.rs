@@ -66,17 +66,15 @@ pub struct BashOutput {
 
 impl ToolOutput for BashOutput {
     fn for_model(&self) -> Cow<'_, str> {
-        let mut text = self.output.clone();
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        match (self.exit_code, self.signal) {
-            (Some(0), _) if text.is_empty() => text.push_str("(no output)"),
-            (Some(0), _) => {}
-            (Some(code), _) => text.push_str(&format!("[exit code {code}]")),
-            (None, signal) => text.push_str(&format!("[ended by signal {}]", signal.unwrap_or_default())),
-        }
-        Cow::Owned(text)
+        let output = &self.output;
+        let gap = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+        let ending = match (self.exit_code, self.signal) {
+            (Some(0), _) if output.is_empty() => return Cow::Borrowed("(no output)"),
+            (Some(0), _) => return Cow::Borrowed(output),
+            (Some(code), _) => format!("[exit code {code}]"),
+            (None, signal) => format!("[ended by signal {}]", signal.unwrap_or_default()),
+        };
+        Cow::Owned(format!("{output}{gap}{ending}"))
     }
 
     fn artifacts(&self) -> Vec<Artifact> {
@@ -108,7 +106,7 @@ impl Tool for Bash {
     async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
         let place = input.working_dir.as_ref().map(|folder| format!(" in `{folder}`")).unwrap_or_default();
         Preview {
-            summary: format!("Run `{}`{place}", first_line(&input.command)),
+            summary: format!("Run `{}`{place}", visible(&first_line(&input.command))),
             command: Some(input.command.clone()),
             paths: input.working_dir.clone().into_iter().collect(),
             ..Preview::default()
@@ -231,6 +229,22 @@ fn joined(output: &Captured) -> String {
     let omitted = output.total_bytes - (head.len() + tail.len()) as u64;
     let gap = if head.ends_with('\n') { "" } else { "\n" };
     format!("{head}{gap}[... {omitted} bytes left out; {place} ...]\n{tail}")
+}
+
+/// The text with what a screen would hide or reorder written out: control, bidirectional and zero-width
+/// characters.
+fn visible(text: &str) -> String {
+    let hidden = |character: char| {
+        character.is_control()
+            || matches!(
+                character,
+                '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            )
+    };
+    let shown = text.chars().map(|character| {
+        if hidden(character) { character.escape_unicode().to_string() } else { character.to_string() }
+    });
+    shown.collect()
 }
 
 fn first_line(command: &str) -> Cow<'_, str> {
