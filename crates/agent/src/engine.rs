@@ -9,8 +9,9 @@ use stepwell_llm::{Model, RequestOptions};
 use stepwell_protocol::{Command, Event, Message, Part, PermissionMode, Role, Seq, TaskId, TaskInfo, Timestamp};
 use stepwell_store::{Home, ModelHistory, OnDamage, TaskLog, TaskSummary};
 use stepwell_tool_runtime::{
-    CallEnv, Executor, HookCall, HookFacts, Hooks, LoopGuard, LoopLimits, PermissionJudge, Redactor,
+    CallEnv, Executor, HookCall, HookFacts, HookOutcome, Hooks, LoopGuard, LoopLimits, PermissionJudge, Redactor,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Budget, Ledger};
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ use crate::feed::Follower;
 use crate::host::SessionHost;
 use crate::prompt::{Instructions, PromptFacts, system_prompt};
 use crate::react::{Run, RunEnd};
-use crate::session::{Attendance, Session};
+use crate::session::{Attendance, Session, SessionHooks};
 
 /// Where models come from.
 pub trait ModelSource: Send + Sync {
@@ -149,6 +150,15 @@ impl Engine {
     /// The session of a task that is open here.
     pub fn session(&self, task: &TaskId) -> Result<Arc<Session>> {
         self.inner.sessions.lock().get(task).cloned().ok_or_else(|| Error::NotOpen { task: task.clone() })
+    }
+
+    /// Tells the user's hooks that a session is over, then closes it.
+    pub async fn end_session(&self, task: &TaskId) {
+        if let Some(told) = self.session(task).ok().and_then(|session| session.take_hooks()) {
+            let call = HookCall::SessionEnd { reason: "other".into() };
+            told.hooks.fire(&told.facts, &call, &CancellationToken::new()).await;
+        }
+        self.close(task);
     }
 
     /// Closes a task: its followers end, its log is free for other processes.
@@ -284,9 +294,12 @@ impl Engine {
 
     /// Records the message that starts a run, once the user's hooks let it pass.
     async fn accept(&self, run: &Run, message: Option<Message>) -> Result<()> {
+        let started = self.session_started(run).await;
         let Some(mut message) = message else { return Ok(()) };
         let call = HookCall::UserPromptSubmit { prompt: message.text() };
-        let outcome = run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await;
+        let mut outcome = run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await;
+        outcome.additional_context.splice(0..0, started.additional_context);
+        outcome.notices.splice(0..0, started.notices);
         if outcome.blocked {
             let reason = outcome.reason.unwrap_or_else(|| "it gave no reason".into());
             return Err(Error::Setup {
@@ -300,7 +313,18 @@ impl Engine {
         run.session.record(events)
     }
 
-    fn prepare(&self, session: &Arc<Session>, cancel: tokio_util::sync::CancellationToken) -> Result<Run> {
+    /// Tells the user's hooks that a session begins, once.
+    async fn session_started(&self, run: &Run) -> HookOutcome {
+        let told = SessionHooks { hooks: Arc::clone(&run.env.hooks), facts: run.env.hook_facts.clone() };
+        if !run.session.begin_hooks(told) {
+            return HookOutcome::default();
+        }
+        let source = if run.session.messages().is_empty() { "startup" } else { "resume" };
+        let call = HookCall::SessionStart { source: source.into() };
+        run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await
+    }
+
+    fn prepare(&self, session: &Arc<Session>, cancel: CancellationToken) -> Result<Run> {
         let inner = &self.inner;
         let (workspace, mode, model_name) = session.read_summary(|summary| {
             let info = summary.info.as_ref();

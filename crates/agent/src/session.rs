@@ -11,7 +11,7 @@ use stepwell_protocol::{
     Timestamp,
 };
 use stepwell_store::{Home, ModelHistory, TaskLog, TaskSummary};
-use stepwell_tool_runtime::LoopGuard;
+use stepwell_tool_runtime::{HookFacts, Hooks, LoopGuard};
 use stepwell_workspace::files;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -46,6 +46,13 @@ pub struct Session {
     questions: Mutex<HashMap<QuestionId, oneshot::Sender<QuestionAnswer>>>,
     completion: Mutex<Option<String>>,
     last_end: watch::Sender<Option<RunEnd>>,
+    hooks: Mutex<Option<SessionHooks>>,
+}
+
+/// The hooks that were told of the session's start and want to hear of its end.
+pub struct SessionHooks {
+    pub hooks: Arc<Hooks>,
+    pub facts: HookFacts,
 }
 
 struct Core {
@@ -85,6 +92,7 @@ impl Session {
             questions: Mutex::default(),
             completion: Mutex::new(None),
             last_end: watch::Sender::new(None),
+            hooks: Mutex::new(None),
         }
     }
 
@@ -214,6 +222,18 @@ impl Session {
 
     pub fn close(&self) {
         self.feed.close();
+    }
+
+    /// Remembers whose hooks to tell of the end; `false` when they know of the session already.
+    pub fn begin_hooks(&self, hooks: SessionHooks) -> bool {
+        let mut known = self.hooks.lock();
+        let is_new = known.is_none();
+        known.get_or_insert(hooks);
+        is_new
+    }
+
+    pub fn take_hooks(&self) -> Option<SessionHooks> {
+        self.hooks.lock().take()
     }
 
     // ---- what the task waits for

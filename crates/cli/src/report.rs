@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use stepwell_protocol::{ErrorKind, ErrorReport};
+
 use crate::exit::Exit;
 
 /// An error with a hint and an exit code of its own.
@@ -39,6 +41,15 @@ pub fn print(error: &anyhow::Error) -> Exit {
         crate::terminal::error_line(&format!("\n{} {hint}", style.cyan("hint:")));
     }
     exit
+}
+
+/// The same error as the protocol tells it.
+pub fn to_error_report(error: &anyhow::Error) -> ErrorReport {
+    if let Some(error) = error.downcast_ref::<stepwell_agent::Error>() {
+        return error.report();
+    }
+    let (message, hint, _) = read(error);
+    ErrorReport { kind: ErrorKind::Internal, message, hint }
 }
 
 fn read(error: &anyhow::Error) -> (String, Option<String>, Exit) {

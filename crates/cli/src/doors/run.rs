@@ -37,12 +37,29 @@ struct RunResult {
 }
 
 pub async fn run(args: RunArgs) -> anyhow::Result<Exit> {
+    let format = args.output_format;
+    match work(args).await {
+        Err(error) if format != OutputFormat::Text => {
+            // Who reads JSON gets an object in any case; the words go to standard error as well.
+            let exit = report::print(&error);
+            wire::print_failure(&report::to_error_report(&error), exit);
+            Ok(exit)
+        }
+        outcome => outcome,
+    }
+}
+
+async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let started = std::time::Instant::now();
     let cwd = crate::assemble::workspace_root(args.cwd.as_deref())?;
     let prompt = prompt::read(&args)?;
     let assembly = Assembly::new(AssemblyOptions {
         workspace: cwd,
-        extra_roots: args.add_dir.clone(),
+        extra_roots: args
+            .add_dir
+            .iter()
+            .map(|path| crate::assemble::workspace_root(Some(path)))
+            .collect::<anyhow::Result<_>>()?,
         command_line: command_line_settings(&args),
         record: args.record.clone(),
     })?;
@@ -62,6 +79,7 @@ pub async fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let mut follower = engine.follow(&task, from)?;
     let tally = watch(&engine, &session, &mut follower, interrupts, show.as_mut()).await?;
     let end = session.run_end().await.unwrap_or(RunEnd::Cancelled);
+    engine.close(&task);
     let exit = Exit::of_run(&end, !tally.refused.is_empty());
     show.end(&RunResult {
         task,
@@ -197,7 +215,7 @@ async fn watch(
             }
             // Polled last: everything queued is shown before the end is looked at.
             _ = &mut ended => {
-                engine.close(&session.task);
+                engine.end_session(&session.task).await;
                 break;
             }
         }

@@ -12,9 +12,11 @@
 
 mod config;
 mod crash;
+mod demo;
 mod disk;
 mod errors;
 mod help;
+mod hooks;
 mod interrupt;
 mod prompt;
 mod replay;

@@ -49,6 +49,18 @@ impl Show for StreamShow {
     }
 }
 
+/// The object of a run that did not begin.
+pub fn print_failure(error: &stepwell_protocol::ErrorReport, exit: crate::exit::Exit) {
+    let object = json!({
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": true,
+        "exit_code": exit.number(),
+        "error": error,
+    });
+    terminal::out_line(&object.to_string());
+}
+
 /// The last line of both forms; the field names are those other agents' scripts know.
 fn result_object(result: &RunResult) -> Value {
     let (subtype, text, error) = match &result.end {
