@@ -583,6 +583,13 @@ async fn latency_of_a_command_through_the_executor() {
     }
     times.sort();
     println!("median of {ROUNDS}: {:?}", times[ROUNDS / 2]);
+    let workspace = Workspace::open(bench.folder.path(), &[]).expect("opened");
+    let start = Instant::now();
+    let registry = Registry::new();
+    registry.register_all(catalog::builtin(&workspace)).expect("registered");
+    let registered = start.elapsed();
+    registry.definitions();
+    println!("catalog registered in {registered:?}, definitions made after {:?}", start.elapsed());
 }
 
 #[test]
