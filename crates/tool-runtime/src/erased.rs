@@ -65,7 +65,7 @@ impl<T: Tool> DynTool for T {
 
     fn description(&self) -> String {
         let schema = schema_of::<T::Input>(SchemaSettings::draft2020_12());
-        schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+        unwrapped(schema.get("description").and_then(Value::as_str).unwrap_or_default())
     }
 
     fn input_schema(&self) -> Value {
@@ -142,8 +142,11 @@ fn simplify(schema: &mut Value) {
             if object.get("format").and_then(Value::as_str).is_some_and(is_number_format) {
                 object.shift_remove("format");
             }
-            if object.get("default").is_some_and(Value::is_null) {
+            if object.get("default").is_some_and(is_empty) {
                 object.shift_remove("default");
+            }
+            if let Some(Value::String(description)) = object.get_mut("description") {
+                *description = unwrapped(description);
             }
             drop_null_alternative(object);
             object.values_mut().for_each(simplify);
@@ -151,6 +154,23 @@ fn simplify(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(simplify),
         _ => {}
     }
+}
+
+/// A default that an absent field suggests anyway.
+fn is_empty(default: &Value) -> bool {
+    match default {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+/// A doc comment without the line breaks of the source; paragraphs stay apart.
+fn unwrapped(comment: &str) -> String {
+    let paragraphs = comment.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+    paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
 fn is_number_format(format: &str) -> bool {

@@ -20,6 +20,7 @@ use stepwell_tool_runtime::{
 };
 use stepwell_tools::catalog;
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
+use stepwell_workspace::process::{self, Environment, KeepOutput, ProgramCall};
 use stepwell_workspace::{Workspace, files};
 use tokio_util::sync::CancellationToken;
 
@@ -575,14 +576,38 @@ async fn hooks_run_as_processes() {
 async fn latency_of_a_command_through_the_executor() {
     const ROUNDS: usize = 300;
     let bench = free();
-    let mut times = Vec::new();
+    let (mut times, mut plain) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
+        let call = ProgramCall {
+            program: "bash".into(),
+            arguments: ["--norc", "--noprofile", "-c", "echo hi"].map(Into::into).to_vec(),
+            folder: bench.path("."),
+            environment: Environment::default(),
+            input: None,
+            time_limit: Duration::from_secs(10),
+            keep: KeepOutput { memory: 1024, file: None, file_limit: 0 },
+        };
+        let start = Instant::now();
+        process::run(call, &bench.env.cancel, |_, _| {}).await.expect("ran");
+        plain.push(start.elapsed());
         let start = Instant::now();
         assert_eq!(bench.call("bash", json!({"command": "echo hi"})).await.result.output, "hi\n");
         times.push(start.elapsed());
     }
     times.sort();
-    println!("median of {ROUNDS}: {:?}", times[ROUNDS / 2]);
+    plain.sort();
+    println!(
+        "median of {ROUNDS}: process {:?}, through the executor {:?}",
+        plain[ROUNDS / 2],
+        times[ROUNDS / 2]
+    );
+    let workspace = Workspace::open(bench.folder.path(), &[]).expect("opened");
+    let start = Instant::now();
+    let registry = Registry::new();
+    registry.register_all(catalog::builtin(&workspace)).expect("registered");
+    let registered = start.elapsed();
+    registry.definitions();
+    println!("catalog registered in {registered:?}, definitions made after {:?}", start.elapsed());
 }
 
 #[test]
