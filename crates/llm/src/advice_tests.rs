@@ -133,23 +133,23 @@ fn messages_say_what_and_hints_say_what_to_do() {
     check(
         401,
         r#"{"error":{"message":"Incorrect API key provided: sk-secret-12345678.","code":"invalid_api_key"}}"#,
-        expect![[r#"
+        expect![[r"
             LlmAuthentication: `acme` refused the key (401): Incorrect API key provided: [key].
-            hint: check `ACME_API_KEY`: the key may be mistyped, expired or of another account"#]],
+            hint: check `ACME_API_KEY`: the key may be mistyped, expired or of another account"]],
     );
     check(
         429,
         r#"{"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"36.5s"}]}}"#,
-        expect![[r#"
+        expect![[r"
             LlmRateLimit after 36.5s: `acme` limits the rate of requests (429): Quota
-            hint: wait a little, or choose another model"#]],
+            hint: wait a little, or choose another model"]],
     );
     check(
         404,
         "nothing here",
-        expect![[r#"
+        expect![[r"
             LlmProtocol: `acme` refused the request (404): nothing here
-            hint: check `providers.acme.base_url` (https://api.acme.example/v1): the path is not what this kind of server has"#]],
+            hint: check `providers.acme.base_url` (https://api.acme.example/v1): the path is not what this kind of server has"]],
     );
     check(
         503,

@@ -35,8 +35,8 @@ pub struct Timeouts {
 impl Timeouts {
     pub const STANDARD: Self = Self {
         connect: Duration::from_secs(20),
-        first_byte: Duration::from_secs(300),
-        idle: Duration::from_secs(120),
+        first_byte: Duration::from_mins(5),
+        idle: Duration::from_mins(2),
     };
 }
 

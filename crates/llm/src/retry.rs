@@ -37,8 +37,8 @@ impl RetryPolicy {
         rate_limit_retries: 5,
         connection_delay: Duration::from_millis(500),
         rate_limit_delay: Duration::from_secs(2),
-        longest_delay: Duration::from_secs(60),
-        longest_retry_after: Duration::from_secs(300),
+        longest_delay: Duration::from_mins(1),
+        longest_retry_after: Duration::from_mins(5),
         jitter: 0.25,
     };
 

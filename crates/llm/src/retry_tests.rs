@@ -1,5 +1,7 @@
 //! What is repeated, how often, after which pauses, and what whoever follows sees of it.
 
+#![allow(clippy::unnecessary_wraps, reason = "the items of a stream are results")]
+
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
@@ -84,13 +86,13 @@ async fn check(answers: Vec<Vec<Result<Delta, Error>>>, expect: Expect) {
 async fn a_lost_connection_is_tried_again_three_times() {
     check(
         vec![vec![connection()], vec![connection()], vec![connection()], vec![connection()]],
-        expect![[r#"
+        expect![[r"
             retrying 1/3 in 500ms: gone
             retrying 2/3 in 1s: gone
             retrying 3/3 in 2s: gone
             error: gone
             after 3.5s
-        "#]],
+        "]],
     )
     .await;
 }
@@ -137,7 +139,7 @@ async fn a_rate_limit_is_waited_out() {
 async fn a_rate_limit_is_borne_five_times() {
     check(
         (0..6).map(|_| vec![rate_limit(Some(1))]).collect(),
-        expect![[r#"
+        expect![[r"
             retrying 1/5 in 1s: slow down
             retrying 2/5 in 1s: slow down
             retrying 3/5 in 1s: slow down
@@ -145,7 +147,7 @@ async fn a_rate_limit_is_borne_five_times() {
             retrying 5/5 in 1s: slow down
             error: slow down
             after 5s
-        "#]],
+        "]],
     )
     .await;
 }
@@ -154,10 +156,10 @@ async fn a_rate_limit_is_borne_five_times() {
 async fn an_hour_is_not_waited_for() {
     check(
         vec![vec![rate_limit(Some(3600))]],
-        expect![[r#"
+        expect![[r"
             error: slow down
             after 0ns
-        "#]],
+        "]],
     )
     .await;
 }
@@ -166,10 +168,10 @@ async fn an_hour_is_not_waited_for() {
 async fn a_refusal_is_not_repeated() {
     check(
         vec![vec![Err(Error::new(ErrorKind::LlmAuthentication, "wrong key"))]],
-        expect![[r#"
+        expect![[r"
             error: wrong key
             after 0ns
-        "#]],
+        "]],
     )
     .await;
 }

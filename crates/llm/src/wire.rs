@@ -109,15 +109,12 @@ pub(crate) fn event_text(data: &[u8]) -> std::borrow::Cow<'_, str> {
 /// Adds path segments to a base URL, keeping its query.
 pub(crate) fn join(base: &Url, segments: &[&str]) -> Result<Url, Error> {
     let mut url = base.clone();
-    match url.path_segments_mut() {
-        Ok(mut path) => {
-            path.pop_if_empty().extend(segments);
-        }
-        Err(()) => {
-            let message = format!("`{base}` cannot be the base of an API address");
-            return Err(Error::new(ErrorKind::LlmProtocol, message));
-        }
-    }
+    let Ok(mut path) = url.path_segments_mut() else {
+        let message = format!("`{base}` cannot be the base of an API address");
+        return Err(Error::new(ErrorKind::LlmProtocol, message));
+    };
+    path.pop_if_empty().extend(segments);
+    drop(path);
     Ok(url)
 }
 

@@ -76,7 +76,7 @@ fn event() -> impl Strategy<Value = Vec<u8>> {
         r#"{"type":"response.completed","response":{"status":"completed"}}"#,
         r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"n","args":{"a":I}}},{"text":"t","thought":true}]}}]}"#,
         r#"{"candidates":[{"finishReason":"STOP"}]}"#,
-        r#"[DONE]"#,
+        r"[DONE]",
         r#"{"type":"message_stop"}"#,
         "{}",
         "null",

@@ -22,10 +22,13 @@ use parser::{Parser, Piece};
 /// Told messages are kept up to here before those that are gone are dropped.
 const KEPT_MESSAGES: usize = 4096;
 
+/// A message and what was made of it.
+type Told = (Weak<Message>, Arc<Message>);
+
 /// A model whose calls are XML. See the module's words.
 pub struct XmlToolCalls {
     inner: Arc<dyn Model>,
-    told: Mutex<HashMap<usize, (Weak<Message>, Arc<Message>)>>,
+    told: Mutex<HashMap<usize, Told>>,
 }
 
 impl XmlToolCalls {
@@ -38,10 +41,10 @@ impl XmlToolCalls {
         let Some(told) = render::message(message) else { return Arc::clone(message) };
         let mut kept = self.told.lock();
         let address = Arc::as_ptr(message) as usize;
-        if let Some((source, told)) = kept.get(&address) {
-            if std::ptr::eq(source.as_ptr(), Arc::as_ptr(message)) {
-                return Arc::clone(told);
-            }
+        if let Some((source, told)) = kept.get(&address)
+            && std::ptr::eq(source.as_ptr(), Arc::as_ptr(message))
+        {
+            return Arc::clone(told);
         }
         if kept.len() >= KEPT_MESSAGES {
             kept.retain(|_, (source, _)| source.strong_count() > 0);

@@ -16,6 +16,7 @@
 //! // ... run the program against `server.openai_url()` ...
 //! assert_eq!(server.requests().len(), 0);
 //! ```
+#![allow(clippy::format_push_string, reason = "`write!` to a string would need its result ignored")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a fake that cannot go on fails its test, loudly")]
 
 mod model_server;

@@ -80,7 +80,7 @@ impl OpenAiChat {
         let Turn::Input { messages, unanswered, note } = turn else { return Ok(()) };
         let mut forms = Vec::with_capacity(messages.len());
         for message in messages {
-            forms.push(self.forms.message(message, |message| self.input_form(info, message))?);
+            forms.push(self.forms.message(message, |message| input_form(info, message))?);
         }
         for form in &forms {
             body.items(&form.results);
@@ -116,47 +116,6 @@ impl OpenAiChat {
             body.raw("]}");
         }
         Ok(())
-    }
-
-    fn input_form(&self, info: &ModelInfo, message: &Message) -> Result<Form, Error> {
-        let mut form = Form::default();
-        let mut texts: Vec<&str> = Vec::new();
-        let mut images = 0;
-        for part in &message.parts {
-            match part {
-                Part::Text { text } => {
-                    write_text(text, form.parts.comma())?;
-                    texts.push(text);
-                }
-                Part::Image { image } if info.images => {
-                    write_image(image, form.parts.comma())?;
-                    images += 1;
-                }
-                Part::Image { .. } => {
-                    write_text(IMAGE_OMITTED, form.parts.comma())?;
-                    texts.push(IMAGE_OMITTED);
-                }
-                Part::ToolResult { result } => {
-                    let text = conversation::result_text(result);
-                    let id = call_id(result.call_id.as_str());
-                    write_result(id, &text, form.results.comma())?;
-                    if info.images && !result.images.is_empty() {
-                        write_text(RESULT_IMAGES, form.parts.comma())?;
-                        for image in &result.images {
-                            write_image(image, form.parts.comma())?;
-                            images += 1;
-                        }
-                    }
-                }
-                Part::Reasoning { .. } | Part::ToolCall { .. } => {}
-            }
-        }
-        if images == 0 {
-            let mut text = JsonText::default();
-            text.escaped(&texts.join("\n\n"))?;
-            form.text = Some(text);
-        }
-        Ok(form)
     }
 
     fn assistant_form(&self, message: &Message) -> Result<Form, Error> {
@@ -242,6 +201,47 @@ impl Dialect for OpenAiChat {
     fn decoder(&self) -> ChatDecoder {
         ChatDecoder::default()
     }
+}
+
+fn input_form(info: &ModelInfo, message: &Message) -> Result<Form, Error> {
+    let mut form = Form::default();
+    let mut texts: Vec<&str> = Vec::new();
+    let mut images = 0;
+    for part in &message.parts {
+        match part {
+            Part::Text { text } => {
+                write_text(text, form.parts.comma())?;
+                texts.push(text);
+            }
+            Part::Image { image } if info.images => {
+                write_image(image, form.parts.comma())?;
+                images += 1;
+            }
+            Part::Image { .. } => {
+                write_text(IMAGE_OMITTED, form.parts.comma())?;
+                texts.push(IMAGE_OMITTED);
+            }
+            Part::ToolResult { result } => {
+                let text = conversation::result_text(result);
+                let id = call_id(result.call_id.as_str());
+                write_result(id, &text, form.results.comma())?;
+                if info.images && !result.images.is_empty() {
+                    write_text(RESULT_IMAGES, form.parts.comma())?;
+                    for image in &result.images {
+                        write_image(image, form.parts.comma())?;
+                        images += 1;
+                    }
+                }
+            }
+            Part::Reasoning { .. } | Part::ToolCall { .. } => {}
+        }
+    }
+    if images == 0 {
+        let mut text = JsonText::default();
+        text.escaped(&texts.join("\n\n"))?;
+        form.text = Some(text);
+    }
+    Ok(form)
 }
 
 fn write_effort(field: EffortField, effort: Effort, body: &mut JsonText) -> Result<(), Error> {

@@ -99,11 +99,11 @@ impl Assembly {
             return;
         }
         self.calls[index] = CallState::Filled;
-        if let Some(Delta::CallArguments { index: last, json: text }) = self.queue.back_mut() {
-            if *last == index {
-                text.push_str(json);
-                return;
-            }
+        if let Some(Delta::CallArguments { index: last, json: text }) = self.queue.back_mut()
+            && *last == index
+        {
+            text.push_str(json);
+            return;
         }
         self.queue.push_back(Delta::CallArguments { index, json: json.to_owned() });
     }

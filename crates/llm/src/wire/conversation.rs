@@ -93,7 +93,7 @@ fn settle<'a>(turns: &mut Vec<Turn<'a>>, pending: &mut Vec<&'a ToolCall>) {
     match turns.last_mut() {
         Some(Turn::Input { unanswered, .. }) => unanswered.append(pending),
         _ => {
-            turns.push(Turn::Input { messages: Vec::new(), unanswered: std::mem::take(pending), note: None })
+            turns.push(Turn::Input { messages: Vec::new(), unanswered: std::mem::take(pending), note: None });
         }
     }
 }

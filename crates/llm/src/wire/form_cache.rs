@@ -73,11 +73,11 @@ impl FormCache {
         {
             let mut inner = self.inner.lock();
             let generation = inner.generation;
-            if let Some(entry) = inner.entries.get_mut(&address) {
-                if std::ptr::eq(entry.message.as_ptr(), Arc::as_ptr(message)) {
-                    entry.used = generation;
-                    return Ok(Arc::clone(&entry.form));
-                }
+            if let Some(entry) = inner.entries.get_mut(&address)
+                && std::ptr::eq(entry.message.as_ptr(), Arc::as_ptr(message))
+            {
+                entry.used = generation;
+                return Ok(Arc::clone(&entry.form));
             }
         }
         let form = Arc::new(write(message)?);
@@ -97,10 +97,10 @@ impl FormCache {
     ) -> Result<Arc<JsonText>, Error> {
         {
             let inner = self.inner.lock();
-            if let Some((kept, form)) = &inner.tools {
-                if kept.upgrade().is_some_and(|kept| Arc::ptr_eq(&kept, tools)) {
-                    return Ok(Arc::clone(form));
-                }
+            if let Some((kept, form)) = &inner.tools
+                && kept.upgrade().is_some_and(|kept| Arc::ptr_eq(&kept, tools))
+            {
+                return Ok(Arc::clone(form));
             }
         }
         let form = Arc::new(write(tools)?);
@@ -123,6 +123,7 @@ impl FormCache {
 mod tests {
     use super::*;
 
+    #[allow(clippy::unnecessary_wraps, reason = "stands in for a writer that can fail")]
     fn form(text: &str) -> Result<Form, Error> {
         let mut form = Form::default();
         form.parts.raw(text);

@@ -123,17 +123,15 @@ impl Parser {
             Mode::Text => self.step_text(out),
             Mode::Named { tool, searched, started } => self.step_named(tool, searched, started, out),
             Mode::Json { searched } => self.step_json(searched, out),
-            Mode::Function { tool, searched } => match self.find(FUNCTION_CLOSE, searched) {
-                Some(at) => {
-                    let body = self.take(at, FUNCTION_CLOSE.len());
-                    self.call(tool, &values::function(&self.tools[tool], &body), false, out);
-                    true
-                }
-                None => {
+            Mode::Function { tool, searched } => {
+                let Some(at) = self.find(FUNCTION_CLOSE, searched) else {
                     self.mode = Mode::Function { tool, searched: self.safe_end(FUNCTION_CLOSE) };
-                    false
-                }
-            },
+                    return false;
+                };
+                let body = self.take(at, FUNCTION_CLOSE.len());
+                self.call(tool, &values::function(&self.tools[tool], &body), false, out);
+                true
+            }
         }
     }
 

@@ -69,7 +69,9 @@ fn told(body: &Value) -> String {
         match value.as_array().filter(|_| matches!(name.as_str(), "messages" | "input" | "contents")) {
             Some(items) => {
                 out.push_str(&format!("{name}:\n"));
-                items.iter().for_each(|item| out.push_str(&format!("  {item}\n")));
+                for item in items {
+                    out.push_str(&format!("  {item}\n"));
+                }
             }
             None => out.push_str(&format!("{name}: {value}\n")),
         }

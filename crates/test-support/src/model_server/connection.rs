@@ -173,8 +173,7 @@ async fn write_chunked(
     }
     if turn.stall_after.is_some() {
         // Until the client gives up: its closing ends this read.
-        let mut byte = [0];
-        stream.read(&mut byte).await?;
+        drop(stream.read_u8().await);
         return Ok(End::Close);
     }
     stream.get_mut().write_all(b"0\r\n\r\n").await?;

@@ -120,7 +120,7 @@ impl AnthropicDecoder {
                 signature.push_str(delta.signature.as_deref().unwrap_or_default());
             }
             Block::Call { index, .. } => {
-                out.arguments(*index, delta.partial_json.as_deref().unwrap_or_default())
+                out.arguments(*index, delta.partial_json.as_deref().unwrap_or_default());
             }
             Block::Redacted { .. } | Block::Other => {}
         }
@@ -231,6 +231,7 @@ struct WireMessage<'a> {
 }
 
 #[derive(Deserialize)]
+#[allow(clippy::struct_field_names, reason = "the wire's own names")]
 struct WireUsage {
     #[serde(default)]
     input_tokens: Option<u64>,

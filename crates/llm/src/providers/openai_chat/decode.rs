@@ -95,15 +95,12 @@ impl ChatDecoder {
         let function = piece.function.unwrap_or_default();
         let name = function.name.as_deref().unwrap_or_default();
         let position = self.position(piece.index, id, name);
-        let call = match position {
-            Some(position) => &mut self.calls[position],
-            None => {
-                let call = Call { number: piece.index, id: id.to_owned(), index: None, early: String::new() };
-                self.calls.push(call);
-                let last = self.calls.len() - 1;
-                &mut self.calls[last]
-            }
-        };
+        let position = position.unwrap_or_else(|| {
+            let call = Call { number: piece.index, id: id.to_owned(), index: None, early: String::new() };
+            self.calls.push(call);
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[position];
         if call.id.is_empty() {
             id.clone_into(&mut call.id);
         }
@@ -213,6 +210,7 @@ struct WireFunction<'a> {
 }
 
 #[derive(Deserialize)]
+#[allow(clippy::struct_field_names, reason = "the wire's own names")]
 struct WireUsage {
     #[serde(default)]
     prompt_tokens: Option<u64>,

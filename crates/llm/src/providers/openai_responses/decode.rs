@@ -152,9 +152,8 @@ fn finish(response: &WireResponse<'_>, out: &mut Assembly) {
     }
     let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
     out.stop(match (response.status.as_deref(), reason) {
-        (_, Some("max_output_tokens")) => StopReason::MaxTokens,
         (_, Some("content_filter")) => StopReason::Refusal,
-        (Some("incomplete"), _) => StopReason::MaxTokens,
+        (_, Some("max_output_tokens")) | (Some("incomplete"), _) => StopReason::MaxTokens,
         _ => StopReason::EndTurn,
     });
 }
