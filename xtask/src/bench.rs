@@ -56,7 +56,10 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
         for place in [10, 100, 200, 1000] {
             table.add(&format!("turn {place}, ms"), runs.iter().map(|run| around(run, place)).collect());
         }
-        table.add("peak memory (RSS) over the turns, MB", runs.iter().map(|run| Some(run.peak_kb as f64 / 1024.0)).collect());
+        table.add(
+            "peak memory (RSS) over the turns, MB",
+            runs.iter().map(|run| Some(run.peak_kb as f64 / 1024.0)).collect(),
+        );
         let ours = &runs[0].exchanges;
         table.add_note(&format!(
             "bytes written per turn: {} (turns 1-10), {} (turns 101-110), {} (turns 990-999); bytes sent in turn 1000: {}",
@@ -102,7 +105,8 @@ fn build() -> anyhow::Result<std::path::PathBuf> {
     if !status.success() {
         bail!("the release build failed");
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::root().join("target"), Into::into);
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::root().join("target"), Into::into);
     Ok(target.join("release/stepwell"))
 }
 
@@ -172,7 +176,9 @@ fn limit_of_a_turn() -> anyhow::Result<f64> {
     let mut times = Vec::new();
     for turn in 0..50 {
         let started = Instant::now();
-        Command::new("bash").args(["--norc", "--noprofile", "-c", &format!("echo step-{turn}-ok")]).output()?;
+        Command::new("bash")
+            .args(["--norc", "--noprofile", "-c", &format!("echo step-{turn}-ok")])
+            .output()?;
         times.push(millis(started.elapsed()));
     }
     Ok(exchange + median(times).unwrap_or_default())
@@ -204,7 +210,11 @@ struct Table {
 
 impl Table {
     fn new(agents: &[Agent]) -> Self {
-        Self { names: agents.iter().map(|agent| agent.name.to_owned()).collect(), rows: Vec::new(), notes: Vec::new() }
+        Self {
+            names: agents.iter().map(|agent| agent.name.to_owned()).collect(),
+            rows: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     fn row(

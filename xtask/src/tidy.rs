@@ -19,7 +19,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stepwell-tools", &["stepwell-tool-runtime", "stepwell-workspace", "stepwell-protocol"]),
     (
         "stepwell-agent",
-        &["stepwell-tool-runtime", "stepwell-llm", "stepwell-store", "stepwell-workspace", "stepwell-protocol"],
+        &[
+            "stepwell-tool-runtime",
+            "stepwell-llm",
+            "stepwell-store",
+            "stepwell-workspace",
+            "stepwell-protocol",
+        ],
     ),
     ("stepwell", &["*"]),
     ("stepwell-test-support", &["*"]),

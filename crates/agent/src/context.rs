@@ -75,7 +75,9 @@ impl ContextWindow {
             messages.push(with_note(&history[index], self.start - 1));
         }
         messages.extend_from_slice(&history[self.start..]);
-        let dropped = history.len() - (history.len() - self.start) - usize::from(goal.is_some_and(|index| index < self.start));
+        let dropped = history.len()
+            - (history.len() - self.start)
+            - usize::from(goal.is_some_and(|index| index < self.start));
         if kept > room {
             kept = clip(&mut messages, room)?;
         }

@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use stepwell_llm::{Model, RequestOptions};
-use stepwell_protocol::{Command, Event, Message, Part, PermissionMode, Role, Seq, TaskId, TaskInfo, Timestamp};
+use stepwell_protocol::{
+    Command, Event, Message, Part, PermissionMode, Role, Seq, TaskId, TaskInfo, Timestamp,
+};
 use stepwell_store::{Home, ModelHistory, OnDamage, TaskLog, TaskSummary};
 use stepwell_tool_runtime::{
-    CallEnv, Executor, HookCall, HookFacts, HookOutcome, Hooks, LoopGuard, LoopLimits, PermissionJudge, Redactor,
+    CallEnv, Executor, HookCall, HookFacts, HookOutcome, Hooks, LoopGuard, LoopLimits, PermissionJudge,
+    Redactor,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +108,9 @@ impl Engine {
                 self.session(&task)?.request_pause();
                 Ok(())
             }
-            Command::Approve { task, approval, answer } => self.session(&task)?.answer_approval(&approval, answer),
+            Command::Approve { task, approval, answer } => {
+                self.session(&task)?.answer_approval(&approval, answer)
+            }
             Command::AnswerQuestion { task, question, answer } => {
                 self.session(&task)?.answer_question(&question, answer)
             }
@@ -188,7 +193,9 @@ impl Engine {
         self.inner.models.connect(&model)?;
         let parent_session = parent.as_ref().map(|parent| self.session(parent)).transpose()?;
         let root = match &parent_session {
-            Some(session) => session.read_summary(|summary| summary.info.as_ref().map(|info| info.root.clone())),
+            Some(session) => {
+                session.read_summary(|summary| summary.info.as_ref().map(|info| info.root.clone()))
+            }
             None => None,
         };
         let info = TaskInfo {

@@ -32,9 +32,10 @@ impl Error {
             Self::Workspace(error) => (ErrorKind::Store, error.hint().map(str::to_owned)),
             Self::Model(error) => return error.report(),
             Self::Setup { hint, .. } => (ErrorKind::Internal, hint.clone()),
-            Self::NotOpen { .. } | Self::Working { .. } | Self::NoSuchRequest { .. } | Self::UnknownMode { .. } => {
-                (ErrorKind::Internal, None)
-            }
+            Self::NotOpen { .. }
+            | Self::Working { .. }
+            | Self::NoSuchRequest { .. }
+            | Self::UnknownMode { .. } => (ErrorKind::Internal, None),
         };
         ErrorReport { kind, message: self.to_string(), hint }
     }

@@ -129,7 +129,8 @@ impl Follower {
                 let mut state = self.queue.state.lock();
                 let record = state.records.pop_front();
                 if let Some(record) = &record {
-                    state.transient_bytes = state.transient_bytes.saturating_sub(transient_bytes(&record.event));
+                    state.transient_bytes =
+                        state.transient_bytes.saturating_sub(transient_bytes(&record.event));
                 } else if state.closed {
                     return None;
                 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stepwell_protocol::{
-    AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind, Event,
-    Question, QuestionAnswer, QuestionKind, TaskState, TodoItem,
+    AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind,
+    Event, Question, QuestionAnswer, QuestionKind, TaskState, TodoItem,
 };
 use stepwell_tool_runtime::{Host, HostError};
 use tokio_util::sync::CancellationToken;
@@ -32,14 +32,17 @@ impl Host for SessionHost {
         }
         let (answer, source) = match self.session.attendance {
             Attendance::Headless => {
-                let reason = "nobody is there to approve it, and the permission mode does not allow it by itself";
+                let reason =
+                    "nobody is there to approve it, and the permission mode does not allow it by itself";
                 (ApprovalAnswer::No { reason: Some(reason.into()) }, ApprovalSource::Policy)
             }
             Attendance::Interactive { deadline } => {
                 let waited = self.wait(what, deadline, answer).await;
                 match waited {
                     Waited::Answered(answer) => (answer, ApprovalSource::Person),
-                    Waited::Nobody(reason) => (ApprovalAnswer::No { reason: Some(reason) }, ApprovalSource::Timeout),
+                    Waited::Nobody(reason) => {
+                        (ApprovalAnswer::No { reason: Some(reason) }, ApprovalSource::Timeout)
+                    }
                 }
             }
         };
@@ -132,13 +135,11 @@ fn nobody() -> QuestionAnswer {
 /// The safe outcome where nobody answers: the declared default; for a clarification also the recommended
 /// option. A risk or a confirmation without a default is never assumed.
 fn by_policy(question: &Question, by: AnsweredBy) -> QuestionAnswer {
-    let recommended = || question.options.iter().find(|option| option.recommended).map(|option| option.id.clone());
-    let option = match (&question.default_option, question.kind) {
-        (Some(default), _) => Some(default.clone()),
-        (None, QuestionKind::Clarification(ClarificationKind::Prerequisite)) => None,
-        (None, QuestionKind::Clarification(_)) => recommended(),
-        (None, QuestionKind::Decision(_) | QuestionKind::Continue) => None,
-    };
+    let recommended =
+        || question.options.iter().find(|option| option.recommended).map(|option| option.id.clone());
+    let may_assume =
+        matches!(question.kind, QuestionKind::Clarification(kind) if kind != ClarificationKind::Prerequisite);
+    let option = question.default_option.clone().or_else(|| may_assume.then(recommended).flatten());
     match option {
         Some(option) => QuestionAnswer { option: Some(option), text: None, by },
         None => nobody(),

@@ -55,16 +55,15 @@ sensibly by yourself, and name the assumptions you made in your answer.";
 /// The whole prompt; a replacement file for the mode takes the place of every section but the last two.
 pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
     let mut prompt = String::with_capacity(4096);
-    match &facts.instructions.replacement {
-        Some(replacement) => prompt.push_str(replacement.text.trim_end()),
-        None => {
-            for section in [ROLE, FORMATTING, TOOL_USE, RULES, OBJECTIVE] {
-                prompt.push_str(section);
-                prompt.push_str("\n\n");
-            }
-            if !facts.attended {
-                prompt.push_str(UNATTENDED);
-            }
+    if let Some(replacement) = &facts.instructions.replacement {
+        prompt.push_str(&replacement.text);
+    } else {
+        for section in [ROLE, FORMATTING, TOOL_USE, RULES, OBJECTIVE] {
+            prompt.push_str(section);
+            prompt.push_str("\n\n");
+        }
+        if !facts.attended {
+            prompt.push_str(UNATTENDED);
         }
     }
     let prompt_end = prompt.trim_end().len();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use stepwell_llm::{Model, Request, RequestOptions, StopReason};
 use stepwell_protocol::{
-    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, Question, QuestionId, QuestionKind,
-    QuestionOption, Risk, TaskState, ToolCall,
+    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, Question, QuestionId,
+    QuestionKind, QuestionOption, Risk, TaskState, ToolCall,
 };
 use stepwell_tool_runtime::{CallEnv, Executor, HookCall, HookEvent, Host};
 use tokio_util::sync::CancellationToken;
@@ -80,8 +80,10 @@ impl Run {
                     message: "the run was cancelled; what was received is kept".into(),
                     hint: Some(format!("go on with `stepwell run --resume {}`", self.session.task)),
                 };
-                self.session
-                    .record(vec![Event::Error { error }, Event::StateChanged { state: TaskState::Aborted }])?;
+                self.session.record(vec![
+                    Event::Error { error },
+                    Event::StateChanged { state: TaskState::Aborted },
+                ])?;
             }
             RunEnd::Failed(error) => self.session.record(vec![
                 Event::Error { error: error.clone() },
@@ -124,9 +126,12 @@ impl Run {
             let turn = match turn::receive(&self.session, self.model.stream(request), &self.cancel).await? {
                 Received::Whole(turn) => turn,
                 Received::Cancelled => return Ok(RunEnd::Cancelled),
-                Received::Failed(error) if error.kind == ErrorKind::LlmContextTooLong && shortenings < SHORTENINGS => {
+                Received::Failed(error)
+                    if error.kind == ErrorKind::LlmContextTooLong && shortenings < SHORTENINGS =>
+                {
                     shortenings += 1;
-                    let text = "the server finds the context too long; older messages are left out".to_owned();
+                    let text =
+                        "the server finds the context too long; older messages are left out".to_owned();
                     self.session.record(vec![Event::Notice { text }])?;
                     continue;
                 }
@@ -177,7 +182,11 @@ impl Run {
     }
 
     /// Puts together the request, or says why there is none.
-    fn request(&self, window: &mut ContextWindow, shortenings: u32) -> Result<std::result::Result<Request, RunEnd>> {
+    fn request(
+        &self,
+        window: &mut ContextWindow,
+        shortenings: u32,
+    ) -> Result<std::result::Result<Request, RunEnd>> {
         let tools = self.executor.registry().definitions();
         let info = self.model.info();
         let reserve = info.max_output_tokens.unwrap_or(ANSWER_RESERVE).min(info.context_window / 4);
@@ -215,10 +224,7 @@ impl Run {
 
     /// What every turn puts into the books.
     fn books(&self, turn: &Turn) -> Vec<Event> {
-        turn.usage
-            .map(|usage| Event::Usage { model: self.model_name.clone(), usage })
-            .into_iter()
-            .collect()
+        turn.usage.map(|usage| Event::Usage { model: self.model_name.clone(), usage }).into_iter().collect()
     }
 
     fn record_thought(&self, turn: Turn) -> Result<()> {
@@ -317,7 +323,11 @@ impl Run {
             options: ["Go on", "Stop"]
                 .into_iter()
                 .zip(["continue", "stop"])
-                .map(|(label, id)| QuestionOption { id: id.into(), label: label.into(), ..QuestionOption::default() })
+                .map(|(label, id)| QuestionOption {
+                    id: id.into(),
+                    label: label.into(),
+                    ..QuestionOption::default()
+                })
                 .collect(),
             allow_custom: false,
             default_option: None,
@@ -360,9 +370,10 @@ impl Run {
 fn empty_answer(stop: Option<StopReason>) -> ErrorReport {
     let (message, hint) = match stop {
         Some(StopReason::Refusal) => ("the model refused to answer", "say the request differently"),
-        Some(StopReason::MaxTokens) => {
-            ("the model used its whole output limit without an answer", "raise `max_output_tokens` or lower `effort`")
-        }
+        Some(StopReason::MaxTokens) => (
+            "the model used its whole output limit without an answer",
+            "raise `max_output_tokens` or lower `effort`",
+        ),
         _ => ("the model gave an empty answer several times", "try again, or choose another model"),
     };
     ErrorReport { kind: ErrorKind::LlmProtocol, message: message.into(), hint: Some(hint.into()) }

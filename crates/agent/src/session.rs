@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalId, Event, EventRecord, Message, QuestionAnswer, QuestionId, Seq, TaskId, TaskState,
-    Timestamp,
+    ApprovalAnswer, ApprovalId, Event, EventRecord, Message, QuestionAnswer, QuestionId, Seq, TaskId,
+    TaskState, Timestamp,
 };
 use stepwell_store::{Home, ModelHistory, TaskLog, TaskSummary};
 use stepwell_tool_runtime::{HookFacts, Hooks, LoopGuard};

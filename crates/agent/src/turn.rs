@@ -39,7 +39,11 @@ pub enum Received {
 }
 
 /// Receives one answer, showing it as it comes.
-pub async fn receive(session: &Session, mut stream: DeltaStream, cancel: &CancellationToken) -> Result<Received> {
+pub async fn receive(
+    session: &Session,
+    mut stream: DeltaStream,
+    cancel: &CancellationToken,
+) -> Result<Received> {
     let mut answer = Answer::new();
     let mut deltas = (&mut stream).ready_chunks(DELTAS_AT_ONCE);
     loop {
@@ -170,12 +174,10 @@ impl Answer {
                 }
             }
             Delta::Usage(usage) => self.usage = Some(usage),
-            Delta::Retrying { attempt, limit, delay, reason } => session.show(Event::Retrying {
-                attempt,
-                limit,
-                delay_ms: delay.as_millis() as u64,
-                reason,
-            }),
+            Delta::Retrying { attempt, limit, delay, reason } => {
+                let delay_ms = delay.as_millis() as u64;
+                session.show(Event::Retrying { attempt, limit, delay_ms, reason });
+            }
             Delta::Restarted => {
                 let message_id = self.message_id.clone();
                 session.show(Event::AnswerRestarted { message_id: message_id.clone() });

@@ -40,9 +40,7 @@ pub enum Door {
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print a shell completion script
-    Completions {
-        shell: clap_complete::Shell,
-    },
+    Completions { shell: clap_complete::Shell },
     /// Print the manual page
     Man,
 }

@@ -13,6 +13,7 @@ use stepwell_tools::catalog;
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::Workspace;
 
+use crate::language::Language;
 use crate::models::Models;
 use crate::report;
 use crate::settings::{Places, Settings, SettingsLayer};
@@ -64,16 +65,27 @@ impl Assembly {
     pub fn tell_withheld(&self) {
         if !self.settings.withheld.is_empty() {
             let style = Style::for_stderr();
+            let language = Language::choose(self.settings.language().as_deref());
+            let withheld = self.settings.withheld.join(", ");
+            let (what, hint) = match language {
+                Language::English => (
+                    format!("this folder's own settings may not decide: {withheld}"),
+                    "look at .stepwell/config.toml, then `stepwell config trust`",
+                ),
+                Language::Chinese => (
+                    format!("此文件夹自带的设置无权决定：{withheld}"),
+                    "请先查看 .stepwell/config.toml，再运行 `stepwell config trust`",
+                ),
+            };
             terminal::error_line(&format!(
-                "{} this folder's own settings may not decide: {}\n\n{} look at .stepwell/config.toml, then `stepwell config trust`",
-                style.yellow("warning:"),
-                self.settings.withheld.join(", "),
-                style.cyan("hint:"),
+                "{} {what}\n\n{} {hint}",
+                style.yellow(language.warning()),
+                style.cyan(language.hint()),
             ));
         }
     }
 
-    pub fn models(&self) -> anyhow::Result<Models> {
+    pub fn models(&self) -> Models {
         Models::new(
             Arc::clone(&self.places),
             Arc::clone(&self.settings),
@@ -83,7 +95,7 @@ impl Assembly {
         )
     }
 
-    pub fn engine(&self) -> anyhow::Result<Engine> {
+    pub fn engine(&self) -> Engine {
         let settings = &self.settings;
         let options = EngineOptions {
             attendance: Attendance::Headless,
@@ -101,9 +113,9 @@ impl Assembly {
             loop_limits: settings.loop_limits(),
             date: today(),
         };
-        let models: Arc<dyn ModelSource> = Arc::new(self.models()?);
+        let models: Arc<dyn ModelSource> = Arc::new(self.models());
         let benches: Arc<dyn WorkbenchSource> = Arc::new(self.benches());
-        Ok(Engine::new(self.home.clone(), models, benches, options))
+        Engine::new(self.home.clone(), models, benches, options)
     }
 
     pub fn benches(&self) -> Benches {
@@ -149,7 +161,11 @@ impl Benches {
         Arc::clone(&self.redactor)
     }
 
-    pub fn instructions(&self, workspace: &Path, mode: &str) -> stepwell_agent::Result<stepwell_agent::prompt::Instructions> {
+    pub fn instructions(
+        &self,
+        workspace: &Path,
+        mode: &str,
+    ) -> stepwell_agent::Result<stepwell_agent::prompt::Instructions> {
         instructions::load(&InstructionPlaces {
             config_dir: &self.places.config,
             user_home: self.places.user_home.as_deref(),
@@ -163,7 +179,8 @@ impl Benches {
 
 impl WorkbenchSource for Benches {
     fn open(&self, workspace: &Path, mode: &str) -> stepwell_agent::Result<Workbench> {
-        let setup = |error: anyhow::Error| stepwell_agent::Error::Setup { message: format!("{error:#}"), hint: None };
+        let setup =
+            |error: anyhow::Error| stepwell_agent::Error::Setup { message: format!("{error:#}"), hint: None };
         Ok(Workbench {
             executor: self.executor(workspace).map_err(setup)?,
             permission: Arc::new(ModeJudge::new(self.permission_mode())),
@@ -186,7 +203,10 @@ pub fn workspace_root(given: Option<&Path>) -> anyhow::Result<PathBuf> {
         report::usage(format!("cannot work in `{}`: {error}", path.display()), "give a folder that exists")
     })?;
     if !root.is_dir() {
-        return Err(report::usage(format!("`{}` is no folder", root.display()), "give the folder of the project"));
+        return Err(report::usage(
+            format!("`{}` is no folder", root.display()),
+            "give the folder of the project",
+        ));
     }
     Ok(root)
 }
@@ -195,4 +215,3 @@ pub fn workspace_root(given: Option<&Path>) -> anyhow::Result<PathBuf> {
 fn today() -> String {
     jiff::Zoned::now().date().to_string()
 }
-

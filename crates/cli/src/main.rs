@@ -5,6 +5,7 @@ mod assemble;
 mod doors;
 mod exit;
 mod keys;
+mod language;
 mod models;
 mod report;
 mod settings;
@@ -48,9 +49,10 @@ fn open(door: Door) -> anyhow::Result<Exit> {
     }
 }
 
-/// Runs a door that waits for things. Doors that do not wait never start the runtime.
+/// Runs a door that waits for things, on this thread: one task at a time has work, and handing it from thread to
+/// thread costs more than the work. Doors that do not wait never start the runtime.
 fn wait<T>(door: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(door);
     // Nothing that still runs may hold up the exit; what must be kept is in the log already.
     runtime.shutdown_background();

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use secrecy::ExposeSecret;
 use stepwell_agent::ModelSource;
 use stepwell_llm::{
-    Catalog, ConnectOptions, Error, HttpClient, Matching, Model, ModelFacts, Normalizer, Provider, Recorder, Replay,
-    RetryPolicy, Timeouts,
+    Catalog, ConnectOptions, Error, HttpClient, Matching, Model, ModelFacts, Normalizer, Provider, Recorder,
+    Replay, RetryPolicy, Timeouts,
 };
 use stepwell_protocol::ErrorKind;
 use stepwell_tool_runtime::Redactor;
@@ -41,12 +41,9 @@ impl Models {
         redactor: Arc<Redactor>,
         record: Option<PathBuf>,
         workspace: PathBuf,
-    ) -> anyhow::Result<Self> {
-        let catalog = match settings.model_table() {
-            Some(table) => Catalog::with_user(&table)?,
-            None => Catalog::built_in(),
-        };
-        Ok(Self {
+    ) -> Self {
+        let catalog = Catalog::with_user(settings.models());
+        Self {
             places,
             settings,
             redactor,
@@ -55,7 +52,7 @@ impl Models {
             client: HttpClient::new(Timeouts::STANDARD),
             catalog,
             connected: Mutex::default(),
-        })
+        }
     }
 
     pub fn client(&self) -> &HttpClient {
@@ -68,7 +65,10 @@ impl Models {
     }
 
     /// The key of a provider; its value is redacted everywhere from here on.
-    pub fn key(&self, provider: &Provider) -> anyhow::Result<(Option<secrecy::SecretString>, keys::KeySource)> {
+    pub fn key(
+        &self,
+        provider: &Provider,
+    ) -> anyhow::Result<(Option<secrecy::SecretString>, keys::KeySource)> {
         let (key, source) = keys::find(&self.places, provider)?;
         if let Some(key) = &key {
             self.redactor.add_secrets([(format!("{} key", provider.name), key.expose_secret().to_owned())]);
@@ -80,7 +80,9 @@ impl Models {
     pub fn options(&self, name: &str) -> Result<ConnectOptions, Error> {
         let Some((provider, model)) = name.split_once('/').filter(|(_, model)| !model.is_empty()) else {
             return Err(Error::new(ErrorKind::LlmUnknownModel, format!("`{name}` names no model"))
-                .with_hint("a model is PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5 or ollama/qwen3"));
+                .with_hint(
+                    "a model is PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5 or ollama/qwen3",
+                ));
         };
         let provider = self.provider(provider)?;
         let (key, source) = self
@@ -142,7 +144,8 @@ fn replay(path: &Path, matching: Matching, normalizer: Normalizer) -> Result<Arc
 
 fn recorded(model: Arc<dyn Model>, path: &Path, normalizer: Normalizer) -> Result<Arc<dyn Model>, Error> {
     let file = files::create_private(path).map_err(|error| {
-        Error::new(ErrorKind::Store, error.to_string()).with_hint("record into a file that does not exist yet")
+        Error::new(ErrorKind::Store, error.to_string())
+            .with_hint("record into a file that does not exist yet")
     })?;
     Ok(Arc::new(Recorder::new(model, Box::new(file), normalizer)))
 }

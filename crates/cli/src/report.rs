@@ -5,6 +5,7 @@ use std::fmt;
 use stepwell_protocol::{ErrorKind, ErrorReport};
 
 use crate::exit::Exit;
+use crate::language::Language;
 
 /// An error with a hint and an exit code of its own.
 #[derive(Debug)]
@@ -35,10 +36,12 @@ pub fn failed(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Er
 /// Prints the error and gives the exit code.
 pub fn print(error: &anyhow::Error) -> Exit {
     let (message, hint, exit) = read(error);
+    // The settings may be what is wrong, so only the locale decides here.
+    let language = Language::choose(None);
     let style = crate::terminal::Style::for_stderr();
-    crate::terminal::error_line(&format!("{} {message}", style.red("error:")));
+    crate::terminal::error_line(&format!("{} {message}", style.red(language.error())));
     if let Some(hint) = hint {
-        crate::terminal::error_line(&format!("\n{} {hint}", style.cyan("hint:")));
+        crate::terminal::error_line(&format!("\n{} {hint}", style.cyan(language.hint())));
     }
     exit
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use stepwell_llm::{Effort, ProviderConfig};
+use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
 use stepwell_tool_runtime::LoopLimits;
 use stepwell_workspace::files;
@@ -53,13 +53,13 @@ impl Settings {
     /// Reads every layer that applies to a workspace.
     pub fn load(places: &Places, workspace: &Path, command_line: SettingsLayer) -> anyhow::Result<Self> {
         let mut layers = Vec::new();
-        for path in [places.managed_settings(), places.user_settings()] {
+        for path in [Places::managed_settings(), places.user_settings()] {
             if let Some(layer) = read_layer(&path)? {
                 layers.push((Source::File(path), layer));
             }
         }
         let mut withheld = Vec::new();
-        let project = places.project_settings(workspace);
+        let project = Places::project_settings(workspace);
         if let Some(mut layer) = read_layer(&project)? {
             if !is_trusted(places, workspace)? {
                 let before = Self { layers: layers.clone(), withheld: Vec::new() };
@@ -123,7 +123,8 @@ impl Settings {
 
     /// All instructions texts, the weakest first.
     pub fn instructions(&self) -> Option<String> {
-        let texts: Vec<&str> = self.layers.iter().filter_map(|(_, layer)| layer.instructions.as_deref()).collect();
+        let texts: Vec<&str> =
+            self.layers.iter().filter_map(|(_, layer)| layer.instructions.as_deref()).collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
@@ -136,17 +137,9 @@ impl Settings {
         providers
     }
 
-    /// The user's additions to the table of models, as TOML.
-    pub fn model_table(&self) -> Option<String> {
-        let mut models = toml::Table::new();
-        for (_, layer) in &self.layers {
-            models.extend(layer.models.clone());
-        }
-        (!models.is_empty()).then(|| {
-            let mut table = toml::Table::new();
-            table.insert("models".into(), toml::Value::Table(models));
-            table.to_string()
-        })
+    /// The user's additions to the table of models.
+    pub fn models(&self) -> BTreeMap<String, ModelFacts> {
+        self.layers.iter().flat_map(|(_, layer)| layer.models.clone()).collect()
     }
 
     /// Hooks of every layer; all of them run.
@@ -156,10 +149,7 @@ impl Settings {
 
     pub fn loop_limits(&self) -> LoopLimits {
         let settings = self.value(|layer| layer.loop_guard).unwrap_or_default();
-        LoopLimits {
-            repetitions: settings.repetitions,
-            window: Duration::from_secs(settings.window_seconds),
-        }
+        LoopLimits { repetitions: settings.repetitions, window: Duration::from_secs(settings.window_seconds) }
     }
 }
 

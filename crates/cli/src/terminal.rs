@@ -70,7 +70,8 @@ pub fn out_line(text: &str) {
 
 /// Writes to standard error; where that is closed there is nobody to tell.
 pub fn error_line(text: &str) {
-    writeln!(io::stderr().lock(), "{text}").ok();
+    // One write, so that lines of several processes do not run into each other.
+    io::stderr().lock().write_all(format!("{text}\n").as_bytes()).ok();
 }
 
 /// Text from a model or a tool without the control characters that could take over a terminal.

@@ -1,15 +1,16 @@
 //! What is known of models before asking them: window, output limit, images, price.
 //!
 //! The table is text, and stays text: a look-up scans the headers for the longest pattern that fits and parses
-//! that one table, so that starting costs microseconds. The person's own table, in the same form, is asked first.
+//! that one table, so that starting costs microseconds. The person's own facts are asked first.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_protocol::{ErrorKind, Usage};
+use stepwell_protocol::Usage;
 
-use crate::model::{Error, ModelInfo, Price};
+use crate::model::{ModelInfo, Price};
 
 const KNOWN_MODELS: &str = include_str!("models.toml");
 
@@ -40,7 +41,7 @@ pub struct ModelFacts {
 /// The table of known models, with the person's additions.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    user: Option<Arc<str>>,
+    user: Arc<BTreeMap<String, ModelFacts>>,
 }
 
 impl Catalog {
@@ -49,43 +50,26 @@ impl Catalog {
         Self::default()
     }
 
-    /// Adds the person's table: one `["PATTERN"]` per model, where `*` stands for anything.
+    /// Adds the person's own: facts by pattern, where `*` stands for anything.
     ///
     /// ```
-    /// let text = r#"
-    /// ["my-model*"]
-    /// context_window = 64000
-    /// price = { input = 1.0, output = 2.0 }
-    /// "#;
-    /// let catalog = stepwell_llm::Catalog::with_user(text).unwrap();
+    /// use stepwell_llm::{Catalog, ModelFacts};
+    ///
+    /// let facts = ModelFacts { context_window: Some(64_000), ..ModelFacts::default() };
+    /// let catalog = Catalog::with_user([("my-model*".to_owned(), facts)].into());
     /// assert_eq!(catalog.lookup("my-model-7b").unwrap().context_window, Some(64_000));
     /// ```
-    pub fn with_user(toml_text: &str) -> Result<Self, Error> {
-        // Parsed once as a whole, so that a mistake is found now and not at some later look-up.
-        let tables: std::collections::BTreeMap<String, ModelFacts> = toml::from_str(toml_text).map_err(|error| {
-            Error::new(ErrorKind::Internal, format!("the table of models is malformed: {error}"))
-                .with_hint("each entry is a table `[\"PATTERN\"]` with context_window, max_output_tokens, images, price")
-        })?;
-        let mut text = String::new();
-        for pattern in tables.keys() {
-            // Written anew under plain headers, whichever spelling of tables the person chose.
-            if let Some(section) = section_of(toml_text, pattern) {
-                text.push_str(&format!("[\"{pattern}\"]\n{section}\n"));
-            } else {
-                return Err(Error::new(
-                    ErrorKind::Internal,
-                    format!("the table of models has `{pattern}` in a form that cannot be read"),
-                )
-                .with_hint(format!("write its header as `[\"{pattern}\"]` on a line of its own")));
-            }
-        }
-        Ok(Self { user: Some(text.into()) })
+    pub fn with_user(facts: BTreeMap<String, ModelFacts>) -> Self {
+        Self { user: Arc::new(facts) }
     }
 
     /// What is known of the model of that name: the person's word first, then the longest pattern that fits.
     pub fn lookup(&self, model: &str) -> Option<ModelFacts> {
-        let user = self.user.as_deref().and_then(|text| find(text, model));
-        user.or_else(|| find(KNOWN_MODELS, model))
+        let user = longest_fit(self.user.keys().map(String::as_str), model);
+        match user {
+            Some(pattern) => self.user.get(pattern).copied(),
+            None => known(model),
+        }
     }
 
     /// The whole picture of a model, with defaults where nothing is known.
@@ -105,21 +89,19 @@ impl Catalog {
     }
 }
 
-fn find(text: &str, model: &str) -> Option<ModelFacts> {
+/// The built-in facts of a model.
+fn known(model: &str) -> Option<ModelFacts> {
+    let pattern = longest_fit(KNOWN_MODELS.lines().filter_map(header), model)?;
+    toml::from_str(section_of(KNOWN_MODELS, pattern)?).ok()
+}
+
+/// The longest of the patterns that fits the model's name.
+fn longest_fit<'a>(patterns: impl Iterator<Item = &'a str>, model: &str) -> Option<&'a str> {
     // Routers put the maker before the name: `anthropic/claude-sonnet-4.5`, and a variant after it: `:free`.
-    let bare = model.rsplit('/').next().unwrap_or(model);
-    let mut best: Option<(usize, &str)> = None;
-    for name in [model, bare] {
-        let name = plain(name);
-        for line in text.lines() {
-            let Some(pattern) = header(line) else { continue };
-            if best.is_none_or(|(length, _)| pattern.len() > length) && fits(&plain(pattern), &name) {
-                best = Some((pattern.len(), pattern));
-            }
-        }
-    }
-    let section = section_of(text, best?.1)?;
-    toml::from_str(section).ok()
+    let names = [plain(model), plain(model.rsplit('/').next().unwrap_or(model))];
+    patterns
+        .filter(|pattern| names.iter().any(|name| fits(&plain(pattern), name)))
+        .max_by_key(|pattern| pattern.len())
 }
 
 /// Makers write the same version as `4.5` and `4-5`.
@@ -187,10 +169,10 @@ mod tests {
 
     #[test]
     fn every_known_model_is_well_formed() {
-        let tables: std::collections::BTreeMap<String, ModelFacts> = toml::from_str(KNOWN_MODELS).unwrap();
+        let tables: BTreeMap<String, ModelFacts> = toml::from_str(KNOWN_MODELS).unwrap();
         assert!(tables.len() > 40);
         for (pattern, facts) in tables {
-            let found = find(KNOWN_MODELS, &pattern.replace('*', "")).unwrap();
+            let found = known(&pattern.replace('*', "")).unwrap();
             assert!(facts.context_window.unwrap() >= 4096, "{pattern}");
             assert!(found.context_window.is_some(), "{pattern}");
             if let Some(price) = facts.price {
@@ -215,14 +197,12 @@ mod tests {
 
     #[test]
     fn the_person_is_asked_first() {
-        let text = "['x']\nimages = true\n";
-        assert!(Catalog::with_user(text).unwrap_err().hint.unwrap().contains("[\"x\"]"));
-        let text = "[\"gpt-4o*\"]\ncontext_window = 5\nprice = { input = 1.0, output = 2.0 }\n\n[\"mine\"]\nimages = true\n";
-        let catalog = Catalog::with_user(text).unwrap();
-        assert_eq!(catalog.lookup("gpt-4o-mini").unwrap().context_window, Some(5));
-        assert_eq!(catalog.lookup("mine").unwrap().images, Some(true));
-        assert!(catalog.lookup("claude-opus-4-1").is_some());
-        assert!(Catalog::with_user("[\"x\"]\ncontext = 1").is_err());
+        let facts = |window| ModelFacts { context_window: Some(window), ..ModelFacts::default() };
+        let catalog = Catalog::with_user([("gpt-4o*".into(), facts(5)), ("mine".into(), facts(6))].into());
+        let window = |name: &str| catalog.lookup(name).and_then(|facts| facts.context_window);
+        assert_eq!(window("gpt-4o-mini"), Some(5));
+        assert_eq!(window("mine"), Some(6));
+        assert!(window("claude-opus-4-1").is_some());
     }
 
     #[test]

@@ -25,7 +25,14 @@ pub fn ours(binary: &Path) -> Agent {
         is_ours: true,
         tool: ShellTool { name: "bash", argument: "command" },
         program: vec![binary.to_path_buf()],
-        arguments: vec!["run", "--model", "mock/mock-model", "--permission-mode", "bypassPermissions", PROMPT],
+        arguments: vec![
+            "run",
+            "--model",
+            "mock/mock-model",
+            "--permission-mode",
+            "bypassPermissions",
+            PROMPT,
+        ],
         environment: vec![("MOCK_KEY", "x")],
         settings: Some((
             ".config/stepwell/config.toml",
@@ -37,7 +44,8 @@ pub fn ours(binary: &Path) -> Agent {
 /// The rivals that are installed below `$STEPWELL_PEERS`.
 pub fn peers() -> Vec<Agent> {
     let Some(folder) = std::env::var_os("STEPWELL_PEERS").map(PathBuf::from) else { return Vec::new() };
-    let codex = folder.join("codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
+    let codex =
+        folder.join("codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
     let goose = folder.join("goose/node_modules/@aaif/goose-binary-linux-x64/bin/goose");
     let node = folder.join("node22/node_modules/node/bin/node");
     let pi = folder.join("pi/node_modules/.bin/pi");
@@ -47,7 +55,12 @@ pub fn peers() -> Vec<Agent> {
             is_ours: false,
             tool: ShellTool { name: "exec_command", argument: "cmd" },
             program: vec![codex],
-            arguments: vec!["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
+            arguments: vec![
+                "exec",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+                PROMPT,
+            ],
             environment: vec![("MOCK_KEY", "x")],
             settings: Some((
                 ".codex/config.toml",

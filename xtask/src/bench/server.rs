@@ -133,12 +133,18 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
         let is_model = path.ends_with("/chat/completions") || path.ends_with("/responses");
         let offers_tool = contains(&body, format!("\"{}\"", shared.tool.name).as_bytes());
         if !is_model {
-            write!(writer, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 27\r\n\r\n{}", "{\"object\":\"list\",\"data\":[]}")?;
+            write!(
+                writer,
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 27\r\n\r\n{}",
+                "{\"object\":\"list\",\"data\":[]}"
+            )?;
             continue;
         }
         let turn = calls_so_far(&body);
         let events = answer(shared, &path, turn, offers_tool);
-        writer.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")?;
+        writer.write_all(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+        )?;
         for piece in events.chunks(8192) {
             write!(writer, "{:x}\r\n", piece.len())?;
             writer.write_all(piece)?;
@@ -197,8 +203,11 @@ fn calls_so_far(body: &[u8]) -> usize {
     let mut highest = 0;
     let mut rest = body;
     while let Some(place) = rest.windows(mark.len()).rposition(|window| window == mark) {
-        let digits: String =
-            rest[place + mark.len()..].iter().map(|byte| *byte as char).take_while(char::is_ascii_digit).collect();
+        let digits: String = rest[place + mark.len()..]
+            .iter()
+            .map(|byte| *byte as char)
+            .take_while(char::is_ascii_digit)
+            .collect();
         if let Ok(number) = digits.parse::<usize>() {
             highest = highest.max(number);
             break;
@@ -245,13 +254,21 @@ fn call_events(path: &str, name: &str, id: &str, arguments: &str) -> Vec<u8> {
     if path.ends_with("/responses") {
         let item = json!({"type": "function_call", "id": "fc", "call_id": id, "name": name, "arguments": arguments, "status": "completed"});
         responses(&mut out, path, &item, |out| {
-            event(out, path, &json!({"type": "response.function_call_arguments.delta", "item_id": "fc", "output_index": 0, "delta": arguments}));
+            event(
+                out,
+                path,
+                &json!({"type": "response.function_call_arguments.delta", "item_id": "fc", "output_index": 0, "delta": arguments}),
+            );
         });
         return out;
     }
     let start = json!({"tool_calls": [{"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}]});
     event(&mut out, path, &chat_chunk(&start, None));
-    event(&mut out, path, &chat_chunk(&json!({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}), None));
+    event(
+        &mut out,
+        path,
+        &chat_chunk(&json!({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}), None),
+    );
     event(&mut out, path, &chat_chunk(&json!({}), Some("tool_calls")));
     chat_end(&mut out, path);
     out
@@ -265,7 +282,11 @@ fn text_events(path: &str, text: &str) -> Vec<u8> {
             "content": [{"type": "output_text", "text": text, "annotations": []}]});
         responses(&mut out, path, &item, |out| {
             for piece in pieces {
-                event(out, path, &json!({"type": "response.output_text.delta", "item_id": "msg", "output_index": 0, "content_index": 0, "delta": piece}));
+                event(
+                    out,
+                    path,
+                    &json!({"type": "response.output_text.delta", "item_id": "msg", "output_index": 0, "content_index": 0, "delta": piece}),
+                );
             }
         });
         return out;
@@ -288,14 +309,20 @@ fn chat_end(out: &mut Vec<u8>, path: &str) {
 fn responses(out: &mut Vec<u8>, path: &str, item: &Value, middle: impl FnOnce(&mut Vec<u8>)) {
     let usage = json!({"input_tokens": 1000, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 10,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 1010});
-    let response = |status: &str, output: Value, usage: Value| {
-        json!({"id": "resp", "object": "response", "created_at": 1, "model": "mock", "status": status, "output": output, "usage": usage})
-    };
-    event(out, path, &json!({"type": "response.created", "response": response("in_progress", json!([]), Value::Null)}));
+    let response = |status: &str, output: Value, usage: Value| json!({"id": "resp", "object": "response", "created_at": 1, "model": "mock", "status": status, "output": output, "usage": usage});
+    event(
+        out,
+        path,
+        &json!({"type": "response.created", "response": response("in_progress", json!([]), Value::Null)}),
+    );
     event(out, path, &json!({"type": "response.output_item.added", "output_index": 0, "item": item}));
     middle(out);
     event(out, path, &json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
-    event(out, path, &json!({"type": "response.completed", "response": response("completed", json!([item]), usage)}));
+    event(
+        out,
+        path,
+        &json!({"type": "response.completed", "response": response("completed", json!([item]), usage)}),
+    );
 }
 
 /// One exchange over a kept connection, without an agent: milliseconds.

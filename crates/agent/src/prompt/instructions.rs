@@ -121,11 +121,8 @@ impl Instructions {
 /// From the root of the repository (the nearest folder with `.git`) down to the workspace itself.
 fn folders_down_to(workspace: &Path) -> Vec<PathBuf> {
     let root = workspace.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(workspace);
-    let mut folders: Vec<PathBuf> = workspace
-        .ancestors()
-        .take_while(|folder| folder.starts_with(root))
-        .map(Path::to_path_buf)
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        workspace.ancestors().take_while(|folder| folder.starts_with(root)).map(Path::to_path_buf).collect();
     folders.reverse();
     folders
 }

@@ -19,7 +19,8 @@ use stepwell_agent::{
 };
 use stepwell_llm::{Delta, DeltaStream, Error, Model, ModelInfo, Request, RequestOptions, StopReason};
 use stepwell_protocol::{
-    Command, ErrorClass, Event, EventRecord, Part, PermissionMode, Preview, Risk, Seq, TaskId, ToolCallId, Usage,
+    Command, ErrorClass, Event, EventRecord, Part, PermissionMode, Preview, Risk, Seq, TaskId, ToolCallId,
+    Usage,
 };
 use stepwell_store::Home;
 use stepwell_tool_runtime::{
@@ -313,7 +314,11 @@ impl Harness {
 
     /// The durable events, from the disk.
     pub fn log(&self) -> Vec<Event> {
-        stepwell_store::read_log(&self.home, &self.task).unwrap().into_iter().map(|record| record.event).collect()
+        stepwell_store::read_log(&self.home, &self.task)
+            .unwrap()
+            .into_iter()
+            .map(|record| record.event)
+            .collect()
     }
 }
 

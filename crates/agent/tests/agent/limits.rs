@@ -18,7 +18,12 @@ async fn check(setup: Setup, expected: Expect) {
         match &event {
             Event::StateChanged { state } => shown.push_str(&format!(" {}", state.name())),
             Event::Error { error } => {
-                shown.push_str(&format!(" {:?}: {}\n  hint: {}", error.kind, error.message, error.hint.as_deref().unwrap_or("-")));
+                shown.push_str(&format!(
+                    " {:?}: {}\n  hint: {}",
+                    error.kind,
+                    error.message,
+                    error.hint.as_deref().unwrap_or("-")
+                ));
             }
             Event::Answer { content, .. } => shown.push_str(&format!(" {content:?}")),
             Event::Observation { result } => shown.push_str(&format!(" {:?}", result.output)),
@@ -79,7 +84,8 @@ async fn a_tools_failure_is_an_observation_and_the_run_goes_on() {
 
 #[tokio::test]
 async fn the_turn_limit_stops_with_the_progress_and_can_be_resumed() {
-    let turns = vec![call(&[("look", text_argument("a"))]), call(&[("look", text_argument("b"))]), say("end")];
+    let turns =
+        vec![call(&[("look", text_argument("a"))]), call(&[("look", text_argument("b"))]), say("end")];
     check(
         Setup { max_turns: Some(2), ..Setup::new(turns) },
         expect![[r#"
@@ -165,6 +171,10 @@ async fn cancel_stops_at_once_and_the_task_can_go_on() {
         matches!(event, Event::AnswerInterrupted { reason: InterruptReason::Cancelled, .. })
     }));
     assert_eq!(session.summary().state, TaskState::Aborted);
-    harness.engine.submit(stepwell_protocol::Command::ResumeTask { task: harness.task.clone() }).await.unwrap();
+    harness
+        .engine
+        .submit(stepwell_protocol::Command::ResumeTask { task: harness.task.clone() })
+        .await
+        .unwrap();
     assert_eq!(session.run_end().await, Some(RunEnd::Answered("here is the rest".into())));
 }

@@ -24,7 +24,10 @@ async fn headless_refuses_by_policy_and_says_so() {
     assert_eq!(harness.calls.load(Ordering::SeqCst), 0, "nothing may run without approval");
     let log = harness.log();
     assert!(log.iter().any(|event| {
-        matches!(event, Event::ApprovalResolved { source: ApprovalSource::Policy, answer: ApprovalAnswer::No { .. }, .. })
+        matches!(
+            event,
+            Event::ApprovalResolved { source: ApprovalSource::Policy, answer: ApprovalAnswer::No { .. }, .. }
+        )
     }));
     assert!(log.iter().any(|event| {
         matches!(event, Event::Observation { result } if result.error.as_ref().unwrap().class == ErrorClass::PermissionError)
@@ -69,14 +72,21 @@ async fn a_queued_message_never_approves() {
     assert!(session.is_running());
     assert_eq!(harness.calls.load(Ordering::SeqCst), 0);
     let no = ApprovalAnswer::No { reason: Some("not that file".into()) };
-    harness.engine.submit(Command::Approve { task: harness.task.clone(), approval, answer: no }).await.unwrap();
+    harness
+        .engine
+        .submit(Command::Approve { task: harness.task.clone(), approval, answer: no })
+        .await
+        .unwrap();
     assert_eq!(session.run_end().await, Some(RunEnd::Answered("ok".into())));
     assert_eq!(harness.calls.load(Ordering::SeqCst), 0);
     // The message was delivered with the next turn, and the reason reached the model.
     let requests = harness.model.requests.lock();
     let last = &requests.last().unwrap().messages;
     assert_eq!(last.last().unwrap().text(), "yes, do it");
-    let told = last.iter().flat_map(|message| message.tool_results()).any(|result| result.output.contains("not that file"));
+    let told = last
+        .iter()
+        .flat_map(|message| message.tool_results())
+        .any(|result| result.output.contains("not that file"));
     assert!(told);
 }
 
@@ -85,9 +95,11 @@ async fn a_person_who_is_away_is_not_waited_for_for_ever() {
     let harness = Harness::new(asking(Attendance::Interactive { deadline: Duration::from_secs(600) }));
     let (end, _) = harness.run("go").await;
     assert_eq!(end, RunEnd::Answered("ok".into()));
-    assert!(harness.log().iter().any(|event| {
-        matches!(event, Event::ApprovalResolved { source: ApprovalSource::Timeout, .. })
-    }));
+    assert!(
+        harness.log().iter().any(|event| {
+            matches!(event, Event::ApprovalResolved { source: ApprovalSource::Timeout, .. })
+        })
+    );
 }
 
 #[tokio::test]

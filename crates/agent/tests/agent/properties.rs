@@ -27,7 +27,8 @@ fn script() -> impl Strategy<Value = Vec<Vec<Step>>> {
         for (index, (tool, argument)) in calls.into_iter().enumerate() {
             let id = ToolCallId::generate();
             steps.push(Step::Give(Delta::CallStart { index, id, name: TOOLS[tool].into() }));
-            steps.push(Step::Give(Delta::CallArguments { index, json: text_argument(&argument).to_string() }));
+            steps
+                .push(Step::Give(Delta::CallArguments { index, json: text_argument(&argument).to_string() }));
             steps.push(Step::Give(Delta::CallEnd { index, opaque: None }));
         }
         steps.push(usage(10, 5));

@@ -12,13 +12,19 @@ async fn an_edited_message_takes_back_what_followed() {
     harness.run("first words").await;
     let session = harness.engine.session(&harness.task).unwrap();
     let message = session.messages()[0].id.clone();
-    let edit = Command::EditMessage { task: harness.task.clone(), message, parts: vec![Part::text("better words")] };
+    let edit =
+        Command::EditMessage { task: harness.task.clone(), message, parts: vec![Part::text("better words")] };
     harness.engine.submit(edit).await.unwrap();
     assert_eq!(session.run_end().await, Some(RunEnd::Answered("right".into())));
     let requests = harness.model.requests.lock();
     let texts: Vec<String> = requests.last().unwrap().messages.iter().map(|message| message.text()).collect();
     assert_eq!(texts, ["better words"]);
-    assert!(harness.log().iter().any(|event| matches!(event, Event::Answer { content, .. } if content == "wrong")));
+    assert!(
+        harness
+            .log()
+            .iter()
+            .any(|event| matches!(event, Event::Answer { content, .. } if content == "wrong"))
+    );
 }
 
 #[tokio::test]

@@ -101,7 +101,8 @@ fn schema() -> anyhow::Result<()> {
 
 fn edit(project: bool) -> anyhow::Result<Exit> {
     let places = Places::find()?;
-    let path = if project { places.project_settings(&workspace_root(None)?) } else { places.user_settings() };
+    let path =
+        if project { Places::project_settings(&workspace_root(None)?) } else { places.user_settings() };
     if files::read_if_exists(&path)?.is_none() {
         if let Some(folder) = path.parent() {
             files::create_private_dir(folder)?;

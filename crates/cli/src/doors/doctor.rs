@@ -41,8 +41,12 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
         command_line: SettingsLayer::default(),
         record: None,
     })?;
-    let models = assembly.models()?;
-    let mut findings = vec![data_folder(&assembly), program("git", "checkpoints and history"), program("bash", "the `bash` tool")];
+    let models = assembly.models();
+    let mut findings = vec![
+        data_folder(&assembly),
+        program("git", "checkpoints and history"),
+        program("bash", "the `bash` tool"),
+    ];
     findings.extend(providers(&assembly, &models, args.offline).await?);
     if !args.offline {
         findings.extend(local_servers(&models).await?);
@@ -121,7 +125,8 @@ fn program(name: &str, purpose: &str) -> Finding {
 
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    files::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    files::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Every provider with a key or in the settings, checked by a live call.
@@ -133,11 +138,17 @@ async fn providers(assembly: &Assembly, models: &Models, offline: bool) -> anyho
         let configured = configured.contains_key(&name);
         provider(models, name, configured, offline)
     });
-    let findings: anyhow::Result<Vec<Option<Finding>>> = futures::future::join_all(checks).await.into_iter().collect();
+    let findings: anyhow::Result<Vec<Option<Finding>>> =
+        futures::future::join_all(checks).await.into_iter().collect();
     Ok(findings?.into_iter().flatten().collect())
 }
 
-async fn provider(models: &Models, name: String, configured: bool, offline: bool) -> anyhow::Result<Option<Finding>> {
+async fn provider(
+    models: &Models,
+    name: String,
+    configured: bool,
+    offline: bool,
+) -> anyhow::Result<Option<Finding>> {
     let provider = match models.provider(&name) {
         Ok(provider) => provider,
         Err(error) => return Ok(Some(Finding::bad(name, error.message, error.hint))),
@@ -178,11 +189,16 @@ async fn local_servers(models: &Models) -> anyhow::Result<Vec<Finding>> {
         let Some(start) = &provider.start else { continue };
         findings.push(match running.iter().find(|server| server.preset.name == name) {
             Some(server) => {
-                let example = server.models.first().map_or(String::new(), |model| format!(", such as {name}/{model}"));
+                let example =
+                    server.models.first().map_or(String::new(), |model| format!(", such as {name}/{model}"));
                 let count = server.models.len();
                 Finding::good(name, format!("running at {}, {count} models{example}", provider.base_url))
             }
-            None => Finding::absent(name, format!("not running at {}; start it with `{start}`", provider.base_url), None),
+            None => Finding::absent(
+                name,
+                format!("not running at {}; start it with `{start}`", provider.base_url),
+                None,
+            ),
         });
     }
     Ok(findings)

@@ -24,7 +24,7 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
         command_line: SettingsLayer::default(),
         record: None,
     })?;
-    let models = assembly.models()?;
+    let models = assembly.models();
     let names = match &args.provider {
         Some(name) => vec![name.clone()],
         None => candidates(&assembly, &models)?,
@@ -56,7 +56,9 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
         out_line(&serde_json::to_string_pretty(&rows)?);
     } else if rows.is_empty() {
         out_line("no model can be reached");
-        error_line("\nhint: set a key such as ANTHROPIC_API_KEY, or start a local server; `stepwell doctor` shows what is looked for");
+        error_line(
+            "\nhint: set a key such as ANTHROPIC_API_KEY, or start a local server; `stepwell doctor` shows what is looked for",
+        );
     } else {
         print(&rows);
     }
@@ -72,7 +74,10 @@ fn candidates(assembly: &Assembly, models: &Models) -> anyhow::Result<Vec<String
         if names.iter().any(|known| known == name) || name == "openai-chat" {
             continue;
         }
-        if matches!(models.key(&provider)?.1, KeySource::Environment(_) | KeySource::File | KeySource::Keyring) {
+        if matches!(
+            models.key(&provider)?.1,
+            KeySource::Environment(_) | KeySource::File | KeySource::Keyring
+        ) {
             names.push(name.to_owned());
         }
     }
@@ -108,7 +113,9 @@ fn to_json(info: &ModelInfo) -> serde_json::Value {
 fn print(rows: &[ModelInfo]) {
     let style = Style::for_stdout();
     let width = rows.iter().map(|info| info.provider.len() + info.id.len() + 1).max().unwrap_or(0).max(5);
-    out_line(&style.dim(&format!("{:<width$}  {:>8}  {}", "model", "window", "$ per million tokens in / out")));
+    out_line(
+        &style.dim(&format!("{:<width$}  {:>8}  {}", "model", "window", "$ per million tokens in / out")),
+    );
     for info in rows {
         let name = format!("{}/{}", info.provider, info.id);
         let price = info.price.map_or("-".to_owned(), |price| format!("{} / {}", price.input, price.output));

@@ -13,6 +13,7 @@ use stepwell_store::Home;
 use crate::args::{EffortArg, OutputFormat, RunArgs};
 use crate::assemble::{Assembly, AssemblyOptions};
 use crate::exit::Exit;
+use crate::language::Language;
 use crate::report;
 use crate::settings::SettingsLayer;
 use crate::terminal;
@@ -67,8 +68,9 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
         assembly.tell_withheld();
     }
     let (engine, task, from, command) = start(&assembly, &args, prompt)?;
+    let language = Language::choose(assembly.settings.language().as_deref());
     let mut show: Box<dyn Show> = match args.output_format {
-        OutputFormat::Text => Box::new(text::TextShow::new(args.quiet)),
+        OutputFormat::Text => Box::new(text::TextShow::new(args.quiet, language)),
         OutputFormat::Json => Box::new(wire::JsonShow::new()),
         OutputFormat::StreamJson => Box::new(wire::StreamShow::new()),
     };
@@ -77,9 +79,10 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     show.begin(&task);
     let session = engine.session(&task)?;
     let mut follower = engine.follow(&task, from)?;
-    let tally = watch(&engine, &session, &mut follower, interrupts, show.as_mut()).await?;
+    let mut watch = Watch { engine: &engine, session: &session, language, tally: Tally::default() };
+    watch.until_end(&mut follower, interrupts, show.as_mut()).await?;
+    let tally = watch.tally;
     let end = session.run_end().await.unwrap_or(RunEnd::Cancelled);
-    engine.close(&task);
     let exit = Exit::of_run(&end, !tally.refused.is_empty());
     show.end(&RunResult {
         task,
@@ -99,7 +102,7 @@ fn start(
     args: &RunArgs,
     prompt: Option<Vec<Part>>,
 ) -> anyhow::Result<(Engine, TaskId, Seq, Command)> {
-    let engine = assembly.engine()?;
+    let engine = assembly.engine();
     let home = assembly.home();
     if let Some(reference) = &args.resume {
         let task = crate::doors::tasks::resolve(home, reference, &assembly.workspace)?;
@@ -111,7 +114,10 @@ fn start(
         return Ok((engine, task, from, command));
     }
     let parts = prompt.ok_or_else(|| {
-        report::usage("there is no request", "give it as an argument, with --prompt-file, or on standard input")
+        report::usage(
+            "there is no request",
+            "give it as an argument, with --prompt-file, or on standard input",
+        )
     })?;
     if let Some(reference) = &args.fork {
         let task = fork(home, reference, &assembly.workspace)?;
@@ -186,45 +192,55 @@ impl Tally {
     }
 }
 
-/// Follows the run to its end. The first interrupt cancels it and waits for what is kept; the second quits.
-async fn watch(
-    engine: &Engine,
-    session: &Session,
-    follower: &mut Follower,
-    mut interrupts: Interrupts,
-    show: &mut dyn Show,
-) -> anyhow::Result<Tally> {
-    let mut tally = Tally::default();
-    let mut interrupted = false;
-    let mut ended = Box::pin(session.run_end());
-    loop {
-        tokio::select! {
-            biased;
-            () = interrupts.next() => {
-                if interrupted {
-                    std::process::exit(i32::from(Exit::Interrupted.number()));
+/// A run that is looked at until its end.
+struct Watch<'a> {
+    engine: &'a Engine,
+    session: &'a Session,
+    language: Language,
+    tally: Tally,
+}
+
+impl Watch<'_> {
+    /// The first interrupt cancels the run and waits for what is kept; the second quits.
+    async fn until_end(
+        &mut self,
+        follower: &mut Follower,
+        mut interrupts: Interrupts,
+        show: &mut dyn Show,
+    ) -> anyhow::Result<()> {
+        let mut interrupted = false;
+        let mut ended = Box::pin(self.session.run_end());
+        loop {
+            tokio::select! {
+                biased;
+                () = interrupts.next() => {
+                    if interrupted {
+                        std::process::exit(i32::from(Exit::Interrupted.number()));
+                    }
+                    interrupted = true;
+                    let words = self.language.pick("stopping; once more quits at once", "正在停止；再按一次立即退出");
+                    terminal::error_line(&format!("\n{words}"));
+                    self.engine.submit(Command::Cancel { task: self.session.task.clone() }).await?;
                 }
-                interrupted = true;
-                terminal::error_line("\nstopping; once more quits at once");
-                engine.submit(Command::Cancel { task: session.task.clone() }).await?;
-            }
-            record = follower.next() => {
-                let Some(record) = record else { break };
-                tally.count(&record.event);
-                show.event(&record);
-            }
-            // Polled last: everything queued is shown before the end is looked at.
-            _ = &mut ended => {
-                engine.end_session(&session.task).await;
-                break;
+                record = follower.next() => match record {
+                    Some(record) => self.take(&record, show),
+                    None => return Ok(()),
+                },
+                // Polled last: everything queued is shown before the end is looked at.
+                _ = &mut ended => break,
             }
         }
+        self.engine.end_session(&self.session.task).await;
+        while let Some(record) = follower.next().await {
+            self.take(&record, show);
+        }
+        Ok(())
     }
-    while let Some(record) = follower.next().await {
-        tally.count(&record.event);
-        show.event(&record);
+
+    fn take(&mut self, record: &EventRecord, show: &mut dyn Show) {
+        self.tally.count(&record.event);
+        show.event(record);
     }
-    Ok(tally)
 }
 
 /// Ctrl-C and the polite request to end.

@@ -32,7 +32,8 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
         }
         TasksCommand::Delete { tasks } => {
             // All references are checked before the first task goes.
-            let ids = tasks.iter().map(|task| resolve(&home, task, &here)).collect::<anyhow::Result<Vec<_>>>()?;
+            let ids =
+                tasks.iter().map(|task| resolve(&home, task, &here)).collect::<anyhow::Result<Vec<_>>>()?;
             for id in ids {
                 stepwell_store::delete_task(&home, &id)?;
                 out_line(&format!("deleted {id}"));
@@ -121,7 +122,10 @@ fn show(home: &Home, task: &TaskId, json: bool) -> anyhow::Result<()> {
 
 fn search(home: &Home, text: &str, limit: u32, json: bool) -> anyhow::Result<()> {
     if text.trim().is_empty() {
-        return Err(report::usage("there is nothing to search for", "give the words: `stepwell tasks search TEXT`"));
+        return Err(report::usage(
+            "there is nothing to search for",
+            "give the words: `stepwell tasks search TEXT`",
+        ));
     }
     let hits = Index::open(home)?.search(text, limit)?;
     if json {

@@ -145,7 +145,9 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
         }
     };
     if json {
-        out_line(&serde_json::to_string_pretty(&json!({"result": outcome.result, "output": outcome.output}))?);
+        out_line(&serde_json::to_string_pretty(
+            &json!({"result": outcome.result, "output": outcome.output}),
+        )?);
     } else if outcome.result.is_success() {
         out(&outcome.result.output);
         if !outcome.result.output.ends_with('\n') {

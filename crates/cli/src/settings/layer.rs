@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_llm::{Effort, ProviderConfig};
+use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
 
 /// Settings of Stepwell.
@@ -50,10 +50,9 @@ pub struct SettingsLayer {
     /// Servers that offer models, by name. A name of a built-in preset changes that preset.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderConfig>,
-    /// Additions to the table of models: context window and prices.
-    #[serde(skip_serializing_if = "toml::Table::is_empty")]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    pub models: toml::Table,
+    /// Additions to the table of models, by name; `*` stands for anything.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, ModelFacts>,
     /// Programs that run at points of a task, in the form other agents use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hooks: Option<serde_json::Value>,
@@ -174,7 +173,8 @@ mod tests {
         "#;
         let mut layer: SettingsLayer = toml::from_str(text).unwrap();
         let withheld = layer.narrow(PermissionMode::Default);
-        expect![[r#"providers, permission_mode = "bypassPermissions", max_turns"#]].assert_eq(&withheld.join(", "));
+        expect![[r#"providers, permission_mode = "bypassPermissions", max_turns"#]]
+            .assert_eq(&withheld.join(", "));
         assert_eq!(layer.model.as_deref(), Some("openai/gpt"));
         assert_eq!(layer.permission_mode, None);
 

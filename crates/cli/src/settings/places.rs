@@ -14,7 +14,10 @@ impl Places {
     /// `STEPWELL_CONFIG` and `STEPWELL_HOME` come first, then the XDG folders, then the usual ones below `$HOME`.
     pub fn find() -> anyhow::Result<Self> {
         let folder = |name: &str| {
-            std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from).filter(|path| path.is_absolute())
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
         };
         let user_home = folder("HOME");
         let below = |own: &str, xdg: &str, usual: &str| {
@@ -35,7 +38,7 @@ impl Places {
         })
     }
 
-    pub fn managed_settings(&self) -> PathBuf {
+    pub fn managed_settings() -> PathBuf {
         PathBuf::from("/etc/stepwell/config.toml")
     }
 
@@ -43,7 +46,7 @@ impl Places {
         self.config.join("config.toml")
     }
 
-    pub fn project_settings(&self, workspace: &Path) -> PathBuf {
+    pub fn project_settings(workspace: &Path) -> PathBuf {
         workspace.join(".stepwell/config.toml")
     }
 

@@ -64,8 +64,7 @@ fn a_key_can_be_kept_in_a_private_file() {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Stdio;
     let world = World::new([Turn::text("hello")]);
-    let mut child =
-        world.command(&["config", "set-key", "mock"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut child = world.command(&["config", "set-key", "mock"]).stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"kept-key\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));

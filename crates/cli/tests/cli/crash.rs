@@ -48,7 +48,8 @@ fn run_and_kill(world: &World, arguments: &[&str], life: Option<Duration>) -> (V
     let mut acknowledged = Vec::new();
     let mut ended = false;
     loop {
-        let left = deadline.map_or(Duration::from_secs(60), |deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = deadline
+            .map_or(Duration::from_secs(60), |deadline| deadline.saturating_duration_since(Instant::now()));
         match received.recv_timeout(left) {
             Ok(line) => acknowledged.extend(durable(&line)),
             Err(mpsc::RecvTimeoutError::Timeout) => {
@@ -117,7 +118,12 @@ fn two_hundred_kills_lose_nothing() {
                 None => run_and_kill(&world, &run, Some(life)),
                 Some(task) => {
                     let resume = [
-                        "run", "--permission-mode", "bypassPermissions", "--output-format", "stream-json", "--resume",
+                        "run",
+                        "--permission-mode",
+                        "bypassPermissions",
+                        "--output-format",
+                        "stream-json",
+                        "--resume",
                         task.as_str(),
                     ];
                     let life = (attempt < 3).then_some(life);
@@ -127,11 +133,13 @@ fn two_hundred_kills_lose_nothing() {
             kills += u32::from(!ended);
             in_the_middle += u32::from(!ended && !more.is_empty());
             acknowledged.extend(more);
-            task = task.or_else(|| world.home().task_ids().unwrap().into_iter().find(|id| !known.contains(id)));
+            task =
+                task.or_else(|| world.home().task_ids().unwrap().into_iter().find(|id| !known.contains(id)));
             match &task {
                 Some(task) if has_message(&world, task) => check(&world, task, &acknowledged),
                 _ => {
-                    let said = acknowledged.iter().any(|record| matches!(record.event, Event::UserMessage { .. }));
+                    let said =
+                        acknowledged.iter().any(|record| matches!(record.event, Event::UserMessage { .. }));
                     assert!(!said, "the message was acknowledged, and it is not there");
                     task = None;
                     break;

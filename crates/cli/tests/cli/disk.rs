@@ -32,7 +32,8 @@ impl<'a> SmallDisk<'a> {
     }
 
     fn remount(&self, option: &str) {
-        let done = Command::new("mount").args(["-o", &format!("remount,{option}")]).arg(self.path).status().unwrap();
+        let done =
+            Command::new("mount").args(["-o", &format!("remount,{option}")]).arg(self.path).status().unwrap();
         assert!(done.success());
     }
 }

@@ -27,35 +27,44 @@ fn a_wrong_key() {
 
 #[test]
 fn no_credit() {
-    check(Turn::error(429, "You exceeded your current quota").with_code("insufficient_quota"), expect![[r#"
+    check(
+        Turn::error(429, "You exceeded your current quota").with_code("insufficient_quota"),
+        expect![[r#"
         exit code: 1
         --- stderr
         error: no credit or quota left at `mock` (429): You exceeded your current quota
 
         hint: add credit to the account at `mock`, or choose another model
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_unknown_model() {
-    check(Turn::error(404, "The model does not exist").with_code("model_not_found"), expect![[r#"
+    check(
+        Turn::error(404, "The model does not exist").with_code("model_not_found"),
+        expect![[r#"
         exit code: 1
         --- stderr
         error: `mock` does not know the model `mock-model` (404): The model does not exist
 
         hint: list the models with `stepwell models`; a model is written `PROVIDER/MODEL`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_page_of_a_proxy() {
-    check(Turn::raw(200, "text/html", "<html><body>Sign in to the network</body></html>"), expect![[r#"
+    check(
+        Turn::raw(200, "text/html", "<html><body>Sign in to the network</body></html>"),
+        expect![[r#"
         exit code: 1
         --- stderr
         error: [SERVER] answered with an HTML page, not with a model's answer: "Sign in to the network"
 
         hint: a proxy or login page stands between, or `providers.mock.base_url` (http://[SERVER]/v1) is not the API's address
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -29,7 +29,14 @@ fn help_lists_the_doors_and_the_exit_codes() {
 #[test]
 fn asking_for_help_creates_nothing() {
     let world = World::new([]);
-    for arguments in [&["--help"][..], &["--version"], &["run", "--help"], &["config", "schema"], &["man"], &["completions", "bash"]] {
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["run", "--help"],
+        &["config", "schema"],
+        &["man"],
+        &["completions", "bash"],
+    ] {
         let output = world.output(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert!(!output.stdout.is_empty(), "{arguments:?}");
@@ -41,7 +48,12 @@ fn asking_for_help_creates_nothing() {
 #[test]
 fn a_wrong_command_line_is_told_and_has_its_own_exit_code() {
     let world = World::new([]);
-    for arguments in [&["runn"][..], &["run", "--max-turns", "0", "x"], &["run", "--permission-mode", "yolo", "x"], &["run", "--max-cost", "-1", "x"]] {
+    for arguments in [
+        &["runn"][..],
+        &["run", "--max-turns", "0", "x"],
+        &["run", "--permission-mode", "yolo", "x"],
+        &["run", "--max-cost", "-1", "x"],
+    ] {
         let output = world.output(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", world.show(&output));
         assert!(output.stdout.is_empty());

@@ -57,10 +57,12 @@ fn a_prompt_can_be_refused_or_added_to() {
 
 #[test]
 fn a_stop_hook_sends_the_model_back_to_work_but_not_for_ever() {
-    let turns = [Turn::text("done"), Turn::text("done now"), Turn::text("really done"), Turn::text("truly done")];
+    let turns =
+        [Turn::text("done"), Turn::text("done now"), Turn::text("really done"), Turn::text("truly done")];
     let world = world("Stop", "echo run the tests >&2; exit 2", turns);
     assert_eq!(run(&world), "exit code: 0\n--- stdout\ntruly done\n");
-    let texts: Vec<String> = world.server.requests()[1].messages().iter().map(|message| message.text.clone()).collect();
+    let texts: Vec<String> =
+        world.server.requests()[1].messages().iter().map(|message| message.text.clone()).collect();
     assert!(texts.last().unwrap().contains("run the tests"), "{texts:?}");
 }
 

@@ -40,7 +40,8 @@ fn half_an_answer_is_kept_and_the_task_goes_on() {
 
 #[test]
 fn a_command_that_runs_is_ended_with_its_children() {
-    let world = World::new([Turn::calls([call("bash", json!({"command": "echo $$ > pid; sleep 600 & wait"}))])]);
+    let world =
+        World::new([Turn::calls([call("bash", json!({"command": "echo $$ > pid; sleep 600 & wait"}))])]);
     let child = world.spawn(&["run", "--permission-mode", "bypassPermissions", "go"]);
     let pid_file = world.work().join("pid");
     let deadline = std::time::Instant::now() + DEADLINE;

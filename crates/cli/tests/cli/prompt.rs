@@ -12,9 +12,9 @@ fn the_first_requests_as_the_model_sees_them() {
     world.write("README.md", "# A project\n");
     world.output(&["run", "what is here?"]);
     let mut shown = String::new();
+    let date = regex::Regex::new(r"Date: \d{4}-\d\d-\d\d").unwrap();
     for (number, request) in world.server.requests().iter().enumerate() {
         if number == 0 {
-            let date = regex::Regex::new(r"Date: \d{4}-\d\d-\d\d").unwrap();
             let system = request.system_text().replace(&world.work().display().to_string(), "[WORK]");
             shown.push_str(&format!("# System\n\n{}\n", date.replace(&system, "Date: [DATE]")));
             shown.push_str("# Tools\n\n");

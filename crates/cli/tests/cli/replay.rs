@@ -7,7 +7,13 @@ use crate::world::World;
 
 fn record(world: &World) {
     let output = world.output(&[
-        "run", "--quiet", "--permission-mode", "bypassPermissions", "--record", "run.cassette", "count the files",
+        "run",
+        "--quiet",
+        "--permission-mode",
+        "bypassPermissions",
+        "--record",
+        "run.cassette",
+        "count the files",
     ]);
     assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nThere is one.\n");
 }
@@ -21,7 +27,8 @@ fn world() -> World {
     world
 }
 
-const REPLAY: [&str; 6] = ["run", "--quiet", "--permission-mode", "bypassPermissions", "--model", "replay:run.cassette"];
+const REPLAY: [&str; 6] =
+    ["run", "--quiet", "--permission-mode", "bypassPermissions", "--model", "replay:run.cassette"];
 
 #[test]
 fn a_recorded_run_plays_without_a_network() {

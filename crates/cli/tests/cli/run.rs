@@ -95,7 +95,8 @@ fn json_is_one_object_and_stream_json_one_per_event() {
         })
         .filter(|kind| kind != "token" && kind != "agent_state_changed")
         .collect();
-    expect!["init task_created user_message state_changed usage state_changed answer result"].assert_eq(&kinds.join(" "));
+    expect!["init task_created user_message state_changed usage state_changed answer result"]
+        .assert_eq(&kinds.join(" "));
 }
 
 #[test]
@@ -107,7 +108,8 @@ fn a_fork_leaves_the_original_alone() {
     let output = world.output(&["run", "--quiet", "--fork", original.as_str(), "second"]);
     assert_eq!(world.show(&output), "exit code: 0\n--- stdout\ntwo\n");
     assert_eq!(world.log(&original).len(), before);
-    let texts: Vec<String> = world.server.last_request().messages().iter().map(|message| message.text.clone()).collect();
+    let texts: Vec<String> =
+        world.server.last_request().messages().iter().map(|message| message.text.clone()).collect();
     assert_eq!(texts[texts.len() - 3..], ["first", "one", "second"]);
 }
 
@@ -139,8 +141,11 @@ fn all_four_formats_do_the_same_work() {
         ("gemini", "gemini"),
     ] {
         let world = World::new([
-            Turn::calls([call("bash", json!({"command": "echo one"})), call("bash", json!({"command": "echo two"}))])
-                .with_reasoning("let me see"),
+            Turn::calls([
+                call("bash", json!({"command": "echo one"})),
+                call("bash", json!({"command": "echo two"})),
+            ])
+            .with_reasoning("let me see"),
             Turn::text("done"),
         ]);
         let base_url = match url {
@@ -153,8 +158,13 @@ fn all_four_formats_do_the_same_work() {
         ));
         let output = world.output(&["run", "--quiet", "--permission-mode", "bypassPermissions", "go"]);
         assert_eq!(world.show(&output), "exit code: 0\n--- stdout\ndone\n", "{kind}");
-        let results: Vec<String> =
-            world.server.last_request().tool_results().iter().map(|result| result.text.trim().to_owned()).collect();
+        let results: Vec<String> = world
+            .server
+            .last_request()
+            .tool_results()
+            .iter()
+            .map(|result| result.text.trim().to_owned())
+            .collect();
         assert!(results[0].contains("one") && results[1].contains("two"), "{kind}: {results:?}");
         world.server.finish();
     }
@@ -172,4 +182,24 @@ fn a_model_that_writes_xml_can_call_tools() {
     assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nIt printed its line.\n");
     let last = world.server.last_request();
     assert!(last.messages().iter().any(|message| message.text.contains("via xml")), "{:?}", last.messages());
+}
+
+#[test]
+fn a_chinese_locale_is_spoken_to_in_chinese() {
+    let world =
+        World::new([Turn::calls([call("bash", json!({"command": "touch made"}))]), Turn::text("完成")]);
+    let output = world.command(&["run", "做吧"]).env("LANG", "zh_CN.UTF-8").output().unwrap();
+    expect![[r"
+        exit code: 3
+        --- stdout
+        完成
+        --- stderr
+        ● bash touch made
+          已拒绝：没有人可以批准
+        错误： 未经批准，已拒绝：Run `touch made`
+
+        提示： 可用 --permission-mode acceptEdits or bypassPermissions 允许
+        2 轮，输入 20，输出 10，[TIME]；用 `stepwell run --resume [TASK]` 继续
+    "]]
+    .assert_eq(&world.show(&output));
 }

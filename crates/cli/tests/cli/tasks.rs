@@ -50,7 +50,15 @@ fn every_export_can_be_imported_and_gone_on_with() {
         assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
         let made: Value = serde_json::from_slice(&output.stdout).unwrap();
         world.server.script([Turn::text("go on")]);
-        let output = world.output(&["run", "--quiet", "--model", "mock/mock-model", "--resume", made["task"].as_str().unwrap(), "more"]);
+        let output = world.output(&[
+            "run",
+            "--quiet",
+            "--model",
+            "mock/mock-model",
+            "--resume",
+            made["task"].as_str().unwrap(),
+            "more",
+        ]);
         assert_eq!(world.show(&output), "exit code: 0\n--- stdout\ngo on\n", "{format}");
         let request = world.server.last_request();
         assert_eq!(request.tool_results().len(), 1, "{format}");
@@ -78,7 +86,9 @@ fn what_cannot_be_imported_is_told_apart() {
 #[test]
 fn rename_favourite_fork_delete() {
     let world = world_with_a_task();
-    for arguments in [&["tasks", "rename", "1", "Reading"][..], &["tasks", "favourite", "1"], &["tasks", "fork", "1"]] {
+    for arguments in
+        [&["tasks", "rename", "1", "Reading"][..], &["tasks", "favourite", "1"], &["tasks", "fork", "1"]]
+    {
         let output = world.output(arguments);
         assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
     }

@@ -14,8 +14,20 @@ fn tools_are_listed_and_shown() {
     let world = World::new([]);
     let output = world.output(&["tool", "list", "--json"]);
     let tools: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    for name in ["read", "write", "edit", "list", "bash", "todoread", "todowrite", "ask_clarification", "request_decision", "attempt_completion"] {
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    for name in [
+        "read",
+        "write",
+        "edit",
+        "list",
+        "bash",
+        "todoread",
+        "todowrite",
+        "ask_clarification",
+        "request_decision",
+        "attempt_completion",
+    ] {
         assert!(names.contains(&name), "{names:?}");
     }
     let shown = world.show(&world.output(&["tool", "show", "read_file"]));
@@ -36,7 +48,8 @@ fn exit_codes_follow_the_class_of_the_error() {
     assert_eq!(code, Some(2), "{text}");
     let (code, text) = call(&world, &["bash", r#"{"command": "echo hi"}"#]);
     assert!(code == Some(3) && text.contains("--permission-mode"), "{text}");
-    let (code, text) = call(&world, &["bash", r#"{"command": "echo hi"}"#, "--permission-mode", "bypassPermissions"]);
+    let (code, text) =
+        call(&world, &["bash", r#"{"command": "echo hi"}"#, "--permission-mode", "bypassPermissions"]);
     assert!(code == Some(0) && text.contains("hi"), "{text}");
     let (code, text) = call(&world, &["no_such_tool", "{}"]);
     assert_eq!(code, Some(2), "{text}");

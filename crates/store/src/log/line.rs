@@ -66,7 +66,10 @@ impl LineEncoder {
     pub(crate) fn push(&mut self, seq: Seq, ts: Timestamp, event: &Event, blobs: &Blobs) -> Result<()> {
         self.event.clear();
         serde_json::to_writer(&mut self.event, event).map_err(Error::Encode)?;
-        if self.event.len() > LONGEST_INLINE || may_hold_reference(&self.event) {
+        // A stretch of a streaming answer stays in its line: it is written once and often, read after a crash
+        // only, and has no fields of the user's in which a reference could hide.
+        let stays = matches!(event, Event::PartialAnswer { .. });
+        if !stays && (self.event.len() > LONGEST_INLINE || may_hold_reference(&self.event)) {
             let value = blobs.deflate(serde_json::to_value(event).map_err(Error::Encode)?)?;
             self.event.clear();
             serde_json::to_writer(&mut self.event, &value).map_err(Error::Encode)?;

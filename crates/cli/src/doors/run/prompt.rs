@@ -22,7 +22,11 @@ pub fn read(args: &RunArgs) -> anyhow::Result<Option<Vec<Part>>> {
         Some(path) => Some(files::read_to_string(&super::beside(&here, path))?),
         None if args.prompt.is_empty() => {
             // With --resume a run may go on without a word, so a pipe nobody writes to is not waited for.
-            if args.resume.is_some() || std::io::stdin().is_terminal() { None } else { Some(standard_input()?) }
+            if args.resume.is_some() || std::io::stdin().is_terminal() {
+                None
+            } else {
+                Some(standard_input()?)
+            }
         }
         None => Some(join_arguments(&args.prompt)?),
     };

@@ -9,10 +9,12 @@ use stepwell_agent::RunEnd;
 use stepwell_protocol::{AnswerOrigin, ErrorReport, Event, EventRecord, Part, TaskId, ToolCall, ToolResult};
 
 use super::{RunResult, Show};
+use crate::language::Language;
 use crate::terminal::{self, Style, harmless};
 
 pub struct TextShow {
     quiet: bool,
+    language: Language,
     style: Style,
     /// Words are shown as they come.
     live: bool,
@@ -23,9 +25,10 @@ pub struct TextShow {
 }
 
 impl TextShow {
-    pub fn new(quiet: bool) -> Self {
+    pub fn new(quiet: bool, language: Language) -> Self {
         Self {
             quiet,
+            language,
             style: Style::for_stderr(),
             live: std::io::stdout().is_terminal(),
             in_line: false,
@@ -37,6 +40,14 @@ impl TextShow {
         if self.in_line {
             terminal::out("\n");
             self.in_line = false;
+        }
+    }
+
+    fn print_error(&self, error: &ErrorReport) {
+        let message = harmless(&self.language.describe(error));
+        terminal::error_line(&format!("{} {message}", self.style.red(self.language.error())));
+        if let Some(hint) = &error.hint {
+            terminal::error_line(&format!("\n{} {}", self.style.cyan(self.language.hint()), harmless(hint)));
         }
     }
 
@@ -88,7 +99,10 @@ impl Show for TextShow {
             }
             Event::AnswerRestarted { .. } if self.shown_live => {
                 self.shown_live = false;
-                self.note(&self.style.yellow("  the connection was lost; the answer starts again"));
+                let line = self
+                    .language
+                    .pick("the connection was lost; the answer starts again", "连接中断，重新开始回答");
+                self.note(&self.style.yellow(&format!("  {line}")));
             }
             Event::Thought { parts, .. } => self.thought(parts),
             Event::Action { call, .. } => self.note(&action_line(self.style, call)),
@@ -103,22 +117,39 @@ impl Show for TextShow {
                 self.answer(content);
             }
             Event::Retrying { attempt, limit, delay_ms, reason } => {
-                let line = format!("  retry {attempt} of {limit} in {:.1} s: {reason}", *delay_ms as f64 / 1000.0);
+                let seconds = *delay_ms as f64 / 1000.0;
+                let line = match self.language {
+                    Language::English => format!("  retry {attempt} of {limit} in {seconds:.1} s: {reason}"),
+                    Language::Chinese => {
+                        format!("  {seconds:.1} 秒后重试（第 {attempt} 次，共 {limit} 次）：{reason}")
+                    }
+                };
                 self.note(&self.style.yellow(&line));
             }
             Event::Notice { text } => self.note(&self.style.yellow(&format!("  {}", harmless(text)))),
             Event::ContextTruncated { dropped_messages, .. } => {
-                let line = format!("  {dropped_messages} older messages no longer fit the model's window");
+                let line = match self.language {
+                    Language::English => {
+                        format!("  {dropped_messages} older messages no longer fit the model's window")
+                    }
+                    Language::Chinese => format!("  {dropped_messages} 条较早的消息已放不进模型窗口"),
+                };
                 self.note(&self.style.yellow(&line));
             }
             Event::ApprovalResolved { answer, .. } if !answer.is_yes() => {
-                self.note(&self.style.red("  refused: nobody is there to approve it"));
+                let line =
+                    self.language.pick("refused: nobody is there to approve it", "已拒绝：没有人可以批准");
+                self.note(&self.style.red(&format!("  {line}")));
             }
             Event::QuestionAsked { question } => {
                 self.note(&format!("{} {}", self.style.cyan("?"), harmless(&question.text)));
             }
             Event::QuestionAnswered { answer, .. } => {
-                let said = answer.option.as_deref().or(answer.text.as_deref()).unwrap_or("nobody can answer");
+                let said = answer
+                    .option
+                    .as_deref()
+                    .or(answer.text.as_deref())
+                    .unwrap_or(self.language.pick("nobody can answer", "没有人可以回答"));
                 self.note(&self.style.dim(&format!("  {}", harmless(said))));
             }
             _ => {}
@@ -128,40 +159,42 @@ impl Show for TextShow {
     fn end(&mut self, result: &RunResult) {
         self.end_line();
         match &result.end {
-            RunEnd::Failed(error) | RunEnd::Stopped(error) => print_error(error),
-            RunEnd::Cancelled => terminal::error_line("interrupted; everything received is kept"),
+            RunEnd::Failed(error) | RunEnd::Stopped(error) => self.print_error(error),
+            RunEnd::Cancelled => terminal::error_line(
+                self.language.pick("interrupted; everything received is kept", "已中断；收到的内容都已保存"),
+            ),
             RunEnd::Answered(_) | RunEnd::Paused => {}
         }
         if result.exit == crate::exit::Exit::Refused {
             let modes = "--permission-mode acceptEdits or bypassPermissions";
+            let refused = harmless(&result.refused.join("; "));
+            let (what, hint) = match self.language {
+                Language::English => {
+                    (format!("refused without approval: {refused}"), format!("allow it with {modes}"))
+                }
+                Language::Chinese => (format!("未经批准，已拒绝：{refused}"), format!("可用 {modes} 允许")),
+            };
             terminal::error_line(&format!(
-                "{} {} refused: {}\n\n{} allow it with {modes}",
-                self.style.red("error:"),
-                plural(result.refused.len(), "approval"),
-                result.refused.join("; "),
-                self.style.cyan("hint:"),
+                "{} {what}\n\n{} {hint}",
+                self.style.red(self.language.error()),
+                self.style.cyan(self.language.hint()),
             ));
         }
         if !self.quiet {
             let cost = result.usage.cost_usd.map_or(String::new(), |cost| format!(", ${cost:.4}"));
-            let line = format!(
-                "{}, {} in, {} out{cost}, {:.1} s; resume with `stepwell run --resume {}`",
-                plural(result.turns as usize, "turn"),
-                result.usage.total_input(),
-                result.usage.output_tokens,
-                result.duration.as_secs_f64(),
-                result.task,
-            );
+            let (input, output) = (result.usage.total_input(), result.usage.output_tokens);
+            let (turns, seconds, task) =
+                (self.language.turns(result.turns), result.duration.as_secs_f64(), &result.task);
+            let line = match self.language {
+                Language::English => format!(
+                    "{turns}, {input} in, {output} out{cost}, {seconds:.1} s; resume with `stepwell run --resume {task}`"
+                ),
+                Language::Chinese => format!(
+                    "{turns}，输入 {input}，输出 {output}{cost}，{seconds:.1} s；用 `stepwell run --resume {task}` 继续"
+                ),
+            };
             terminal::error_line(&self.style.dim(&line));
         }
-    }
-}
-
-fn print_error(error: &ErrorReport) {
-    let style = Style::for_stderr();
-    terminal::error_line(&format!("{} {}", style.red("error:"), harmless(&error.message)));
-    if let Some(hint) = &error.hint {
-        terminal::error_line(&format!("\n{} {}", style.cyan("hint:"), harmless(hint)));
     }
 }
 
@@ -182,8 +215,4 @@ fn observation_line(style: Style, result: &ToolResult) -> Option<String> {
     let error = result.error.as_ref()?;
     let first = error.message.lines().next().unwrap_or_default();
     Some(style.red(&format!("  {}", harmless(first))))
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -8,7 +8,10 @@ use crate::terminal::{Style, harmless, out_line};
 
 pub fn print(rows: &[TaskRow], with_workspace: bool) {
     let style = Style::for_stdout();
-    let header = format!("{:>5}  {:<16}  {:<9}  {:>8}  {:>9}  {}", "task", "updated", "state", "tokens", "cost", "title");
+    let header = format!(
+        "{:>5}  {:<16}  {:<9}  {:>8}  {:>9}  {}",
+        "task", "updated", "state", "tokens", "cost", "title"
+    );
     out_line(&style.dim(&header));
     for row in rows {
         let tokens = row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens;

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use stepwell_protocol::{
-    AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer, TodoItem,
+    AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer,
+    TodoItem,
 };
 use stepwell_tool_runtime::{Host, HostError};
 
@@ -51,7 +52,8 @@ impl Host for CommandLineHost {
 
     async fn artifact_dir(&self) -> Result<PathBuf, HostError> {
         let folder = std::env::temp_dir().join(format!("stepwell-{}", std::process::id()));
-        stepwell_workspace::files::create_private_dir(&folder).map_err(|error| HostError(error.to_string()))?;
+        stepwell_workspace::files::create_private_dir(&folder)
+            .map_err(|error| HostError(error.to_string()))?;
         Ok(folder)
     }
 
