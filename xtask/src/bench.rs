@@ -126,13 +126,11 @@ fn work(agent: &Agent, script: &Script) -> anyhow::Result<Measured> {
     let pid = child.id();
     let (done, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send((child.wait(), Instant::now())));
-    let (status, ended) = match ended.recv_timeout(deadline - Instant::now()) {
-        Ok((status, ended)) => (status?, ended),
-        Err(_) => {
-            Command::new("kill").args(["-9", &pid.to_string()]).status()?;
-            bail!("{} did not end within {} s", agent.name, DEADLINE.as_secs());
-        }
+    let Ok((status, ended)) = ended.recv_timeout(deadline - Instant::now()) else {
+        Command::new("kill").args(["-9", &pid.to_string()]).status()?;
+        bail!("{} did not end within {} s", agent.name, DEADLINE.as_secs());
     };
+    let status = status?;
     drain.join().ok();
     if !status.success() {
         bail!("{} failed: {status}", agent.name);

@@ -133,10 +133,11 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
         let is_model = path.ends_with("/chat/completions") || path.ends_with("/responses");
         let offers_tool = contains(&body, format!("\"{}\"", shared.tool.name).as_bytes());
         if !is_model {
+            let list = r#"{"object":"list","data":[]}"#;
+            let length = list.len();
             write!(
                 writer,
-                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 27\r\n\r\n{}",
-                "{\"object\":\"list\",\"data\":[]}"
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{list}"
             )?;
             continue;
         }

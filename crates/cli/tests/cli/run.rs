@@ -189,17 +189,18 @@ fn a_chinese_locale_is_spoken_to_in_chinese() {
     let world =
         World::new([Turn::calls([call("bash", json!({"command": "touch made"}))]), Turn::text("完成")]);
     let output = world.command(&["run", "做吧"]).env("LANG", "zh_CN.UTF-8").output().unwrap();
-    expect![[r"
+    expect![[r#"
         exit code: 3
         --- stdout
         完成
         --- stderr
         ● bash touch made
           已拒绝：没有人可以批准
+          nobody can be asked here, so this call is refused: nobody is there to approve it, and the permission mode does not allow it by itself
         错误： 未经批准，已拒绝：Run `touch made`
 
         提示： 可用 --permission-mode acceptEdits or bypassPermissions 允许
         2 轮，输入 20，输出 10，[TIME]；用 `stepwell run --resume [TASK]` 继续
-    "]]
+    "#]]
     .assert_eq(&world.show(&output));
 }
