@@ -5,8 +5,9 @@
 use expect_test::{Expect, expect};
 use serde_json::json;
 use stepwell_protocol::{
-    AnswerOrigin, ApprovalAnswer, ApprovalId, ApprovalSource, Command, ErrorClass, Event, EventRecord, Message,
-    MessageId, Part, Role, Seq, TaskId, Timestamp, ToolCall, ToolCallId, ToolResult, Usage, json_schema, typescript,
+    AnswerOrigin, ApprovalAnswer, ApprovalId, ApprovalSource, Command, ErrorClass, Event, EventRecord,
+    Message, MessageId, Part, Role, Seq, TaskId, Timestamp, ToolCall, ToolCallId, ToolResult, Usage,
+    json_schema, typescript,
 };
 
 /// Shows the JSON of an event, and that it reads back as the same event.
@@ -38,19 +39,31 @@ fn the_events_of_a_turn() {
                 interrupted: false,
             },
         },
-        expect![[r#"{"seq":7,"ts":1760000000000,"event":{"type":"user_message","message":{"id":"m1","role":"user","parts":[{"type":"text","text":"你好"}],"ts":1}}}"#]],
+        expect![[
+            r#"{"seq":7,"ts":1760000000000,"event":{"type":"user_message","message":{"id":"m1","role":"user","parts":[{"type":"text","text":"你好"}],"ts":1}}}"#
+        ]],
     );
     check(
         &Event::Action { message_id: MessageId::new("m2"), call: call() },
-        expect![[r#"{"seq":7,"ts":1760000000000,"event":{"type":"action","message_id":"m2","call":{"id":"call_1","name":"bash","arguments":{"command":"ls"}}}}"#]],
+        expect![[
+            r#"{"seq":7,"ts":1760000000000,"event":{"type":"action","message_id":"m2","call":{"id":"call_1","name":"bash","arguments":{"command":"ls"}}}}"#
+        ]],
     );
     check(
         &Event::Observation { result: ToolResult::failure(&call(), ErrorClass::TimeoutError, "too slow") },
-        expect![[r#"{"seq":7,"ts":1760000000000,"event":{"type":"observation","result":{"call_id":"call_1","tool":"bash","output":"too slow","error":{"class":"TIMEOUT_ERROR","message":"too slow"},"duration_ms":0}}}"#]],
+        expect![[
+            r#"{"seq":7,"ts":1760000000000,"event":{"type":"observation","result":{"call_id":"call_1","tool":"bash","output":"too slow","error":{"class":"TIMEOUT_ERROR","message":"too slow"},"duration_ms":0}}}"#
+        ]],
     );
     check(
-        &Event::Answer { message_id: MessageId::new("m3"), content: "done".into(), origin: AnswerOrigin::Text },
-        expect![[r#"{"seq":7,"ts":1760000000000,"event":{"type":"answer","message_id":"m3","content":"done","origin":"text"}}"#]],
+        &Event::Answer {
+            message_id: MessageId::new("m3"),
+            content: "done".into(),
+            origin: AnswerOrigin::Text,
+        },
+        expect![[
+            r#"{"seq":7,"ts":1760000000000,"event":{"type":"answer","message_id":"m3","content":"done","origin":"text"}}"#
+        ]],
     );
     check(
         &Event::ApprovalResolved {
@@ -58,7 +71,9 @@ fn the_events_of_a_turn() {
             answer: ApprovalAnswer::No { reason: Some("not now".into()) },
             source: ApprovalSource::Person,
         },
-        expect![[r#"{"seq":7,"ts":1760000000000,"event":{"type":"approval_resolved","id":"a1","answer":"no","reason":"not now","source":"person"}}"#]],
+        expect![[
+            r#"{"seq":7,"ts":1760000000000,"event":{"type":"approval_resolved","id":"a1","answer":"no","reason":"not now","source":"person"}}"#
+        ]],
     );
 }
 
@@ -85,7 +100,9 @@ fn usage_adds_up_and_a_price_that_is_not_known_stays_unknown() {
 
 #[test]
 fn task_ids_that_could_leave_their_folder_are_not_valid() {
-    for (id, valid) in [("01a1-b_c", true), ("", false), ("../x", false), ("a/b", false), (".", false), ("ü", false)] {
+    for (id, valid) in
+        [("01a1-b_c", true), ("", false), ("../x", false), ("a/b", false), (".", false), ("ü", false)]
+    {
         assert_eq!(TaskId::new(id).is_valid(), valid, "{id:?}");
     }
     assert!(!TaskId::new("x".repeat(65)).is_valid());
@@ -95,7 +112,9 @@ fn task_ids_that_could_leave_their_folder_are_not_valid() {
 #[test]
 fn every_type_that_is_named_is_also_declared() {
     let text = typescript();
-    for name in ["Command", "EventRecord", "Event", "Message", "Part", "ToolCall", "Plan", "TodoItem", "Question"] {
+    for name in
+        ["Command", "EventRecord", "Event", "Message", "Part", "ToolCall", "Plan", "TodoItem", "Question"]
+    {
         assert!(text.contains(&format!("export type {name} =")), "{name} is missing");
     }
     let schema = json_schema();

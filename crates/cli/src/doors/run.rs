@@ -28,6 +28,8 @@ trait Show {
 /// What a run came to.
 struct RunResult {
     task: TaskId,
+    /// The number people call it by.
+    number: u32,
     end: RunEnd,
     exit: Exit,
     turns: u64,
@@ -84,8 +86,10 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let tally = watch.tally;
     let end = session.run_end().await.unwrap_or(RunEnd::Cancelled);
     let exit = Exit::of_run(&end, !tally.refused.is_empty());
+    let number = stepwell_store::read_info(assembly.home(), &task)?.number;
     show.end(&RunResult {
         task,
+        number,
         end,
         exit,
         turns: tally.turns,

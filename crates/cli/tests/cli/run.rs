@@ -21,7 +21,7 @@ fn an_answer_is_all_that_standard_output_has() {
             --- stderr
             I look first.
             ● bash echo hello from bash
-            2 turns, 20 in, 10 out, [TIME]; resume with `stepwell run --resume [TASK]`
+            2 turns, 20 in, 10 out, [TIME]; resume with `stepwell run --resume 1`
         "#]],
     );
     let requests = world.server.requests();
@@ -200,7 +200,7 @@ fn a_chinese_locale_is_spoken_to_in_chinese() {
         错误： 未经批准，已拒绝：Run `touch made`
 
         提示： 可用 --permission-mode acceptEdits or bypassPermissions 允许
-        2 轮，输入 20，输出 10，[TIME]；用 `stepwell run --resume [TASK]` 继续
+        2 轮，输入 20，输出 10，[TIME]；用 `stepwell run --resume 1` 继续
     "#]]
     .assert_eq(&world.show(&output));
 }

@@ -107,7 +107,7 @@ impl Show for TextShow {
             Event::Thought { parts, .. } => self.thought(parts),
             Event::Action { call, .. } => self.note(&action_line(self.style, call)),
             Event::Observation { result } => {
-                if let Some(line) = observation_line(self.style, result) {
+                for line in observation_lines(self.style, result) {
                     self.note(&line);
                 }
             }
@@ -184,7 +184,7 @@ impl Show for TextShow {
             let cost = result.usage.cost_usd.map_or(String::new(), |cost| format!(", ${cost:.4}"));
             let (input, output) = (result.usage.total_input(), result.usage.output_tokens);
             let (turns, seconds, task) =
-                (self.language.turns(result.turns), result.duration.as_secs_f64(), &result.task);
+                (self.language.turns(result.turns), result.duration.as_secs_f64(), result.number);
             let line = match self.language {
                 Language::English => format!(
                     "{turns}, {input} in, {output} out{cost}, {seconds:.1} s; resume with `stepwell run --resume {task}`"
@@ -211,8 +211,34 @@ fn action_line(style: Style, call: &ToolCall) -> String {
     format!("{} {} {}", style.cyan("●"), style.bold(&harmless(&call.name)), harmless(&short))
 }
 
-fn observation_line(style: Style, result: &ToolResult) -> Option<String> {
-    let error = result.error.as_ref()?;
-    let first = error.message.lines().next().unwrap_or_default();
-    Some(style.red(&format!("  {}", harmless(first))))
+/// What of a result a person wants to see: why it failed, how a command ended, what an edit changed.
+fn observation_lines(style: Style, result: &ToolResult) -> Vec<String> {
+    const LONGEST_DIFF: usize = 24;
+    if let Some(error) = &result.error {
+        let first = error.message.lines().next().unwrap_or_default();
+        return vec![style.red(&format!("  {}", harmless(first)))];
+    }
+    let Some(detail) = &result.detail else { return Vec::new() };
+    if let Some(code) = detail["exit_code"].as_i64().filter(|code| *code != 0) {
+        return vec![style.yellow(&format!("  exit code {code}"))];
+    }
+    let Some(diff) = detail["diff"].as_str() else { return Vec::new() };
+    let changes: Vec<&str> =
+        diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++")).collect();
+    let mut lines: Vec<String> = changes
+        .iter()
+        .take(LONGEST_DIFF)
+        .map(|line| {
+            let shown = format!("  {}", harmless(line));
+            match line.as_bytes().first() {
+                Some(b'+') => style.green(&shown),
+                Some(b'-') => style.red(&shown),
+                _ => style.dim(&shown),
+            }
+        })
+        .collect();
+    if changes.len() > LONGEST_DIFF {
+        lines.push(style.dim(&format!("  … {} more lines", changes.len() - LONGEST_DIFF)));
+    }
+    lines
 }

@@ -80,6 +80,7 @@ fn result_object(result: &RunResult) -> Value {
         "is_error": result.exit != crate::exit::Exit::Done,
         "exit_code": result.exit.number(),
         "task": result.task,
+        "number": result.number,
         "result": text,
         "error": error,
         "num_turns": result.turns,
