@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use stepwell_llm::{estimate_message, estimate_text};
-use stepwell_protocol::{Message, MessageId, Part, Role};
+use stepwell_llm::{estimate_message, estimate_text, estimate_tool};
+use stepwell_protocol::{Message, MessageId, Part, Role, ToolDefinition};
 
 /// After a cut this share of the room is used; the rest is for the turns to come.
 const REFILL_PERCENT: u64 = 70;
@@ -18,6 +18,8 @@ const SMALLEST_CLIP: usize = 400;
 /// Keeps the place of the last cut and the size of every message.
 #[derive(Debug, Default)]
 pub struct ContextWindow {
+    /// The tools last measured, with the size of what is the same every turn.
+    fixed: Option<(Arc<[ToolDefinition]>, u64)>,
     sizes: Vec<Size>,
     /// Index of the first message kept after the goal.
     start: usize,
@@ -82,6 +84,18 @@ impl ContextWindow {
             kept = clip(&mut messages, room)?;
         }
         Ok(Fitted { messages, tokens: kept, dropped, moved })
+    }
+
+    /// Tokens of the parts of a request that are the same every turn; measured anew when the tools change.
+    pub fn fixed_tokens(&mut self, system: &str, tools: &Arc<[ToolDefinition]>) -> u64 {
+        match &self.fixed {
+            Some((measured, tokens)) if Arc::ptr_eq(measured, tools) => *tokens,
+            _ => {
+                let tokens = estimate_text(system) + tools.iter().map(estimate_tool).sum::<u64>();
+                self.fixed = Some((Arc::clone(tools), tokens));
+                tokens
+            }
+        }
     }
 
     fn tail_tokens(&self) -> u64 {
@@ -165,17 +179,4 @@ fn clip_text(text: &mut String, limit: usize) {
     let head = text.floor_char_boundary(side);
     let tail = text.ceil_char_boundary(text.len() - side);
     *text = format!("{}{MARK}{}", &text[..head], &text[tail..]);
-}
-
-/// Tokens of the parts of a request that are the same every turn.
-pub fn fixed_tokens(system: &str, tools: &[stepwell_protocol::ToolDefinition]) -> u64 {
-    estimate_text(system)
-        + tools
-            .iter()
-            .map(|tool| {
-                estimate_text(&tool.name)
-                    + estimate_text(&tool.description)
-                    + estimate_text(&tool.input_schema.to_string())
-            })
-            .sum::<u64>()
 }

@@ -10,7 +10,7 @@ use stepwell_protocol::{
 use stepwell_tool_runtime::{CallEnv, Executor, HookCall, HookEvent, Host};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{ContextWindow, DoesNotFit, fixed_tokens};
+use crate::context::{ContextWindow, DoesNotFit};
 use crate::error::Result;
 use crate::host::SessionHost;
 use crate::session::Session;
@@ -190,7 +190,7 @@ impl Run {
         let tools = self.executor.registry().definitions();
         let info = self.model.info();
         let reserve = info.max_output_tokens.unwrap_or(ANSWER_RESERVE).min(info.context_window / 4);
-        let fixed = fixed_tokens(&self.system, &tools);
+        let fixed = window.fixed_tokens(&self.system, &tools);
         let mut room = info.context_window.saturating_sub(reserve + fixed);
         for _ in 0..shortenings {
             room = room * 3 / 4;
@@ -359,7 +359,8 @@ impl Run {
             .map(|message| message.text())
             .find(|text| !text.trim().is_empty());
         let totals = self.session.read_summary(|summary| summary.totals);
-        let done = format!("{} tool calls so far, {} of them failed.", totals.tool_calls, totals.tool_errors);
+        let calls = if totals.tool_calls == 1 { "tool call" } else { "tool calls" };
+        let done = format!("{} {calls} so far, {} failed.", totals.tool_calls, totals.tool_errors);
         match last_words {
             Some(text) => format!("{}\n\n{done} The last words of the model:\n\n{text}", error.message),
             None => format!("{}\n\n{done}", error.message),

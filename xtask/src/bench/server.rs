@@ -65,6 +65,8 @@ struct Shared {
     tool: ShellTool,
     pid: AtomicU32,
     books: Mutex<Books>,
+    /// Made before the clock runs: as Chat Completions and as Responses.
+    long_answers: (Vec<u8>, Vec<u8>),
 }
 
 #[derive(Default)]
@@ -77,7 +79,11 @@ impl Server {
     pub fn start(script: Script, tool: ShellTool) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();
-        let shared = Arc::new(Shared { script, tool, pid: AtomicU32::new(0), books: Mutex::default() });
+        let line = "The quick brown fox jumps over the lazy dog while the build runs.\n";
+        let text = line.repeat(script.answer_bytes / line.len() + 1)[..script.answer_bytes].to_owned();
+        let long_answers = (text_events("/chat/completions", &text), text_events("/responses", &text));
+        let shared =
+            Arc::new(Shared { script, tool, pid: AtomicU32::new(0), books: Mutex::default(), long_answers });
         let for_thread = Arc::clone(&shared);
         // The thread ends with the process; a bench run has a few dozen of them.
         std::thread::spawn(move || {
@@ -131,7 +137,8 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
         let received = Instant::now();
         let path = request_line.split_whitespace().nth(1).unwrap_or_default().to_owned();
         let is_model = path.ends_with("/chat/completions") || path.ends_with("/responses");
-        let offers_tool = contains(&body, format!("\"{}\"", shared.tool.name).as_bytes());
+        let offers_tool =
+            memchr::memmem::find(&body, format!("\"{}\"", shared.tool.name).as_bytes()).is_some();
         if !is_model {
             let list = r#"{"object":"list","data":[]}"#;
             let length = list.len();
@@ -142,7 +149,11 @@ fn serve(stream: &TcpStream, shared: &Shared) -> anyhow::Result<()> {
             continue;
         }
         let turn = calls_so_far(&body);
-        let events = answer(shared, &path, turn, offers_tool);
+        let long = offers_tool && turn >= shared.script.turns && shared.script.answer_bytes > 0;
+        let prepared =
+            if path.ends_with("/responses") { &shared.long_answers.1 } else { &shared.long_answers.0 };
+        let short = if long { Vec::new() } else { answer(shared, &path, turn, offers_tool) };
+        let events = if long { prepared } else { &short };
         writer.write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
         )?;
@@ -194,16 +205,12 @@ fn read_chunks(reader: &mut impl BufRead) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-fn contains(body: &[u8], word: &[u8]) -> bool {
-    body.windows(word.len()).any(|window| window == word)
-}
-
 /// The highest number among the ids of the calls in the request.
 fn calls_so_far(body: &[u8]) -> usize {
     let mark = b"call_bench";
     let mut highest = 0;
     let mut rest = body;
-    while let Some(place) = rest.windows(mark.len()).rposition(|window| window == mark) {
+    while let Some(place) = memchr::memmem::rfind(rest, mark) {
         let digits: String = rest[place + mark.len()..]
             .iter()
             .map(|byte| *byte as char)
@@ -227,13 +234,7 @@ fn answer(shared: &Shared, path: &str, turn: usize, offers_tool: bool) -> Vec<u8
         let arguments = json!({ shared.tool.argument: command }).to_string();
         return call_events(path, shared.tool.name, &format!("call_bench{number}"), &arguments);
     }
-    let text = if offers_tool && script.answer_bytes > 0 {
-        let line = "The quick brown fox jumps over the lazy dog while the build runs.\n";
-        line.repeat(script.answer_bytes / line.len() + 1)[..script.answer_bytes].to_owned()
-    } else {
-        "All done.".to_owned()
-    };
-    text_events(path, &text)
+    text_events(path, "All done.")
 }
 
 fn event(out: &mut Vec<u8>, path: &str, value: &Value) {

@@ -103,7 +103,7 @@ async fn the_turn_limit_stops_with_the_progress_and_can_be_resumed() {
             error MaxIterations: stopped after 2 turns, the most this run may take
               hint: go on with `stepwell run --resume TASK`
             state_changed paused
-            answer "stopped after 2 turns, the most this run may take\n\n2 tool calls so far, 0 of them failed."
+            answer "stopped after 2 turns, the most this run may take\n\n2 tool calls so far, 0 failed."
             stopped
         "#]],
     )
@@ -128,7 +128,7 @@ async fn the_budget_stops_before_the_next_request() {
             error Budget: the budget is used up: 15 of 15 tokens are used
               hint: raise it and go on with `stepwell run --resume TASK --max-cost AMOUNT`
             state_changed paused
-            answer "the budget is used up: 15 of 15 tokens are used\n\n1 tool calls so far, 0 of them failed."
+            answer "the budget is used up: 15 of 15 tokens are used\n\n1 tool call so far, 0 failed."
             stopped
         "#]],
     )

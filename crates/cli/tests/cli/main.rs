@@ -14,6 +14,7 @@ mod config;
 mod crash;
 mod demo;
 mod disk;
+mod error_table;
 mod errors;
 mod help;
 mod hooks;
