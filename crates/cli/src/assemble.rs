@@ -57,6 +57,16 @@ impl Assembly {
         })
     }
 
+    /// The current folder, with nothing from the command line.
+    pub fn here() -> anyhow::Result<Self> {
+        Self::new(AssemblyOptions {
+            workspace: workspace_root(None)?,
+            extra_roots: Vec::new(),
+            command_line: SettingsLayer::default(),
+            record: None,
+        })
+    }
+
     pub fn home(&self) -> &Home {
         &self.home
     }

@@ -8,7 +8,7 @@ use stepwell_workspace::files::{self, Privacy};
 use stepwell_workspace::process;
 
 use crate::args::ConfigCommand;
-use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::assemble::{Assembly, workspace_root};
 use crate::exit::Exit;
 use crate::keys;
 use crate::report;
@@ -17,10 +17,10 @@ use crate::terminal::{Style, out_line};
 
 pub fn run(command: ConfigCommand) -> anyhow::Result<Exit> {
     match command {
-        ConfigCommand::Show { json } => show(&assembly()?, json)?,
+        ConfigCommand::Show { json } => show(&Assembly::here()?, json)?,
         ConfigCommand::Schema => schema()?,
         ConfigCommand::Edit { project } => return edit(project),
-        ConfigCommand::Instructions { json, mode } => instructions(&assembly()?, mode, json)?,
+        ConfigCommand::Instructions { json, mode } => instructions(&Assembly::here()?, mode, json)?,
         ConfigCommand::SetKey { provider } => set_key(&provider)?,
         ConfigCommand::Trust { revoke } => {
             let places = Places::find()?;
@@ -31,15 +31,6 @@ pub fn run(command: ConfigCommand) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Done)
-}
-
-fn assembly() -> anyhow::Result<Assembly> {
-    Assembly::new(AssemblyOptions {
-        workspace: workspace_root(None)?,
-        extra_roots: Vec::new(),
-        command_line: SettingsLayer::default(),
-        record: None,
-    })
 }
 
 /// Every value that is set, the strongest layer's, with its source.
@@ -152,7 +143,7 @@ fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> any
 }
 
 fn set_key(provider: &str) -> anyhow::Result<()> {
-    let assembly = assembly()?;
+    let assembly = Assembly::here()?;
     Provider::resolve(provider, assembly.settings.providers().get(provider))?;
     let mut key = String::new();
     std::io::stdin().lock().take(64 * 1024).read_to_string(&mut key)?;

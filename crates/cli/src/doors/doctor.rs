@@ -8,11 +8,10 @@ use stepwell_llm::preset_names;
 use stepwell_workspace::files;
 
 use crate::args::DoctorArgs;
-use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::assemble::Assembly;
 use crate::exit::Exit;
 use crate::keys::KeySource;
 use crate::models::Models;
-use crate::settings::SettingsLayer;
 use crate::terminal::{Style, out_line};
 
 /// How long a provider may take to answer.
@@ -35,12 +34,7 @@ enum State {
 }
 
 pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
-    let assembly = Assembly::new(AssemblyOptions {
-        workspace: workspace_root(None)?,
-        extra_roots: Vec::new(),
-        command_line: SettingsLayer::default(),
-        record: None,
-    })?;
+    let assembly = Assembly::here()?;
     let models = assembly.models();
     let mut findings = vec![
         data_folder(&assembly),

@@ -7,23 +7,17 @@ use stepwell_agent::ModelSource;
 use stepwell_llm::{ModelInfo, preset_names};
 
 use crate::args::ModelsArgs;
-use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::assemble::Assembly;
 use crate::exit::Exit;
 use crate::keys::KeySource;
 use crate::models::Models;
-use crate::settings::SettingsLayer;
 use crate::terminal::{Style, error_line, out_line};
 
 /// How long a provider may take to list its models.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
-    let assembly = Assembly::new(AssemblyOptions {
-        workspace: workspace_root(None)?,
-        extra_roots: Vec::new(),
-        command_line: SettingsLayer::default(),
-        record: None,
-    })?;
+    let assembly = Assembly::here()?;
     let models = assembly.models();
     let names = match &args.provider {
         Some(name) => vec![name.clone()],

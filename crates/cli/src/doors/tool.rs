@@ -33,15 +33,6 @@ pub async fn run(command: ToolCommand) -> anyhow::Result<Exit> {
     }
 }
 
-fn here() -> anyhow::Result<Assembly> {
-    Assembly::new(AssemblyOptions {
-        workspace: workspace_root(None)?,
-        extra_roots: Vec::new(),
-        command_line: SettingsLayer::default(),
-        record: None,
-    })
-}
-
 fn describe(tool: &RegisteredTool) -> Value {
     let spec = tool.spec();
     json!({
@@ -58,7 +49,7 @@ fn describe(tool: &RegisteredTool) -> Value {
 }
 
 fn list(json: bool) -> anyhow::Result<Exit> {
-    let assembly = here()?;
+    let assembly = Assembly::here()?;
     let executor = assembly.benches().executor(&assembly.workspace)?;
     let tools = executor.registry().list(None, None);
     if json {
@@ -77,7 +68,7 @@ fn list(json: bool) -> anyhow::Result<Exit> {
 }
 
 fn show(name: &str, json: bool) -> anyhow::Result<Exit> {
-    let assembly = here()?;
+    let assembly = Assembly::here()?;
     let executor = assembly.benches().executor(&assembly.workspace)?;
     let registry = executor.registry();
     let tool = registry.get(name).ok_or_else(|| {
