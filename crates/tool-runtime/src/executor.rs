@@ -198,6 +198,7 @@ impl Executor {
             call_id: call.id.clone(),
             cancel,
             host: Arc::clone(&host) as Arc<dyn Host>,
+            redactor: Arc::clone(&env.redactor),
             invoker: Arc::new(NestedCalls { executor: self.clone(), env: env.clone(), depth: depth + 1 }),
         };
         let permitted = match self.permit(call, tool, env, &ctx).await {
