@@ -1,6 +1,7 @@
 //! Chat Completions: OpenAI's older format, which nearly every other server speaks too.
 
 mod decode;
+mod think_tags;
 
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
