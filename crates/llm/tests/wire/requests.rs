@@ -156,8 +156,8 @@ async fn gemini() {
         tools: [{"functionDeclarations":[{"name":"bash","description":"Runs a command.","parameters":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}]}]
         contents:
           {"role":"user","parts":[{"text":"Look at this"},{"inlineData":{"mimeType":"image/png","data":"iVBOR"}}]}
-          {"role":"model","parts":[{"text":"I will look."},{"functionCall":{"name":"bash","args":{"command":"ls"}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"bash","args":{"command":"cat x"}}}]}
-          {"role":"user","parts":[{"functionResponse":{"name":"bash","response":{"output":"a.txt"}}},{"functionResponse":{"name":"bash","response":{"error":"no such file"}}},{"inlineData":{"mimeType":"image/png","data":"iVBOR"}}]}
+          {"role":"model","parts":[{"text":"I will look."},{"functionCall":{"id":"call_1","name":"bash","args":{"command":"ls"}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"call_2","name":"bash","args":{"command":"cat x"}}}]}
+          {"role":"user","parts":[{"functionResponse":{"id":"call_1","name":"bash","response":{"output":"a.txt"}}},{"functionResponse":{"id":"call_2","name":"bash","response":{"error":"no such file"}}},{"inlineData":{"mimeType":"image/png","data":"iVBOR"}}]}
           {"role":"model","parts":[{"text":"One file and"}]}
           {"role":"user","parts":[{"text":"Go on"}]}
     "#]]).await;
