@@ -178,11 +178,7 @@ fn assistant_form(message: &Message) -> Result<Form, Error> {
     let mut form = Form::default();
     let out = &mut form.parts;
     // Reasoning must be followed by what it led to; an answer cut off before that loses it.
-    let last_said = message.parts.iter().rposition(|part| match part {
-        Part::Text { text } => !text.is_empty(),
-        Part::ToolCall { .. } => true,
-        _ => false,
-    });
+    let last_said = conversation::last_said(message);
     for (position, part) in message.parts.iter().enumerate() {
         match part {
             Part::Text { text } if !text.is_empty() => {
