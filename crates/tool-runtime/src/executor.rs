@@ -208,9 +208,9 @@ impl Executor {
         let arguments = permitted.arguments.clone();
         let ran = self.run_with_retries(tool, &ctx, permitted.arguments).await;
         host.flush();
-        let error = ran.as_ref().err().map(|error| error.message.clone());
-        tool.count(started.elapsed(), error.as_deref());
+        let time = started.elapsed();
         let mut outcome = self.finish(call, tool, env, ran).await;
+        tool.count(time, outcome.result.error.as_ref().map(|error| error.message.as_str()));
         self.after_hooks(call, tool, env, arguments, &mut outcome).await;
         outcome.append(&permitted.notes);
         outcome
@@ -244,7 +244,8 @@ impl Executor {
             said.reason.filter(|_| said.blocked).map(|reason| format!("a hook objects: {reason}"));
         let words: Vec<String> = objection.into_iter().chain(said.additional_context).collect();
         outcome.append(&words.iter().map(|text| env.redactor.redact(text).into_owned()).collect::<Vec<_>>());
-        outcome.stop = outcome.stop.take().or(said.stop);
+        let stop = said.stop.map(|reason| env.redactor.redact(&reason).into_owned());
+        outcome.stop = outcome.stop.take().or(stop);
     }
 
     /// Asks whether a repeated call should be made once more; `Some` is the refusal.
