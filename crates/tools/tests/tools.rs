@@ -204,6 +204,17 @@ async fn read_shows_images_and_artifacts() {
 }
 
 #[tokio::test]
+async fn a_cancel_ends_the_reading_of_a_huge_file() {
+    let bench = free();
+    bench.put("huge.log", &b"line\n".repeat(4000));
+    // Reading this would take minutes; on the disk it has 20 KB.
+    bench.call("bash", json!({"command": "truncate -s 1T huge.log"})).await;
+    let read = bench.call("read", json!({"file_path": "huge.log", "offset": 5000}));
+    let (outcome, ()) = tokio::join!(read, async { bench.env.cancel.cancel() });
+    assert_eq!(outcome.result.output, "reading `huge.log` was stopped");
+}
+
+#[tokio::test]
 async fn errors_say_what_to_do() {
     let bench = free();
     bench.put("src/config.rs", b"x");
