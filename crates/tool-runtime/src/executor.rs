@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
 use stepwell_protocol::{
     AnsweredBy, ErrorClass, Event, Question, QuestionId, QuestionKind, QuestionOption, Risk, TaskId,
@@ -193,13 +194,19 @@ impl Executor {
         let started = Instant::now();
         let cancel = env.cancel.child_token();
         let host = Arc::new(GuardedHost::new(Arc::clone(&env.host), &env.redactor));
+        let nested = Arc::new(NestedCalls {
+            executor: self.clone(),
+            env: env.clone(),
+            depth: depth + 1,
+            stop: Mutex::default(),
+        });
         let ctx = ToolContext {
             task: env.task.clone(),
             call_id: call.id.clone(),
             cancel,
             host: Arc::clone(&host) as Arc<dyn Host>,
             redactor: Arc::clone(&env.redactor),
-            invoker: Arc::new(NestedCalls { executor: self.clone(), env: env.clone(), depth: depth + 1 }),
+            invoker: Arc::clone(&nested) as Arc<dyn Invoker>,
         };
         let permitted = match self.permit(call, tool, env, &ctx).await {
             Ok(permitted) => permitted,
@@ -213,6 +220,7 @@ impl Executor {
         tool.count(time, outcome.result.error.as_ref().map(|error| error.message.as_str()));
         self.after_hooks(call, tool, env, arguments, &mut outcome).await;
         outcome.append(&permitted.notes);
+        outcome.stop = outcome.stop.take().or_else(|| nested.stop.lock().take());
         outcome
     }
 
@@ -298,12 +306,18 @@ struct NestedCalls {
     executor: Executor,
     env: CallEnv,
     depth: usize,
+    /// A hook's wish to stop the run, which holds for the call these belong to.
+    stop: Mutex<Option<String>>,
 }
 
 #[async_trait]
 impl Invoker for NestedCalls {
     async fn invoke(&self, call: &ToolCall) -> Outcome {
-        self.executor.execute_at(call, &self.env, self.depth).await
+        let outcome = self.executor.execute_at(call, &self.env, self.depth).await;
+        if let Some(reason) = &outcome.stop {
+            self.stop.lock().get_or_insert_with(|| reason.clone());
+        }
+        outcome
     }
 
     fn find(&self, name: &str) -> Option<Arc<RegisteredTool>> {

@@ -131,6 +131,10 @@ impl Tool for Act {
             }
             "unreachable" if run < 4 => return Err(ToolError::new(ErrorClass::ConnectionError, "refused")),
             "fail with hunter2-hunter2" => return Err(ToolError::execution("hunter2-hunter2")),
+            "look too" => {
+                let outcome = ctx.invoker.invoke(&call("look", "a")).await;
+                return Ok(ActOutput { text: outcome.result.output });
+            }
             "long" => return Ok(ActOutput { text: "0123456789\n".repeat(100) }),
             "secret" => {
                 for chunk in ["key hunter", "2-hunter2\n", "rest"] {
@@ -388,6 +392,15 @@ async fn what_hooks_say_is_redacted_too() {
     bench.run("look", "fail with hunter2-hunter2").await;
     let statistics = bench.executor.registry().statistics();
     assert_eq!(statistics["look"].last_error.as_deref(), Some("[redacted:PASSWORD]"));
+}
+
+#[tokio::test]
+async fn a_hook_that_stops_a_call_within_a_call_stops_the_run() {
+    let mut bench = bench(PermissionMode::BypassPermissions);
+    let settings = json!({"hooks": {"PostToolUse": [{"matcher": "look", "hooks": [{"command": "0"}]}]}});
+    bench.hooks(settings, &[(0, r#"{"continue": false, "stopReason": "enough"}"#, "")]);
+    let outcome = bench.executor.execute(&call("change", "look too"), &bench.env).await;
+    assert_eq!((outcome.result.output.as_str(), outcome.stop.as_deref()), ("look did a", Some("enough")));
 }
 
 /// Allows, and cancels the run at the same moment.
