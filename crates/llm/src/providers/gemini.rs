@@ -9,8 +9,7 @@ use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
 use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
-use crate::providers::openai_chat::IMAGE_OMITTED;
-use crate::wire::conversation::{self, NO_RESULT, Turn};
+use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
 use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
 use crate::wire::{self, Dialect};

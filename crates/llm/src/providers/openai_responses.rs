@@ -9,8 +9,7 @@ use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
 use crate::presets::Quirks;
-use crate::providers::openai_chat::IMAGE_OMITTED;
-use crate::wire::conversation::{self, NO_RESULT, Turn};
+use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
 use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
 use crate::wire::{self, Dialect};
@@ -238,8 +237,6 @@ fn write_result(info: &ModelInfo, result: &ToolResult, out: &mut JsonText) -> Re
     Ok(())
 }
 
-/// The end of an id is what tells ids apart, so that is what stays of a long one.
 fn call_id(id: &str) -> &str {
-    let start = id.len().saturating_sub(MAX_CALL_ID);
-    &id[id.ceil_char_boundary(start)..]
+    conversation::end_of_id(id, MAX_CALL_ID)
 }

@@ -12,6 +12,9 @@ use stepwell_protocol::{Message, Part, Role, ToolCall, ToolResult};
 /// What stands for the result of a call that has none.
 pub(crate) const NO_RESULT: &str = "No result: the run was interrupted before this call finished.";
 
+/// Stands where a model that reads no images would have seen one.
+pub(crate) const IMAGE_OMITTED: &str = "[image left out: this model does not read images]";
+
 /// Asks the model to go on where a history ends with its own words.
 const CONTINUE: &str = "Continue.";
 
@@ -125,6 +128,11 @@ pub(crate) fn last_said(message: &Message) -> Option<usize> {
         Part::ToolCall { .. } => true,
         Part::Reasoning { .. } | Part::Image { .. } | Part::ToolResult { .. } => false,
     })
+}
+
+/// The end of an id is what tells ids apart, so that is what stays of a long one.
+pub(crate) fn end_of_id(id: &str, longest: usize) -> &str {
+    &id[id.ceil_char_boundary(id.len().saturating_sub(longest))..]
 }
 
 /// A result's text for formats that have no mark for failure.
