@@ -3,15 +3,19 @@
 //! The cause is read from fields first (error codes and types, then the status); the words of a message decide
 //! only where a server gives no code, as Anthropic does for a prompt that is too long.
 
+mod html;
+mod refusal;
+
 use std::error::Error as _;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
 use stepwell_protocol::ErrorKind;
 use url::Url;
 
 use crate::model::Error;
+use html::{looks_like_html, words_of_html};
+use refusal::Refusal;
 
 /// Whom we talk to: what an error message names and what a hint suggests.
 #[derive(Clone, Debug)]
@@ -32,17 +36,6 @@ pub(crate) struct Answer<'a> {
     pub html: bool,
     pub retry_after: Option<Duration>,
     pub body: &'a [u8],
-}
-
-/// The parts of an error body that all dialects share in some spelling.
-#[derive(Debug, Default)]
-struct Refusal {
-    /// Codes and types, lower case, most specific first.
-    codes: Vec<String>,
-    /// A numeric code in the body, which for an error inside a stream stands for the status.
-    status: Option<u16>,
-    message: String,
-    retry_after: Option<Duration>,
 }
 
 impl Peer {
@@ -122,7 +115,12 @@ impl Peer {
             _ => match status {
                 Some(404 | 405) => format!(
                     "check `providers.{}.base_url` ({}): the path is not what this kind of server has",
-                    self.provider, self.base_url
+                    self.provider,
+                    self.shown_url()
+                ),
+                Some(400 | 422) => format!(
+                    "a field that the server does not know can be left out with `providers.{}.quirks`",
+                    self.provider
                 ),
                 Some(300..=399) => {
                     format!(
@@ -149,7 +147,8 @@ impl Peer {
         };
         Error::new(kind, self.redact(&message)).with_hint(format!(
             "a proxy or login page stands between, or `providers.{}.base_url` ({}) is not the API's address",
-            self.provider, self.base_url
+            self.provider,
+            self.shown_url()
         ))
     }
 
@@ -175,7 +174,7 @@ impl Peer {
             );
             return error.with_hint(match &self.start {
                 Some(start) => format!("start the server: `{start}`"),
-                None => format!("check `providers.{}.base_url` ({})", self.provider, self.base_url),
+                None => format!("check `providers.{}.base_url` ({})", self.provider, self.shown_url()),
             });
         }
         if error.is_connect() && chain.contains("dns error") {
@@ -239,6 +238,12 @@ impl Peer {
         .with_hint(format!("check that `providers.{}.kind` fits the server", self.provider))
     }
 
+    /// The base URL without a password or a query, either of which may be a secret.
+    fn shown_url(&self) -> String {
+        let (host, path) = (self.address(), self.base_url.path());
+        format!("{}://{host}{path}", self.base_url.scheme())
+    }
+
     fn address(&self) -> String {
         let host = self.base_url.host_str().unwrap_or("?");
         match self.base_url.port() {
@@ -246,214 +251,6 @@ impl Peer {
             None => host.to_owned(),
         }
     }
-}
-
-impl Refusal {
-    fn read(text: &str) -> Self {
-        let mut refusal = Self::default();
-        match serde_json::from_str::<Value>(text) {
-            // Gemini wraps its error in an array when it was asked to stream.
-            Ok(Value::Array(items)) => items.first().into_iter().for_each(|item| refusal.collect(item)),
-            Ok(value) => refusal.collect(&value),
-            Err(_) => refusal.message = excerpt(text, 300),
-        }
-        if refusal.message.is_empty() && refusal.codes.is_empty() {
-            refusal.message = excerpt(text, 300);
-        }
-        refusal
-    }
-
-    fn collect(&mut self, value: &Value) {
-        // Responses puts the error of a failed answer inside the answer.
-        let error = [value.get("error"), value.pointer("/response/error")]
-            .into_iter()
-            .flatten()
-            .find(|error| !error.is_null());
-        let error = error.unwrap_or(value);
-        if let Value::String(message) = error {
-            self.message = excerpt(message, 400);
-            return;
-        }
-        for name in ["code", "type", "status"] {
-            match error.get(name) {
-                Some(Value::String(code)) if code != "error" => self.codes.push(code.to_ascii_lowercase()),
-                Some(Value::Number(code)) => {
-                    self.status = self.status.or(code.as_u64().and_then(|code| u16::try_from(code).ok()));
-                }
-                _ => {}
-            }
-        }
-        for name in ["message", "detail", "msg"] {
-            match error.get(name) {
-                Some(Value::String(message)) if !message.is_empty() => {
-                    self.message = excerpt(message, 400);
-                    break;
-                }
-                Some(other @ (Value::Array(_) | Value::Object(_))) => {
-                    self.message = excerpt(&other.to_string(), 400);
-                    break;
-                }
-                _ => {}
-            }
-        }
-        // OpenRouter keeps what the model's own provider said apart.
-        if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
-            self.message = format!("{}: {}", self.message, excerpt(raw, 300));
-        }
-        for detail in error.get("details").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(reason) = detail.get("reason").and_then(Value::as_str) {
-                self.codes.insert(0, reason.to_ascii_lowercase());
-            }
-            if let Some(delay) = detail.get("retryDelay").and_then(Value::as_str) {
-                let seconds = delay.trim_end_matches('s').parse().ok();
-                self.retry_after = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            }
-        }
-    }
-
-    fn kind(&self, status: Option<u16>) -> ErrorKind {
-        match self.codes.iter().find_map(|code| kind_of_code(code)) {
-            // Anthropic and others say no more than that they failed; the status says it was for the load.
-            Some(ErrorKind::LlmConnection) if matches!(status, Some(429 | 503 | 529)) => {}
-            Some(kind) => return kind,
-            None => {}
-        }
-        let kind = match status {
-            Some(401 | 403) => ErrorKind::LlmAuthentication,
-            Some(402) => ErrorKind::LlmQuota,
-            Some(413) => ErrorKind::LlmContextTooLong,
-            Some(429 | 503 | 529) => ErrorKind::LlmRateLimit,
-            Some(408 | 409 | 425 | 500..=599) => ErrorKind::LlmConnection,
-            _ => ErrorKind::LlmProtocol,
-        };
-        if matches!(status, None | Some(400 | 404 | 422 | 500)) {
-            return self.kind_of_words(status).unwrap_or(kind);
-        }
-        kind
-    }
-
-    /// The last resort, for servers that answer 400 or 404 with a sentence only.
-    fn kind_of_words(&self, status: Option<u16>) -> Option<ErrorKind> {
-        const TOO_LONG: [&str; 8] = [
-            "prompt is too long",
-            "maximum context length",
-            "context window",
-            "context length",
-            "exceeds the available context size",
-            "exceed_context_size",
-            "input token count",
-            "too many input tokens",
-        ];
-        let message = self.message.to_lowercase();
-        if TOO_LONG.iter().any(|words| message.contains(words)) {
-            return Some(ErrorKind::LlmContextTooLong);
-        }
-        let names_model =
-            message.contains("model") || self.codes.iter().any(|code| code == "not_found_error");
-        if status == Some(404) && names_model {
-            return Some(ErrorKind::LlmUnknownModel);
-        }
-        if message.contains("credit balance is too low") {
-            return Some(ErrorKind::LlmQuota);
-        }
-        None
-    }
-
-    fn is_overload(&self, status: Option<u16>) -> bool {
-        matches!(status, Some(503 | 529))
-            || self.codes.iter().any(|code| {
-                matches!(
-                    code.as_str(),
-                    "overloaded_error" | "engine_overloaded_error" | "unavailable" | "server_is_overloaded"
-                )
-            })
-    }
-}
-
-/// Codes and types of all dialects, in lower case. What is too general to say anything is not here.
-fn kind_of_code(code: &str) -> Option<ErrorKind> {
-    Some(match code {
-        "invalid_api_key"
-        | "authentication_error"
-        | "permission_error"
-        | "api_key_invalid"
-        | "unauthenticated"
-        | "permission_denied"
-        | "invalid_authentication_error"
-        | "incorrect_api_key_error"
-        | "account_deactivated"
-        | "invalidapikey" => ErrorKind::LlmAuthentication,
-        "insufficient_quota"
-        | "billing_error"
-        | "billing_hard_limit_reached"
-        | "exceeded_current_quota_error"
-        | "billing_not_active"
-        | "insufficient_balance"
-        | "arrearage"
-        | "usage_limit_reached"
-        | "1113" => ErrorKind::LlmQuota,
-        "model_not_found" | "unknown_model" | "model_not_exist" | "modelnotfound" | "1211" => {
-            ErrorKind::LlmUnknownModel
-        }
-        "context_length_exceeded"
-        | "request_too_large"
-        | "exceed_context_size_error"
-        | "string_above_max_length"
-        | "1261" => ErrorKind::LlmContextTooLong,
-        "rate_limit_error"
-        | "rate_limit_exceeded"
-        | "rate_limit_reached_error"
-        | "resource_exhausted"
-        | "too_many_requests"
-        | "tokens"
-        | "requests"
-        | "overloaded_error"
-        | "engine_overloaded_error"
-        | "unavailable"
-        | "server_is_overloaded"
-        | "slow_down"
-        | "1302"
-        | "1303"
-        | "1305" => ErrorKind::LlmRateLimit,
-        "api_error"
-        | "server_error"
-        | "internal_server_error"
-        | "internal_error"
-        | "internal"
-        | "timeout_error"
-        | "deadline_exceeded" => ErrorKind::LlmConnection,
-        _ => return None,
-    })
-}
-
-fn looks_like_html(text: &str) -> bool {
-    let start = text.trim_start();
-    let head = start.get(..start.len().min(15)).unwrap_or_default().to_ascii_lowercase();
-    head.starts_with("<!doctype html") || head.starts_with("<html")
-}
-
-/// The readable words of a page, without tags, scripts and styles.
-fn words_of_html(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(open) = rest.find('<') {
-        out.push_str(&rest[..open]);
-        out.push(' ');
-        let tag = &rest[open..];
-        let lower = tag.get(..7).unwrap_or_default().to_ascii_lowercase();
-        let skip_to = match () {
-            () if lower.starts_with("<script") => tag.find("</script"),
-            () if lower.starts_with("<style") => tag.find("</style"),
-            () => None,
-        };
-        let tag = &tag[skip_to.unwrap_or(0)..];
-        match tag.find('>') {
-            Some(close) => rest = &tag[close + 1..],
-            None => return out,
-        }
-    }
-    out.push_str(rest);
-    out
 }
 
 /// One line of at most about `limit` bytes.

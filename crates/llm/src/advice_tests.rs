@@ -152,6 +152,13 @@ fn messages_say_what_and_hints_say_what_to_do() {
             hint: check `providers.acme.base_url` (https://api.acme.example/v1): the path is not what this kind of server has"]],
     );
     check(
+        400,
+        r#"{"error":{"message":"unknown field `stream_options`"}}"#,
+        expect![[r"
+            LlmProtocol: `acme` refused the request (400): unknown field `stream_options`
+            hint: a field that the server does not know can be left out with `providers.acme.quirks`"]],
+    );
+    check(
         503,
         "<!DOCTYPE html><html><head><style>a{}</style><title>Sign in</title></head><body><h1>Corporate proxy</h1></body></html>",
         expect![[r#"
@@ -165,6 +172,10 @@ fn the_key_is_never_shown() {
     assert!(!format!("{:?}", peer()).contains(KEY));
     assert!(!refused(400, &format!("your key {KEY} is odd")).message.contains(KEY));
     assert!(!peer().unreadable(KEY.as_bytes(), &"x").message.contains(KEY));
+    let base_url = Url::parse(&format!("https://me:{KEY}@api.acme.example/v1?key={KEY}")).unwrap();
+    let answer = Answer { status: Some(404), html: false, retry_after: None, body: b"" };
+    let hint = Peer { base_url, ..peer() }.refusal(&answer).hint.unwrap();
+    assert!(hint.contains("(https://api.acme.example/v1)"), "{hint}");
 }
 
 #[test]

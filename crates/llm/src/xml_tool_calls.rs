@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use stepwell_protocol::{Message, ToolCallId};
 
 use crate::model::{Delta, DeltaStream, Error, Model, ModelInfo, Request, StopReason, ToolChoice};
-use parser::{Parser, Piece};
+use parser::{Parser, Piece, TextEnd};
 
 /// Told messages are kept up to here before those that are gone are dropped.
 const KEPT_MESSAGES: usize = 4096;
@@ -135,7 +135,8 @@ impl XmlStream {
                 self.queue.push_back(Delta::CallEnd { index, opaque });
             }
             Delta::Stop(reason) => {
-                let pieces = self.parser.finish();
+                let end = if reason == StopReason::MaxTokens { TextEnd::CutOff } else { TextEnd::Meant };
+                let pieces = self.parser.finish(end);
                 self.emit(pieces);
                 let reason = match reason {
                     StopReason::EndTurn | StopReason::StopSequence if self.calls > 0 => StopReason::ToolCalls,

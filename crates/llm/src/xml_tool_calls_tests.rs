@@ -32,12 +32,16 @@ fn tools() -> Arc<[ToolDefinition]> {
 
 /// What comes of the text fed in these pieces, joined.
 fn parse<'a>(chunks: impl IntoIterator<Item = &'a str>) -> Vec<Piece> {
+    parse_until(TextEnd::Meant, chunks)
+}
+
+fn parse_until<'a>(end: TextEnd, chunks: impl IntoIterator<Item = &'a str>) -> Vec<Piece> {
     let mut parser = Parser::new(tools());
     let mut pieces = Vec::new();
     for chunk in chunks {
         pieces.extend(parser.feed(chunk));
     }
-    pieces.extend(parser.finish());
+    pieces.extend(parser.finish(end));
     let mut joined: Vec<Piece> = Vec::new();
     for piece in pieces {
         match (joined.last_mut(), piece) {
@@ -169,6 +173,21 @@ fn a_call_cut_off_is_no_json() {
             Arguments("{\"path\":\"a\",\"content\":\"all\"}")
         "#]],
     );
+}
+
+#[test]
+fn a_call_that_a_limit_cut_off_is_never_whole() {
+    for (text, arguments) in [
+        ("<bash><command>rm -r a</command>\n<tim", r#"{"command":"rm -r a""#),
+        ("<function=bash><parameter=command>rm -r a</parameter>\n<para", r#"{"command":"rm -r a""#),
+        ("<function=bash>rm -r /a", r#"{"command":"rm -r /a""#),
+        ("<function=list>", "{"),
+    ] {
+        let pieces = parse_until(TextEnd::CutOff, [text]);
+        assert_eq!(pieces.last(), Some(&Piece::Arguments(arguments.to_owned())), "{text}");
+    }
+    let whole = "<bash><command>ls</command></bash>";
+    assert_eq!(parse_until(TextEnd::CutOff, [whole]), parse([whole]));
 }
 
 #[test]

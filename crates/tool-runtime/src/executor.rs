@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::Value;
 use stepwell_protocol::{
     AnsweredBy, ErrorClass, Event, Question, QuestionId, QuestionKind, QuestionOption, Risk, TaskId,
@@ -193,12 +194,19 @@ impl Executor {
         let started = Instant::now();
         let cancel = env.cancel.child_token();
         let host = Arc::new(GuardedHost::new(Arc::clone(&env.host), &env.redactor));
+        let nested = Arc::new(NestedCalls {
+            executor: self.clone(),
+            env: env.clone(),
+            depth: depth + 1,
+            stop: Mutex::default(),
+        });
         let ctx = ToolContext {
             task: env.task.clone(),
             call_id: call.id.clone(),
             cancel,
             host: Arc::clone(&host) as Arc<dyn Host>,
-            invoker: Arc::new(NestedCalls { executor: self.clone(), env: env.clone(), depth: depth + 1 }),
+            redactor: Arc::clone(&env.redactor),
+            invoker: Arc::clone(&nested) as Arc<dyn Invoker>,
         };
         let permitted = match self.permit(call, tool, env, &ctx).await {
             Ok(permitted) => permitted,
@@ -207,11 +215,12 @@ impl Executor {
         let arguments = permitted.arguments.clone();
         let ran = self.run_with_retries(tool, &ctx, permitted.arguments).await;
         host.flush();
-        let error = ran.as_ref().err().map(|error| error.message.clone());
-        tool.count(started.elapsed(), error.as_deref());
+        let time = started.elapsed();
         let mut outcome = self.finish(call, tool, env, ran).await;
+        tool.count(time, outcome.result.error.as_ref().map(|error| error.message.as_str()));
         self.after_hooks(call, tool, env, arguments, &mut outcome).await;
         outcome.append(&permitted.notes);
+        outcome.stop = outcome.stop.take().or_else(|| nested.stop.lock().take());
         outcome
     }
 
@@ -243,7 +252,8 @@ impl Executor {
             said.reason.filter(|_| said.blocked).map(|reason| format!("a hook objects: {reason}"));
         let words: Vec<String> = objection.into_iter().chain(said.additional_context).collect();
         outcome.append(&words.iter().map(|text| env.redactor.redact(text).into_owned()).collect::<Vec<_>>());
-        outcome.stop = outcome.stop.take().or(said.stop);
+        let stop = said.stop.map(|reason| env.redactor.redact(&reason).into_owned());
+        outcome.stop = outcome.stop.take().or(stop);
     }
 
     /// Asks whether a repeated call should be made once more; `Some` is the refusal.
@@ -296,12 +306,18 @@ struct NestedCalls {
     executor: Executor,
     env: CallEnv,
     depth: usize,
+    /// A hook's wish to stop the run, which holds for the call these belong to.
+    stop: Mutex<Option<String>>,
 }
 
 #[async_trait]
 impl Invoker for NestedCalls {
     async fn invoke(&self, call: &ToolCall) -> Outcome {
-        self.executor.execute_at(call, &self.env, self.depth).await
+        let outcome = self.executor.execute_at(call, &self.env, self.depth).await;
+        if let Some(reason) = &outcome.stop {
+            self.stop.lock().get_or_insert_with(|| reason.clone());
+        }
+        outcome
     }
 
     fn find(&self, name: &str) -> Option<Arc<RegisteredTool>> {

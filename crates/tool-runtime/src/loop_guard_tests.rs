@@ -1,7 +1,7 @@
 //! Sequences of calls and the place where the guard stops them.
 
 use serde_json::json;
-use stepwell_protocol::{ErrorClass, ToolCall};
+use stepwell_protocol::{Artifact, ErrorClass, ToolCall};
 
 use super::*;
 
@@ -80,4 +80,26 @@ fn the_order_of_fields_does_not_matter() {
     assert_eq!(key(&call("a")), key(&other));
     other.arguments = json!({"b": [2], "a": "1"});
     assert_ne!(key(&call("a")), key(&other));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_name_of_a_kept_output_makes_no_difference() {
+    let guard = LoopGuard::new(LoopLimits::STANDARD);
+    let call = call("a");
+    for number in 0..2 {
+        assert_eq!(guard.check(&"t".into(), key(&call)), None);
+        let path = format!("/artifacts/{number}.txt");
+        let mut result =
+            ToolResult::failure(&call, ErrorClass::ExecutionError, format!("the whole is in {path}"));
+        result.error = None;
+        result.artifacts = vec![Artifact {
+            id: "x".into(),
+            label: String::new(),
+            path,
+            bytes: 1,
+            media_type: "text/plain".into(),
+        }];
+        guard.note(&"t".into(), key(&call), Risk::Read, &result);
+    }
+    assert!(guard.check(&"t".into(), key(&call)).is_some());
 }

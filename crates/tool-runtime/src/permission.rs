@@ -53,7 +53,7 @@ pub struct ModeJudge {
 pub enum Grant {
     /// Every call of a tool.
     Tool { tool: String },
-    /// Plain commands of one program.
+    /// Plain commands of one program, or of one subcommand (`cargo test`) where a program has them.
     Program { tool: String, program: String },
     /// One exact command, where it is more than one plain program call.
     Command { tool: String, command: String },
@@ -66,7 +66,7 @@ impl Grant {
         match &facts.preview.command {
             None => Self::Tool { tool },
             Some(command) => match plain_program(command) {
-                Some(program) => Self::Program { tool, program: program.to_owned() },
+                Some(program) => Self::Program { tool, program },
                 None => Self::Command { tool, command: command.clone() },
             },
         }
@@ -141,17 +141,55 @@ const RUNNERS: &[&str] = &[
     "python", "python3", "perl", "ruby", "node", "awk", "rm",
 ];
 
-/// The program of a command that is nothing but a call of it: no operators, substitutions, redirections,
-/// assignments or quoting tricks, so that the first word tells what runs.
-fn plain_program(command: &str) -> Option<&str> {
+/// Programs whose second word says what they do: a yes to `git status` is none to `git push`.
+const WITH_SUBCOMMANDS: &[&str] = &[
+    "apt",
+    "apt-get",
+    "brew",
+    "bun",
+    "cargo",
+    "deno",
+    "dnf",
+    "gh",
+    "git",
+    "go",
+    "helm",
+    "kubectl",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "poetry",
+    "rustup",
+    "systemctl",
+    "terraform",
+    "uv",
+    "yarn",
+];
+
+/// The program of a command that is nothing but a call of it, with its subcommand where it has them: no
+/// operators, substitutions, redirections, assignments or quoting tricks, so that the first words tell what runs.
+fn plain_program(command: &str) -> Option<String> {
     let plain = command.chars().all(|character| {
         character.is_ascii_alphanumeric()
             || matches!(character, ' ' | '-' | '_' | '.' | '/' | ':' | ',' | '@' | '+' | '=' | '%')
     });
-    let program = command.split_whitespace().next()?;
+    let mut words = command.split_whitespace();
+    let program = words.next()?;
     let base = program.rsplit('/').next().unwrap_or(program);
-    let fine = plain && !program.contains('=') && !RUNNERS.contains(&base);
-    fine.then_some(program)
+    if !plain || program.contains('=') || RUNNERS.contains(&base) {
+        return None;
+    }
+    if !WITH_SUBCOMMANDS.contains(&base) {
+        return Some(program.to_owned());
+    }
+    // Options before the subcommand change what it does (`git -c core.fsmonitor=./x status`), and git's own
+    // write files and run programs (`--output`, `--upload-pack`, `-O`), in any abbreviation.
+    let subcommand = words.next().filter(|word| !word.starts_with('-'))?;
+    if base == "git" && words.any(|word| word.starts_with('-')) {
+        return None;
+    }
+    Some(format!("{program} {subcommand}"))
 }
 
 #[cfg(test)]

@@ -44,8 +44,10 @@ async fn a_yes_for_the_session_covers_the_program_and_nothing_around_it() {
     let judge = ModeJudge::new(PermissionMode::Default);
     judge.granted(&facts("bash", Risk::Execute, Some("cargo test --all")), &ApprovalAnswer::YesForSession);
     for (command, allowed) in [
-        ("cargo build", true),
         ("cargo test", true),
+        ("cargo test -p x --release", true),
+        ("cargo install evil", false),
+        ("cargo --config=x.toml test", false),
         ("cargo test && rm -rf x", false),
         ("cargo test; ls", false),
         ("cargo $(touch x)", false),
@@ -62,6 +64,23 @@ async fn a_yes_for_the_session_covers_the_program_and_nothing_around_it() {
     judge.granted(&facts("bash", Risk::Execute, Some("rm -f a")), &ApprovalAnswer::YesForSession);
     assert_ne!(judge.judge(&facts("bash", Risk::Execute, Some("rm -rf b"))).await, Verdict::Allow);
     assert_eq!(judge.judge(&facts("bash", Risk::Execute, Some("rm -f a"))).await, Verdict::Allow);
+}
+
+#[tokio::test]
+async fn a_yes_to_git_covers_one_subcommand_without_options() {
+    let judge = ModeJudge::new(PermissionMode::Default);
+    judge.granted(&facts("bash", Risk::Execute, Some("git diff")), &ApprovalAnswer::YesForSession);
+    for (command, allowed) in [
+        ("git diff", true),
+        ("git diff src/main.rs", true),
+        ("git push", false),
+        ("git diff --ou=/tmp/x", false),
+        ("git diff --outp /tmp/x", false),
+        ("git -c core.fsmonitor=./x diff", false),
+    ] {
+        let verdict = judge.judge(&facts("bash", Risk::Execute, Some(command))).await;
+        assert_eq!(verdict == Verdict::Allow, allowed, "{command}");
+    }
 }
 
 #[tokio::test]

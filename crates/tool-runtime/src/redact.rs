@@ -1,6 +1,6 @@
 //! Keeps secrets out of the log, the model and the screen.
 //!
-//! Two kinds are known: values the program was told (exact, and as base64 or URL-encoded text), and the shapes
+//! Two kinds are known: values the program was told (exact, and in JSON, base64 or a URL), and the shapes
 //! of well-known tokens. Both are looked for line by line, so that text redacted in pieces as it streams
 //! ([`StreamRedactor`]) comes out the same as the whole.
 
@@ -96,29 +96,44 @@ impl Redactor {
     /// A quick look that lets clean text pass untouched.
     fn suspects(&self, text: &str) -> bool {
         let known = Arc::clone(&self.known.read());
-        known.expression.as_ref().is_some_and(|expression| expression.is_match(text))
-            || shapes::suspects(text)
+        known.is_in(text) || shapes::suspects(text)
     }
 }
 
 impl Known {
     fn replace<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(expression) = &self.expression else { return Cow::Borrowed(text) };
+        let Some(expression) = &self.expression else {
+            return self.replace_one_by_one(text);
+        };
         expression.replace_all(text, |found: &regex::Captures<'_>| {
             let form = found.get(0).map_or("", |found| found.as_str());
             let name = self.forms.iter().find(|(known, _)| known == form).map_or("secret", |(_, name)| name);
             format!("[redacted:{name}]")
         })
     }
+
+    /// Slower, for more values than one expression holds: none may slip through for that.
+    fn replace_one_by_one<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.forms.iter().fold(Cow::Borrowed(text), |text, (form, name)| {
+            if text.contains(form) { text.replace(form, &format!("[redacted:{name}]")).into() } else { text }
+        })
+    }
+
+    fn is_in(&self, text: &str) -> bool {
+        match &self.expression {
+            Some(expression) => expression.is_match(text),
+            None => self.forms.iter().any(|(form, _)| text.contains(form)),
+        }
+    }
 }
 
 /// The ways in which a value may appear in text.
 fn spellings(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned()];
+    let quoted = Value::from(value).to_string();
+    let in_json = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
     let encoded = url_encoded(value);
-    if encoded != value {
-        forms.push(encoded);
-    }
+    forms.extend([in_json, &encoded].into_iter().filter(|form| *form != value).map(str::to_owned));
     for offset in 0..3 {
         // Inside longer base64 text the value may begin at any of three positions within a group; the
         // characters it shares with its neighbours are left out.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Host, Invoker};
+use crate::{Host, Invoker, Redactor};
 
 /// One ability. The description a model reads is the doc comment of `Input`; the schema comes from its fields.
 #[async_trait]
@@ -79,6 +79,8 @@ pub struct ToolContext {
     pub call_id: ToolCallId,
     pub cancel: CancellationToken,
     pub host: Arc<dyn Host>,
+    /// For what a tool writes to the disk itself; what it returns or shows is redacted by the executor.
+    pub redactor: Arc<Redactor>,
     /// How a tool calls other tools; each such call is judged like any other.
     pub invoker: Arc<dyn Invoker>,
 }

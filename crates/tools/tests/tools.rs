@@ -204,6 +204,17 @@ async fn read_shows_images_and_artifacts() {
 }
 
 #[tokio::test]
+async fn a_cancel_ends_the_reading_of_a_huge_file() {
+    let bench = free();
+    bench.put("huge.log", &b"line\n".repeat(4000));
+    // Reading this would take minutes; on the disk it has 20 KB.
+    bench.call("bash", json!({"command": "truncate -s 1T huge.log"})).await;
+    let read = bench.call("read", json!({"file_path": "huge.log", "offset": 5000}));
+    let (outcome, ()) = tokio::join!(read, async { bench.env.cancel.cancel() });
+    assert_eq!(outcome.result.output, "reading `huge.log` was stopped");
+}
+
+#[tokio::test]
 async fn errors_say_what_to_do() {
     let bench = free();
     bench.put("src/config.rs", b"x");
@@ -404,6 +415,36 @@ async fn bash_keeps_long_output_where_read_finds_it() {
     let read =
         bench.call("read", json!({"file_path": artifact.path, "offset": 20000, "limit": 1})).await.result;
     assert!(read.output.starts_with(" 20000\t20000\n"), "{}", read.output);
+}
+
+#[tokio::test]
+async fn a_secret_that_a_command_prints_reaches_neither_disk_nor_model_nor_screen() {
+    let mut bench = free();
+    let secret = ("MY_KEY".to_owned(), "hunter2-hunter2-42".to_owned());
+    bench.env.redactor = Arc::new(Redactor::with_secrets([secret]));
+    // In two writes with the other stream between them, and where the output is cut for the model.
+    let command = "printf 'a hunter2-'; sleep 0.05; echo noise >&2; echo 'hunter2-42 b'; seq 1 20000; \
+                   for i in {1..2000}; do echo hunter2-hunter2-42; done; seq 20001 40000";
+    let outcome = bench.call("bash", json!({"command": command})).await.result;
+    let artifact = outcome.artifacts.first().expect("an artifact");
+    let kept = files::read_to_string(artifact.path.as_ref()).expect("kept");
+    assert!(kept.contains("a [redacted:MY_KEY] b\n"), "{}", &kept[..200]);
+    assert_eq!(kept.matches("[redacted:MY_KEY]").count(), 2001);
+    assert!(kept.contains("\n1\n2\n") && kept.contains("39999\n40000\n"));
+    assert_eq!(kept.len() as u64, artifact.bytes);
+    let live = bench.host.live.lock().clone();
+    for text in [&kept, &outcome.output, &live] {
+        assert!(!text.contains("hunter2"), "a secret got through");
+    }
+}
+
+#[tokio::test]
+async fn output_that_is_no_text_is_cut_like_any_other() {
+    let bench = free();
+    let command = "head -c 60000 /dev/zero | tr '\\0' '\\377'; echo; echo end";
+    let outcome = bench.call("bash", json!({"command": command})).await.result;
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert!(outcome.output.contains("bytes left out") && outcome.output.ends_with("end\n"));
 }
 
 #[tokio::test]
@@ -608,6 +649,9 @@ async fn latency_of_a_command_through_the_executor() {
     let registered = start.elapsed();
     registry.definitions();
     println!("catalog registered in {registered:?}, definitions made after {:?}", start.elapsed());
+    let start = Instant::now();
+    bench.call("bash", json!({"command": "seq 1 2700000 | tee >(wc -c >&2)"})).await;
+    println!("20 MB of output, redacted and kept, in {:?}", start.elapsed());
 }
 
 #[test]

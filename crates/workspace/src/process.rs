@@ -9,6 +9,7 @@ mod capture;
 mod foreground;
 mod group;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::future::Future;
 use std::io;
@@ -39,6 +40,8 @@ const REAP: Duration = Duration::from_secs(2);
 /// The clock does not hold `Duration::MAX`.
 const LONGEST_LIMIT: Duration = Duration::from_hours(24 * 365);
 const READ_BUFFER: usize = 32 * 1024;
+/// Bytes read of a pipe after its program was ended; no pipe holds more unless its owner made it larger.
+const MOST_LEFT_OVER: usize = 1024 * 1024;
 
 /// A program to run.
 #[derive(Clone, Debug)]
@@ -77,11 +80,44 @@ pub struct Finished {
     pub duration: Duration,
 }
 
+/// Changes a stream's text before anyone keeps or sees it, such as to hide secrets. What is held back comes with
+/// a later piece or at the end.
+pub trait TextFilter: Send {
+    fn push(&mut self, text: &str) -> String;
+
+    fn finish(&mut self) -> String;
+}
+
+/// A filter for each stream: their pieces arrive mixed.
+pub struct OutputFilters {
+    pub stdout: Box<dyn TextFilter>,
+    pub stderr: Box<dyn TextFilter>,
+}
+
 /// Runs a program to its end. `on_output` gets the text of both streams as it arrives.
 ///
 /// Dropping the future ends the program and its group at once.
 pub async fn run(
     call: ProgramCall,
+    cancel: &CancellationToken,
+    on_output: impl FnMut(OutputStream, &str) + Send,
+) -> Result<Finished> {
+    run_through(call, None, cancel, on_output).await
+}
+
+/// As [`run`], with all output, kept or shown, passed through filters first.
+pub async fn run_filtered(
+    call: ProgramCall,
+    filters: OutputFilters,
+    cancel: &CancellationToken,
+    on_output: impl FnMut(OutputStream, &str) + Send,
+) -> Result<Finished> {
+    run_through(call, Some(filters), cancel, on_output).await
+}
+
+async fn run_through(
+    call: ProgramCall,
+    filters: Option<OutputFilters>,
     cancel: &CancellationToken,
     mut on_output: impl FnMut(OutputStream, &str) + Send,
 ) -> Result<Finished> {
@@ -89,8 +125,9 @@ pub async fn run(
     let mut capture = Capture::new(call.keep.clone());
     let mut group = ProcessGroup::spawn(&call)?;
     let failed = |source| Error::Spawn { program: call.program.to_string_lossy().into_owned(), source };
-    let mut stdout = Reader::new(group.take_stdout()).map_err(failed)?;
-    let mut stderr = Reader::new(group.take_stderr()).map_err(failed)?;
+    let (out_filter, err_filter) = filters.map(|filters| (filters.stdout, filters.stderr)).unzip();
+    let mut stdout = Reader::new(OutputStream::Stdout, group.take_stdout(), out_filter).map_err(failed)?;
+    let mut stderr = Reader::new(OutputStream::Stderr, group.take_stderr(), err_filter).map_err(failed)?;
     let mut feeding = feed(group.take_stdin(), call.input).map_err(failed)?;
 
     let clock = tokio::time::sleep_until(started + call.time_limit.min(LONGEST_LIMIT));
@@ -133,18 +170,15 @@ pub async fn run(
             }
             () = &mut feeding, if !fed => fed = true,
             read = stdout.read(), if !stdout.closed => {
-                take(&mut stdout, read, OutputStream::Stdout, &mut capture, &mut on_output);
+                stdout.take(read, &mut capture, &mut on_output);
             }
             read = stderr.read(), if !stderr.closed => {
-                take(&mut stderr, read, OutputStream::Stderr, &mut capture, &mut on_output);
+                stderr.take(read, &mut capture, &mut on_output);
             }
         }
     }
-    for (reader, stream) in [(&mut stdout, OutputStream::Stdout), (&mut stderr, OutputStream::Stderr)] {
-        let rest = reader.text.finish();
-        if !rest.is_empty() {
-            on_output(stream, &rest);
-        }
+    for reader in [&mut stdout, &mut stderr] {
+        reader.finish(&mut capture, &mut on_output);
     }
     // The group is ended before its leader is reaped, so that its number cannot belong to anyone else by now.
     group.signal(Signal::KILL);
@@ -157,40 +191,26 @@ pub async fn run(
     Ok(Finished { ending, output: capture.finish(), duration: started.elapsed() })
 }
 
-fn take(
-    reader: &mut Reader,
-    read: io::Result<usize>,
-    stream: OutputStream,
-    capture: &mut Capture,
-    on_output: &mut (impl FnMut(OutputStream, &str) + Send),
-) {
-    match read {
-        Ok(count) if count > 0 => {
-            let bytes = &reader.buffer[..count];
-            capture.add(bytes);
-            let text = reader.text.push(bytes);
-            if !text.is_empty() {
-                on_output(stream, &text);
-            }
-        }
-        // An error on a pipe means as little as its end: nothing more will come.
-        _ => reader.closed = true,
-    }
-}
-
 /// One of the program's streams.
 struct Reader {
+    stream: OutputStream,
     pipe: Option<pipe::Receiver>,
     buffer: Vec<u8>,
     text: TextPieces,
+    filter: Option<Box<dyn TextFilter>>,
     closed: bool,
 }
 
 impl Reader {
-    fn new(pipe: Option<std::os::fd::OwnedFd>) -> io::Result<Self> {
+    fn new(
+        stream: OutputStream,
+        pipe: Option<std::os::fd::OwnedFd>,
+        filter: Option<Box<dyn TextFilter>>,
+    ) -> io::Result<Self> {
         let pipe = pipe.map(pipe::Receiver::from_owned_fd).transpose()?;
         let closed = pipe.is_none();
-        Ok(Self { pipe, buffer: vec![0; READ_BUFFER], text: TextPieces::default(), closed })
+        let text = TextPieces::default();
+        Ok(Self { stream, pipe, buffer: vec![0; READ_BUFFER], text, filter, closed })
     }
 
     async fn read(&mut self) -> io::Result<usize> {
@@ -198,6 +218,55 @@ impl Reader {
             Some(pipe) => pipe.read(&mut self.buffer).await,
             None => Ok(0),
         }
+    }
+
+    /// Passes on what was read.
+    fn take(
+        &mut self,
+        read: io::Result<usize>,
+        capture: &mut Capture,
+        on_output: &mut (impl FnMut(OutputStream, &str) + Send),
+    ) {
+        match read {
+            Ok(count) if count > 0 => {
+                let text = self.text.push(&self.buffer[..count]);
+                let text = match &mut self.filter {
+                    Some(filter) => Cow::Owned(filter.push(&text)),
+                    None => text,
+                };
+                hand_out(self.stream, &text, capture, on_output);
+            }
+            // An error on a pipe means as little as its end: nothing more will come.
+            _ => self.closed = true,
+        }
+    }
+
+    /// Passes on what the pipe still holds, without waiting for more, and what was held back.
+    fn finish(&mut self, capture: &mut Capture, on_output: &mut (impl FnMut(OutputStream, &str) + Send)) {
+        // Bounded, because a process that left the group may write on and on.
+        for _ in 0..MOST_LEFT_OVER / READ_BUFFER {
+            let Some(pipe) = self.pipe.as_ref().filter(|_| !self.closed) else { break };
+            let read = rustix::io::read(pipe, &mut self.buffer[..]).map_err(io::Error::from);
+            self.take(read, capture, on_output);
+        }
+        let rest = self.text.finish();
+        let rest = match &mut self.filter {
+            Some(filter) => filter.push(&rest) + &filter.finish(),
+            None => rest,
+        };
+        hand_out(self.stream, &rest, capture, on_output);
+    }
+}
+
+fn hand_out(
+    stream: OutputStream,
+    text: &str,
+    capture: &mut Capture,
+    on_output: &mut (impl FnMut(OutputStream, &str) + Send),
+) {
+    if !text.is_empty() {
+        capture.add(text);
+        on_output(stream, text);
     }
 }
 
@@ -222,7 +291,10 @@ struct TextPieces {
 }
 
 impl TextPieces {
-    fn push(&mut self, bytes: &[u8]) -> String {
+    fn push<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
+        if let (true, Ok(text)) = (self.rest.is_empty(), std::str::from_utf8(bytes)) {
+            return Cow::Borrowed(text);
+        }
         self.rest.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.rest) {
             Ok(_) => self.rest.len(),
@@ -232,7 +304,7 @@ impl TextPieces {
         };
         let text = String::from_utf8_lossy(&self.rest[..whole]).into_owned();
         self.rest.drain(..whole);
-        text
+        Cow::Owned(text)
     }
 
     fn finish(&mut self) -> String {

@@ -57,7 +57,8 @@ fn replace(folder: &OwnedFd, name: &OsStr, content: &[u8], mode: Option<Mode>) -
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let temporary = format!(".stepwell-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fresh = Mode::from_raw_mode(0o666);
+    // What only its owner may read is never readable to others, not even while it is written.
+    let fresh = mode.unwrap_or(Mode::from_raw_mode(0o666)) & Mode::from_raw_mode(0o777);
     let mut file = match rustix::fs::openat(folder, temporary.as_str(), flags, fresh) {
         // Left behind by a process of the same number that was killed.
         Err(Errno::EXIST) => {

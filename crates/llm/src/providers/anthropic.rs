@@ -8,8 +8,7 @@ use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
 use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
-use crate::providers::openai_chat::IMAGE_OMITTED;
-use crate::wire::conversation::{self, NO_RESULT, Turn};
+use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
 use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
 use crate::wire::{self, Dialect};
@@ -35,12 +34,22 @@ impl Anthropic {
         let options = &request.options;
         let limit = options.max_output_tokens.or(info.max_output_tokens).unwrap_or(DEFAULT_MAX_TOKENS);
         body.member("max_tokens", &limit)?;
-        let thinking = thinking_budget(options.effort, limit);
-        if let Some(budget) = thinking {
-            body.member("thinking", &json!({ "type": "enabled", "budget_tokens": budget }))?;
+        let version = claude_version(&info.id);
+        let thinking = Thinking::new(version, options.effort, limit);
+        match thinking {
+            Thinking::Off => {}
+            Thinking::Budget(tokens) => {
+                body.member("thinking", &json!({ "type": "enabled", "budget_tokens": tokens }))?;
+            }
+            Thinking::Adaptive(effort) => {
+                // Claude 4.7 and later leave out the words unless they are asked for.
+                body.member("thinking", &json!({ "type": "adaptive", "display": "summarized" }))?;
+                body.member("output_config", &json!({ "effort": effort }))?;
+            }
         }
-        // With thinking the API takes no temperature but its own.
-        if let Some(temperature) = options.temperature.filter(|_| thinking.is_none()) {
+        // With thinking the API takes no temperature but its own, and from Claude 4.7 on it takes none at all.
+        let takes_temperature = thinking == Thinking::Off && version.is_none_or(|version| version < (4, 7));
+        if let Some(temperature) = options.temperature.filter(|_| takes_temperature) {
             body.member("temperature", &temperature)?;
         }
         if !options.stop.is_empty() {
@@ -51,7 +60,7 @@ impl Anthropic {
             let choice = match options.tool_choice {
                 ToolChoice::Auto => None,
                 ToolChoice::None => Some("none"),
-                ToolChoice::Required if thinking.is_some() => None,
+                ToolChoice::Required if thinking != Thinking::Off => None,
                 ToolChoice::Required => Some("any"),
             };
             if let Some(choice) = choice {
@@ -169,16 +178,38 @@ fn ephemeral() -> Value {
     json!({ "type": "ephemeral" })
 }
 
-/// The budget must stay below the limit of the whole answer.
-fn thinking_budget(effort: Option<Effort>, limit: u64) -> Option<u64> {
-    let wanted = match effort? {
-        Effort::None => return None,
-        Effort::Low => 4096,
-        Effort::Medium => 12_288,
-        Effort::High => 32_000,
-    };
-    let budget = wanted.min(limit * 3 / 4);
-    (budget >= MIN_THINKING).then_some(budget)
+/// How a model is told to think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Thinking {
+    Off,
+    Budget(u64),
+    /// The model decides how much, guided by an effort. Claude 4.7 and later refuse a budget.
+    Adaptive(&'static str),
+}
+
+impl Thinking {
+    fn new(version: Option<(u32, u32)>, effort: Option<Effort>, limit: u64) -> Self {
+        let (word, wanted) = match effort {
+            None | Some(Effort::None) => return Self::Off,
+            Some(Effort::Low) => ("low", 4096),
+            Some(Effort::Medium) => ("medium", 12_288),
+            Some(Effort::High) => ("high", 32_000),
+        };
+        if version.is_some_and(|version| version >= (4, 6)) {
+            return Self::Adaptive(word);
+        }
+        // The budget must stay below the limit of the whole answer.
+        let budget = wanted.min(limit * 3 / 4);
+        if budget < MIN_THINKING { Self::Off } else { Self::Budget(budget) }
+    }
+}
+
+/// The version in a name such as `claude-opus-4-7` or `claude-3-7-sonnet-20250219`; a date is none.
+fn claude_version(model: &str) -> Option<(u32, u32)> {
+    let (_, name) = model.split_once("claude-")?;
+    let words = name.split(['-', '.', '@', ':']).filter(|word| word.len() <= 2);
+    let mut numbers = words.filter_map(|word| word.parse().ok());
+    Some((numbers.next()?, numbers.next().unwrap_or(0)))
 }
 
 fn write_tools(tools: &[ToolDefinition]) -> Result<JsonText, Error> {
@@ -212,6 +243,8 @@ fn input_form(info: &ModelInfo, message: &Message) -> Result<Form, Error> {
 fn assistant_form(message: &Message) -> Result<Form, Error> {
     let mut form = Form::default();
     let out = &mut form.parts;
+    // The API refuses a message that ends with thinking, as one does that was cut off there.
+    let last_said = conversation::last_said(message);
     for (position, part) in message.parts.iter().enumerate() {
         match part {
             Part::Text { text } if text.trim().is_empty() => {}
@@ -220,6 +253,7 @@ fn assistant_form(message: &Message) -> Result<Form, Error> {
                 // A last block that ends in white space is refused.
                 write_text(if is_last { text.trim_end() } else { text }, out.comma())?;
             }
+            Part::Reasoning { .. } if last_said.is_none_or(|last| position > last) => {}
             // Reasoning without Anthropic's signature cannot be sent back.
             Part::Reasoning { text, opaque } => {
                 let Some(own) = opaque.as_ref().and_then(|opaque| opaque.get("anthropic")) else { continue };
@@ -278,4 +312,27 @@ fn write_result(info: &ModelInfo, result: &ToolResult, out: &mut JsonText) -> Re
 /// The API takes letters, digits, `-` and `_` only; ids of other providers may have more.
 fn call_id(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_of_thinking_follows_the_version() {
+        for (model, version, thinking) in [
+            ("claude-3-7-sonnet-20250219", Some((3, 7)), Thinking::Budget(12_288)),
+            ("claude-sonnet-4-20250514", Some((4, 0)), Thinking::Budget(12_288)),
+            ("claude-haiku-4-5", Some((4, 5)), Thinking::Budget(12_288)),
+            ("us.anthropic.claude-opus-4-6-v1:0", Some((4, 6)), Thinking::Adaptive("medium")),
+            ("anthropic/claude-opus-4.7", Some((4, 7)), Thinking::Adaptive("medium")),
+            ("claude-opus-5", Some((5, 0)), Thinking::Adaptive("medium")),
+            ("glm-4.6", None, Thinking::Budget(12_288)),
+        ] {
+            assert_eq!(claude_version(model), version, "{model}");
+            assert_eq!(Thinking::new(version, Some(Effort::Medium), 64_000), thinking, "{model}");
+        }
+        assert_eq!(Thinking::new(None, Some(Effort::High), 1000), Thinking::Off);
+        assert_eq!(Thinking::new(Some((5, 0)), Some(Effort::None), 64_000), Thinking::Off);
+    }
 }

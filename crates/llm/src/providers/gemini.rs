@@ -9,8 +9,7 @@ use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
 use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
-use crate::providers::openai_chat::IMAGE_OMITTED;
-use crate::wire::conversation::{self, NO_RESULT, Turn};
+use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
 use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
 use crate::wire::{self, Dialect};
@@ -66,7 +65,7 @@ impl Gemini {
             body.items(&form.results);
         }
         for call in unanswered {
-            let response = json!({ "name": call.name, "response": { "error": NO_RESULT } });
+            let response = json!({ "id": call.id, "name": call.name, "response": { "error": NO_RESULT } });
             body.comma().raw("{").member("functionResponse", &response)?.raw("}");
         }
         for form in &forms {
@@ -208,7 +207,7 @@ fn assistant_form(message: &Message) -> Result<Form, Error> {
                 }
             }
             Part::ToolCall { call } => {
-                let function = json!({ "name": call.name, "args": arguments_object(call) });
+                let function = json!({ "id": call.id, "name": call.name, "args": arguments_object(call) });
                 out.comma().raw("{").member("functionCall", &function)?;
                 let first = std::mem::take(&mut first_call);
                 if let Some(signature) = signature(&call.opaque) {
@@ -240,7 +239,7 @@ fn write_image(info: &ModelInfo, image: &Image, out: &mut JsonText) -> Result<()
 
 fn write_result(result: &ToolResult, out: &mut JsonText) -> Result<(), Error> {
     let field = if result.is_success() { "output" } else { "error" };
-    out.raw(r#"{"functionResponse":{"name":"#).value(&result.tool)?;
+    out.raw(r#"{"functionResponse":{"#).member("id", &result.call_id)?.member("name", &result.tool)?;
     out.raw(r#","response":{"#).member(field, &result.output)?.raw("}}}");
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Chat Completions: OpenAI's older format, which nearly every other server speaks too.
 
 mod decode;
+mod think_tags;
 
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
@@ -9,15 +10,12 @@ use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
 use crate::presets::{EffortField, MaxTokensField, Quirks, SystemRole};
-use crate::wire::conversation::{self, NO_RESULT, Turn};
+use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
 use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
 use crate::wire::{self, Dialect};
 
 pub(crate) use decode::ChatDecoder;
-
-/// Stands where a model that reads no images would have seen one.
-pub(crate) const IMAGE_OMITTED: &str = "[image left out: this model does not read images]";
 
 /// Images that a tool returned follow its result as the person's message: the format's tool messages are text.
 const RESULT_IMAGES: &str = "Images from the tool results above:";
@@ -292,8 +290,6 @@ fn write_result(id: &str, text: &str, out: &mut JsonText) -> Result<(), Error> {
     Ok(())
 }
 
-/// The end of an id is what tells ids apart, so that is what stays of a long one.
 fn call_id(id: &str) -> &str {
-    let start = id.len().saturating_sub(MAX_CALL_ID);
-    &id[id.ceil_char_boundary(start)..]
+    conversation::end_of_id(id, MAX_CALL_ID)
 }

@@ -9,8 +9,7 @@ use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
 use crate::presets::Quirks;
-use crate::providers::openai_chat::IMAGE_OMITTED;
-use crate::wire::conversation::{self, NO_RESULT, Turn};
+use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
 use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
 use crate::wire::{self, Dialect};
@@ -178,11 +177,7 @@ fn assistant_form(message: &Message) -> Result<Form, Error> {
     let mut form = Form::default();
     let out = &mut form.parts;
     // Reasoning must be followed by what it led to; an answer cut off before that loses it.
-    let last_said = message.parts.iter().rposition(|part| match part {
-        Part::Text { text } => !text.is_empty(),
-        Part::ToolCall { .. } => true,
-        _ => false,
-    });
+    let last_said = conversation::last_said(message);
     for (position, part) in message.parts.iter().enumerate() {
         match part {
             Part::Text { text } if !text.is_empty() => {
@@ -242,8 +237,6 @@ fn write_result(info: &ModelInfo, result: &ToolResult, out: &mut JsonText) -> Re
     Ok(())
 }
 
-/// The end of an id is what tells ids apart, so that is what stays of a long one.
 fn call_id(id: &str) -> &str {
-    let start = id.len().saturating_sub(MAX_CALL_ID);
-    &id[id.ceil_char_boundary(start)..]
+    conversation::end_of_id(id, MAX_CALL_ID)
 }

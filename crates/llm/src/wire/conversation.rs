@@ -12,6 +12,9 @@ use stepwell_protocol::{Message, Part, Role, ToolCall, ToolResult};
 /// What stands for the result of a call that has none.
 pub(crate) const NO_RESULT: &str = "No result: the run was interrupted before this call finished.";
 
+/// Stands where a model that reads no images would have seen one.
+pub(crate) const IMAGE_OMITTED: &str = "[image left out: this model does not read images]";
+
 /// Asks the model to go on where a history ends with its own words.
 const CONTINUE: &str = "Continue.";
 
@@ -37,16 +40,18 @@ pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
     let mut pending: Vec<&ToolCall> = Vec::new();
     for message in messages {
         if message.role == Role::Assistant {
-            if !says_something(message) {
+            // Reasoning alone does not reach a model.
+            if last_said(message).is_none() {
                 continue;
             }
+            // Calls must be answered before the model speaks again.
+            settle(&mut turns, &mut pending);
             match turns.last_mut() {
                 Some(Turn::Assistant { messages }) => messages.push(Arc::clone(message)),
                 last => {
                     if last.is_none() {
                         turns.push(note(EARLIER_LEFT_OUT));
                     }
-                    settle(&mut turns, &mut pending);
                     turns.push(Turn::Assistant { messages: vec![Arc::clone(message)] });
                 }
             }
@@ -74,15 +79,6 @@ pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
 
 fn note(text: &'static str) -> Turn<'static> {
     Turn::Input { messages: Vec::new(), unanswered: Vec::new(), note: Some(text) }
-}
-
-/// Whether anything of the message reaches a model: reasoning alone does not.
-fn says_something(message: &Message) -> bool {
-    message.parts.iter().any(|part| match part {
-        Part::Text { text } => !text.trim().is_empty(),
-        Part::ToolCall { .. } => true,
-        Part::Reasoning { .. } | Part::Image { .. } | Part::ToolResult { .. } => false,
-    })
 }
 
 /// Hands the calls that nothing answered to the input turn that follows them.
@@ -123,6 +119,20 @@ fn adopt(message: &Arc<Message>, pending: &mut Vec<&ToolCall>) -> Arc<Message> {
 
 fn told(result: &ToolResult) -> String {
     format!("[Result of an earlier call of `{}`]\n{}", result.tool, result.output)
+}
+
+/// Where a message's last words or call stand. Reasoning behind them led to nothing and is not sent back.
+pub(crate) fn last_said(message: &Message) -> Option<usize> {
+    message.parts.iter().rposition(|part| match part {
+        Part::Text { text } => !text.trim().is_empty(),
+        Part::ToolCall { .. } => true,
+        Part::Reasoning { .. } | Part::Image { .. } | Part::ToolResult { .. } => false,
+    })
+}
+
+/// The end of an id is what tells ids apart, so that is what stays of a long one.
+pub(crate) fn end_of_id(id: &str, longest: usize) -> &str {
+    &id[id.ceil_char_boundary(id.len().saturating_sub(longest))..]
 }
 
 /// A result's text for formats that have no mark for failure.

@@ -64,6 +64,25 @@ fn messages_of_one_side_are_one_turn() {
 }
 
 #[test]
+fn a_call_is_answered_before_the_model_speaks_again() {
+    check(
+        vec![
+            (Role::User, vec![Part::text("a")]),
+            (Role::Assistant, vec![call("1")]),
+            (Role::Assistant, vec![Part::text("b")]),
+            (Role::Tool, vec![result("1")]),
+        ],
+        expect![[r#"
+            input: "a" unanswered=[] note=None
+            assistant: call 1
+            input:  unanswered=["1"] note=None
+            assistant: "b"
+            input: "[Result of an earlier call of `bash`]\nr1" unanswered=[] note=None
+        "#]],
+    );
+}
+
+#[test]
 fn an_unanswered_call_is_answered() {
     check(
         vec![

@@ -28,6 +28,15 @@ pub(super) enum Piece {
     Arguments(String),
 }
 
+/// Why the text is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextEnd {
+    /// The model had no more to say; a missing end tag was forgotten.
+    Meant,
+    /// A limit was reached: more would have followed.
+    CutOff,
+}
+
 #[derive(Debug)]
 pub(super) struct Parser {
     tools: Arc<[ToolDefinition]>,
@@ -100,11 +109,11 @@ impl Parser {
     }
 
     /// The text is over: what is still undecided is decided now.
-    pub(super) fn finish(&mut self) -> Vec<Piece> {
+    pub(super) fn finish(&mut self, end: TextEnd) -> Vec<Piece> {
         let mut out = Vec::new();
         loop {
             while self.step(&mut out) {}
-            if !self.force(&mut out) {
+            if !self.force(end, &mut out) {
                 break;
             }
         }
@@ -271,7 +280,7 @@ impl Parser {
     }
 
     /// The end has come inside a call: makes of it what can be made. Says whether text may remain.
-    fn force(&mut self, out: &mut Vec<Piece>) -> bool {
+    fn force(&mut self, text_end: TextEnd, out: &mut Vec<Piece>) -> bool {
         match std::mem::replace(&mut self.mode, Mode::Text) {
             Mode::Text => false,
             Mode::Named { tool, started, .. } => {
@@ -283,7 +292,11 @@ impl Parser {
                 };
                 let body = self.take(end, length);
                 if started || length > 0 {
-                    self.call(tool, &values::named(&self.tools[tool], &body), started, out);
+                    let mut parsed = values::named(&self.tools[tool], &body);
+                    if text_end == TextEnd::CutOff && length == 0 {
+                        parsed = parsed.cut_off();
+                    }
+                    self.call(tool, &parsed, started, out);
                 } else {
                     self.text(&format!("<{name}>{body}"), out);
                 }
@@ -299,7 +312,11 @@ impl Parser {
             }
             Mode::Function { tool, .. } => {
                 let body = std::mem::take(&mut self.pending);
-                self.call(tool, &values::function(&self.tools[tool], &body), false, out);
+                let mut parsed = values::function(&self.tools[tool], &body);
+                if text_end == TextEnd::CutOff {
+                    parsed = parsed.cut_off();
+                }
+                self.call(tool, &parsed, false, out);
                 true
             }
         }

@@ -14,6 +14,20 @@ pub(super) enum Parsed {
     NoCall,
 }
 
+impl Parsed {
+    /// The same as no JSON, of a call whose end never came.
+    pub(super) fn cut_off(self) -> Self {
+        match self {
+            Self::Arguments(mut json) => {
+                json.pop();
+                Self::CutOff(json)
+            }
+            Self::NoCall => Self::CutOff("{".to_owned()),
+            Self::CutOff(json) => Self::CutOff(json),
+        }
+    }
+}
+
 fn properties(tool: &ToolDefinition) -> impl Iterator<Item = (&String, &Value)> {
     tool.input_schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }

@@ -63,7 +63,7 @@ async fn reasoning_text_and_parallel_calls() {
         == OpenaiChat
         reasoning: I should look first.
         reasoning end
-        text: Letme look.
+        text: Let me look.
         call 0 start: bash
         call 0: {"command":"ls -la","n":1}
         call 1 start: read
@@ -78,7 +78,7 @@ async fn reasoning_text_and_parallel_calls() {
         == OpenaiResponses
         reasoning: I should look first.
         reasoning end: {"openai":{"encrypted_content":"enc-scripted"}}
-        text: Letme look.
+        text: Let me look.
         call 0 start: bash
         call 0: {"command":"ls -la","n":1}
         call 0 end
@@ -93,7 +93,7 @@ async fn reasoning_text_and_parallel_calls() {
         == Anthropic
         reasoning: I should look first.
         reasoning end: {"anthropic":{"signature":"sig-scripted"}}
-        text: Letme look.
+        text: Let me look.
         call 0 start: bash
         call 0: {"command":"ls -la","n":1}
         call 0 end
@@ -108,7 +108,7 @@ async fn reasoning_text_and_parallel_calls() {
         == Gemini
         reasoning: I should look first.
         reasoning end
-        text: Letme look.
+        text: Let me look.
         call 0 start: bash
         call 0: {"command":"ls -la","n":1}
         call 0 end: {"gemini":{"thought_signature":"sig-scripted"}}
@@ -207,6 +207,35 @@ async fn liberties_of_compatible_servers() {
     ]);
     let text = answer(ProviderKind::OpenaiChat, turn).await;
     assert!(text.contains("call 1 start: y") && text.ends_with("stop: ToolCalls"), "{text}");
+    // No numbers, and an id of its own for every piece.
+    let turn = Turn::raw_sse([
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"x","arguments":"{\"p\""}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"arguments":":1}"}}]}}]}"#,
+        "[DONE]",
+    ]);
+    let text = answer(ProviderKind::OpenaiChat, turn).await;
+    assert!(text.contains(r#"call 0: {"p":1}"#) && !text.contains("call 1"), "{text}");
+}
+
+#[tokio::test]
+async fn reasoning_in_the_text_of_a_local_model_is_reasoning() {
+    let turn = || {
+        Turn::calls([call("bash", json!({ "command": "ls" }))])
+            .with_text("<think>\nI should look.\n</think>\n\nLet me look.")
+    };
+    let expected = expect![[r#"
+        reasoning: I should look.
+        reasoning end
+        text: Let me look.
+        call 0 start: bash
+        call 0: {"command":"ls"}
+        call 0 end
+        usage: in 10 out 5 read 0 write 0 cost 0.0000200
+        stop: ToolCalls"#]];
+    for size in [1, 4, 1000] {
+        expected.assert_eq(&answer(ProviderKind::OpenaiChat, turn().chunk_size(size)).await);
+    }
+    expected.assert_eq(&answer(ProviderKind::OpenaiChat, turn().without_streaming()).await);
 }
 
 #[tokio::test]

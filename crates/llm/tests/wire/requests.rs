@@ -149,6 +149,25 @@ async fn anthropic() {
 }
 
 #[tokio::test]
+async fn reasoning_that_led_to_nothing_is_not_sent_back() {
+    let reasoning = || Part::Reasoning {
+        text: "Hm.".into(),
+        opaque: Some(
+            json!({ "anthropic": { "signature": "sig" }, "openai": { "encrypted_content": "enc" } }),
+        ),
+    };
+    let cut_off = Message::new(Role::Assistant, vec![reasoning(), Part::text("So"), reasoning()]);
+    let history = || vec![Message::user("a"), cut_off.clone(), Message::user("b")];
+    let body = sent(ProviderKind::Anthropic, history()).await;
+    assert_eq!(
+        body["messages"][1]["content"],
+        json!([{ "type": "thinking", "thinking": "Hm.", "signature": "sig" }, { "type": "text", "text": "So" }])
+    );
+    let body = sent(ProviderKind::OpenaiResponses, history()).await;
+    assert_eq!(body["input"].to_string().matches("encrypted_content").count(), 1);
+}
+
+#[tokio::test]
 async fn gemini() {
     check(ProviderKind::Gemini, expect![[r#"
         generationConfig: {"maxOutputTokens":65536,"thinkingConfig":{"includeThoughts":true,"thinkingBudget":8192}}
@@ -156,8 +175,8 @@ async fn gemini() {
         tools: [{"functionDeclarations":[{"name":"bash","description":"Runs a command.","parameters":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}]}]
         contents:
           {"role":"user","parts":[{"text":"Look at this"},{"inlineData":{"mimeType":"image/png","data":"iVBOR"}}]}
-          {"role":"model","parts":[{"text":"I will look."},{"functionCall":{"name":"bash","args":{"command":"ls"}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"bash","args":{"command":"cat x"}}}]}
-          {"role":"user","parts":[{"functionResponse":{"name":"bash","response":{"output":"a.txt"}}},{"functionResponse":{"name":"bash","response":{"error":"no such file"}}},{"inlineData":{"mimeType":"image/png","data":"iVBOR"}}]}
+          {"role":"model","parts":[{"text":"I will look."},{"functionCall":{"id":"call_1","name":"bash","args":{"command":"ls"}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"id":"call_2","name":"bash","args":{"command":"cat x"}}}]}
+          {"role":"user","parts":[{"functionResponse":{"id":"call_1","name":"bash","response":{"output":"a.txt"}}},{"functionResponse":{"id":"call_2","name":"bash","response":{"error":"no such file"}}},{"inlineData":{"mimeType":"image/png","data":"iVBOR"}}]}
           {"role":"model","parts":[{"text":"One file and"}]}
           {"role":"user","parts":[{"text":"Go on"}]}
     "#]]).await;

@@ -147,7 +147,8 @@ pub fn told(deltas: &[Delta]) -> String {
             && matches!(delta, Delta::Text(_) | Delta::Reasoning(_) | Delta::CallArguments { .. });
         match lines.last_mut() {
             Some(line) if joins => line.push_str(&text),
-            _ => lines.push(format!("{kind}: {text}").trim_end_matches([' ', ':']).to_owned()),
+            _ if text.is_empty() => lines.push(kind.clone()),
+            _ => lines.push(format!("{kind}: {text}")),
         }
         last = kind;
     }

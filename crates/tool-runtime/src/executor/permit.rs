@@ -35,13 +35,14 @@ impl Executor {
 
         let said = self.before_hooks(call, tool, env, &prepared.arguments).await;
         notify(env, &said.notices).await;
-        if let Some(reason) = &said.stop {
-            let mut outcome = Outcome::refused(call, RefusedBy::Hook, reason);
-            outcome.stop = Some(reason.clone());
+        let redact = |text: &str| env.redactor.redact(text).into_owned();
+        if let Some(reason) = said.stop.as_deref().map(redact) {
+            let mut outcome = Outcome::refused(call, RefusedBy::Hook, reason.clone());
+            outcome.stop = Some(reason);
             return Err(Box::new(outcome));
         }
         if said.permission == Some(HookPermission::Deny) {
-            let reason = said.reason.unwrap_or_default();
+            let reason = redact(&said.reason.unwrap_or_default());
             return Err(Box::new(Outcome::refused(
                 call,
                 RefusedBy::Hook,
@@ -58,6 +59,7 @@ impl Executor {
             notes.push(format!("note: a hook changed the arguments to {}", prepared.arguments));
         }
         notes.extend(said.additional_context);
+        let notes: Vec<String> = notes.iter().map(|note| redact(note)).collect();
 
         let preview = preview(tool, ctx, &prepared.arguments).await.map_err(failed)?;
         let facts = CallFacts {

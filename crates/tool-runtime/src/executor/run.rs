@@ -63,6 +63,10 @@ impl Executor {
         ctx: &ToolContext,
         arguments: Value,
     ) -> Result<DynOutput, ToolError> {
+        // A cancel during hooks, preview or approval: the tool must not even begin.
+        if ctx.cancel.is_cancelled() {
+            return Err(ToolError::interrupted("the call was cancelled before it ran"));
+        }
         let limit = tool.spec().time_limit;
         // A panic is a bug of the tool and must not end the task. Release builds abort instead: nothing may
         // rely on this.

@@ -130,6 +130,11 @@ impl Tool for Act {
                 return Err(ToolError::interrupted("so far: 42"));
             }
             "unreachable" if run < 4 => return Err(ToolError::new(ErrorClass::ConnectionError, "refused")),
+            "fail with hunter2-hunter2" => return Err(ToolError::execution("hunter2-hunter2")),
+            "look too" => {
+                let outcome = ctx.invoker.invoke(&call("look", "a")).await;
+                return Ok(ActOutput { text: outcome.result.output });
+            }
             "long" => return Ok(ActOutput { text: "0123456789\n".repeat(100) }),
             "secret" => {
                 for chunk in ["key hunter", "2-hunter2\n", "rest"] {
@@ -362,6 +367,61 @@ async fn secrets_reach_neither_the_model_nor_the_screen() {
         key [redacted:PASSWORD]
         rest"]]
     .assert_eq(&live);
+}
+
+#[tokio::test]
+async fn what_hooks_say_is_redacted_too() {
+    let mut bench = bench(PermissionMode::Default);
+    let settings = json!({"hooks": {"PreToolUse": [{"hooks": [{"command": "0"}]}]}});
+    bench.hooks(settings.clone(), &[(2, "", "no hunter2-hunter2")]);
+    expect!["PermissionError: a hook refused the call: no [redacted:PASSWORD] [Hook]"]
+        .assert_eq(&bench.run("look", "a").await);
+    let context = r#"{"hookSpecificOutput": {"additionalContext": "ctx hunter2-hunter2"}}"#;
+    bench.hooks(settings.clone(), &[(0, context, "")]);
+    expect![[r"
+        look did a
+
+        ctx [redacted:PASSWORD]"]]
+    .assert_eq(&bench.run("look", "a").await);
+    bench.hooks(settings, &[(0, r#"{"continue": false, "stopReason": "hunter2-hunter2"}"#, "")]);
+    let outcome = bench.executor.execute(&call("look", "b"), &bench.env).await;
+    assert_eq!(outcome.stop.as_deref(), Some("[redacted:PASSWORD]"));
+    assert_eq!(outcome.refused.map(|refusal| refusal.reason).as_deref(), Some("[redacted:PASSWORD]"));
+
+    bench.env.hooks = Arc::new(Hooks::none());
+    bench.run("look", "fail with hunter2-hunter2").await;
+    let statistics = bench.executor.registry().statistics();
+    assert_eq!(statistics["look"].last_error.as_deref(), Some("[redacted:PASSWORD]"));
+}
+
+#[tokio::test]
+async fn a_hook_that_stops_a_call_within_a_call_stops_the_run() {
+    let mut bench = bench(PermissionMode::BypassPermissions);
+    let settings = json!({"hooks": {"PostToolUse": [{"matcher": "look", "hooks": [{"command": "0"}]}]}});
+    bench.hooks(settings, &[(0, r#"{"continue": false, "stopReason": "enough"}"#, "")]);
+    let outcome = bench.executor.execute(&call("change", "look too"), &bench.env).await;
+    assert_eq!((outcome.result.output.as_str(), outcome.stop.as_deref()), ("look did a", Some("enough")));
+}
+
+/// Allows, and cancels the run at the same moment.
+struct CancellingJudge(CancellationToken);
+
+#[async_trait]
+impl PermissionJudge for CancellingJudge {
+    async fn judge(&self, _: &crate::CallFacts) -> crate::Verdict {
+        self.0.cancel();
+        crate::Verdict::Allow
+    }
+
+    fn granted(&self, _: &crate::CallFacts, _: &ApprovalAnswer) {}
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_while_it_is_judged_never_begins() {
+    let mut bench = bench(PermissionMode::Default);
+    bench.env.permission = Arc::new(CancellingJudge(bench.env.cancel.clone()));
+    expect!["Interrupted: the call was cancelled before it ran"].assert_eq(&bench.run("change", "a").await);
+    assert_eq!(bench.runs(), 0);
 }
 
 #[tokio::test]

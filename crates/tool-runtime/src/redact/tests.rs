@@ -26,6 +26,22 @@ fn known_values_go_in_every_spelling() {
 }
 
 #[test]
+fn a_value_that_json_escapes_is_known_there_too() {
+    let value = "p\"q\\r tab\t12345".to_owned();
+    let redactor = Redactor::with_secrets([("MY_KEY".to_owned(), value.clone())]);
+    assert_eq!(redactor.redact(&json!({ "k": value }).to_string()), r#"{"k":"[redacted:MY_KEY]"}"#);
+}
+
+#[test]
+fn values_are_found_without_an_expression_too() {
+    let redactor = redactor();
+    let forms = redactor.known.read().forms.clone();
+    *redactor.known.write() = Arc::new(Known { forms, expression: None });
+    assert_eq!(redactor.redact("a s3cr3t/value+42 b"), "a [redacted:MY_KEY] b");
+    assert!(matches!(redactor.redact("nothing here"), Cow::Borrowed(_)));
+}
+
+#[test]
 fn shapes_of_tokens_go() {
     // The tokens are put together here so that no scanner takes this file for a leak.
     let tokens = [

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Image, Preview, Risk};
 use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::{Inside, Workspace, decode};
+use tokio_util::sync::CancellationToken;
 
 use super::explained;
 
@@ -103,20 +105,11 @@ impl Tool for Read {
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
         let (workspace, place) = self.find(ctx, &input.file_path).await?;
-        let fail = |error| explained(&workspace, Some(&place), error);
-        let (head, size) = workspace.peek(&place).map_err(fail)?;
-        if let Some(media_type) = image_type(&head) {
-            return image(&workspace, &place, media_type, size);
-        }
-        if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
-            let text = workspace.read_text(&place, LARGEST_UTF16).map_err(fail)?.text;
-            return lines(&place, text.as_bytes(), &input);
-        }
-        if head.contains(&0) {
-            return Ok(ReadOutput::told(&place, format!("binary file, {size} bytes; not shown")));
-        }
-        let file = workspace.open_file(&place).map_err(fail)?;
-        lines(&place, BufReader::with_capacity(64 * 1024, file), &input)
+        let cancel = ctx.cancel.clone();
+        // A file may be huge and its disk slow; neither must hold up the rest of the program.
+        tokio::task::spawn_blocking(move || content(&workspace, &place, &input, cancel))
+            .await
+            .map_err(|error| ToolError::execution(format!("the file could not be read: {error}")))?
     }
 }
 
@@ -150,6 +143,46 @@ impl ReadOutput {
             note: Some(note),
             image: None,
         }
+    }
+}
+
+fn content(
+    workspace: &Workspace,
+    place: &Inside,
+    input: &ReadInput,
+    cancel: CancellationToken,
+) -> Result<ReadOutput, ToolError> {
+    let fail = |error| explained(workspace, Some(place), error);
+    let (head, size) = workspace.peek(place).map_err(fail)?;
+    if let Some(media_type) = image_type(&head) {
+        return image(workspace, place, media_type, size);
+    }
+    if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
+        let text = workspace.read_text(place, LARGEST_UTF16).map_err(fail)?.text;
+        return lines(place, text.as_bytes(), input);
+    }
+    if head.contains(&0) {
+        return Ok(ReadOutput::told(place, format!("binary file, {size} bytes; not shown")));
+    }
+    let file = UntilCancelled { file: workspace.open_file(place).map_err(fail)?, cancel: cancel.clone() };
+    lines(place, BufReader::with_capacity(64 * 1024, file), input).map_err(|error| {
+        let stopped = || ToolError::interrupted(format!("reading `{}` was stopped", place.display()));
+        if cancel.is_cancelled() { stopped() } else { error }
+    })
+}
+
+/// A file that cannot be read any more once the call is cancelled or late.
+struct UntilCancelled {
+    file: File,
+    cancel: CancellationToken,
+}
+
+impl io::Read for UntilCancelled {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Err(io::Error::other("the call was cancelled"));
+        }
+        self.file.read(buffer)
     }
 }
 
@@ -230,7 +263,7 @@ fn lines(place: &Inside, mut source: impl BufRead, input: &ReadInput) -> Result<
 }
 
 /// Reads one line without its end; keeps only the beginning of a very long one. False at the end of the file.
-fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<bool> {
+fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     const KEPT: usize = LONGEST_LINE * 4 + 4;
     line.clear();
     let mut any = false;

@@ -9,9 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_protocol::{Artifact, ArtifactId, ErrorClass, Event, OutputStream, Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{Category, StreamRedactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::Workspace;
-use stepwell_workspace::process::{self, Captured, Ending, Environment, KeepOutput, ProgramCall};
+use stepwell_workspace::process::{
+    self, Captured, Ending, Environment, KeepOutput, OutputFilters, ProgramCall, TextFilter,
+};
 
 use super::environment;
 
@@ -57,7 +59,7 @@ pub struct BashOutput {
     exit_code: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     signal: Option<i32>,
-    /// Both streams in the order of arrival; the middle left out when they are long.
+    /// The lines of both streams in the order of arrival; the middle left out when they are long.
     output: String,
     duration_ms: u64,
     #[serde(skip)]
@@ -134,7 +136,9 @@ impl Tool for Bash {
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
         };
         let mut shown = 0;
-        let finished = process::run(call, &ctx.cancel, |stream, text| {
+        let redacted = || Box::new(Redacted(ctx.redactor.stream()));
+        let filters = OutputFilters { stdout: redacted(), stderr: redacted() };
+        let finished = process::run_filtered(call, filters, &ctx.cancel, |stream, text| {
             show(ctx, stream, text, &mut shown);
         })
         .await
@@ -185,6 +189,19 @@ impl Bash {
             }
             error => ToolError::validation(format!("working_dir: {error}")),
         })
+    }
+}
+
+/// Hides secrets before output is kept: the file of a long one lies on the disk as it is written.
+struct Redacted(StreamRedactor);
+
+impl TextFilter for Redacted {
+    fn push(&mut self, text: &str) -> String {
+        self.0.push(text)
+    }
+
+    fn finish(&mut self) -> String {
+        self.0.finish()
     }
 }
 

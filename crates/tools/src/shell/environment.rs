@@ -27,23 +27,25 @@ const REMOVED: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "GIT_ASKPASS", "
 /// Whether a variable of this name holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
     const ENDINGS: &[&str] = &[
-        "_API_KEY",
         "_APIKEY",
         "_TOKEN",
         "_SECRET",
-        "_SECRET_KEY",
+        "_KEY",
         "_PASSWORD",
         "_PASSWD",
-        "_PRIVATE_KEY",
-        "_ACCESS_KEY",
+        "_PASS",
+        "_PASSPHRASE",
+        "_PWD",
+        "_PAT",
+        "_CREDENTIAL",
         "_CREDENTIALS",
+        "_CONNECTION_STRING",
         "_AUTH",
     ];
-    const NAMES: &[&str] = &["API_KEY", "TOKEN", "SECRET", "PASSWORD", "PGPASSWORD", "DATABASE_URL"];
+    const NAMES: &[&str] =
+        &["APIKEY", "TOKEN", "SECRET", "PASSWORD", "PGPASSWORD", "DATABASE_URL", "API_KEY"];
     let name = name.to_ascii_uppercase();
-    // The path of an agent's socket is no secret, and git needs it.
-    name != "SSH_AUTH_SOCK"
-        && (NAMES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending)))
+    NAMES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
 /// The secrets among this process's variables, by name: what a redactor must know.
@@ -60,5 +62,32 @@ pub(super) fn for_commands() -> Environment {
     Environment {
         removed: REMOVED.iter().map(OsString::from).chain(secrets).collect(),
         set: SET.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_names() {
+        let secret = [
+            "ANTHROPIC_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "aws_session_token",
+            "DB_PASS",
+            "GPG_PASSPHRASE",
+            "GH_PAT",
+            "MYSQL_PWD",
+            "OPENAI_KEY",
+            "PGPASSWORD",
+        ];
+        for name in secret {
+            assert!(is_secret_name(name), "{name}");
+        }
+        // The path of an agent's socket is no secret, and git needs it.
+        for name in ["SSH_AUTH_SOCK", "PWD", "OLDPWD", "PATH", "KEYBOARD", "TERM"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
     }
 }

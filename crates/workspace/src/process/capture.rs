@@ -1,4 +1,7 @@
 //! What is kept of a program's output: beginning and end in memory, the whole in a file when it is long.
+//!
+//! Only text comes here, after whatever filter the caller set: what a filter hides is neither in memory nor on
+//! the disk.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -52,7 +55,8 @@ impl Capture {
         }
     }
 
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(super) fn add(&mut self, text: &str) {
+        let bytes = text.as_bytes();
         if self.total + bytes.len() as u64 > self.keep.memory as u64 && self.file.is_none() {
             self.open_file();
         }
@@ -97,16 +101,16 @@ impl Capture {
     }
 
     pub(super) fn finish(mut self) -> Captured {
-        let kept = (self.head.len() + self.tail.len()) as u64;
-        let omitted_bytes = self.total - kept;
-        if omitted_bytes == 0 {
-            self.head.extend(self.tail.drain(..));
+        let mut tail: Vec<u8> = self.tail.into();
+        if self.total == (self.head.len() + tail.len()) as u64 {
+            self.head.append(&mut tail);
         }
-        let tail: Vec<u8> = self.tail.into();
+        let (head, tail) = (whole_start(self.head), whole_end(tail));
+        let omitted_bytes = self.total - (head.len() + tail.len()) as u64;
         let file = self.file.is_some().then_some(self.keep.file).flatten();
         Captured {
-            head: lossy(self.head),
-            tail: lossy(tail),
+            head,
+            tail,
             total_bytes: self.total,
             omitted_bytes,
             file: file.map(|path| (path, self.file_bytes)),
@@ -114,6 +118,19 @@ impl Capture {
     }
 }
 
-fn lossy(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+/// The text without a character that the cut left unfinished at its end.
+fn whole_start(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let whole = error.utf8_error().valid_up_to();
+        let mut bytes = error.into_bytes();
+        bytes.truncate(whole);
+        String::from_utf8(bytes).unwrap_or_default()
+    })
+}
+
+/// The text without the rest of a character that the cut left at its beginning.
+fn whole_end(mut bytes: Vec<u8>) -> String {
+    let rest = bytes.iter().take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
+    bytes.drain(..rest);
+    String::from_utf8(bytes).unwrap_or_default()
 }

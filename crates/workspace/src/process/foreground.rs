@@ -1,15 +1,21 @@
 //! Programs the person runs through us: an editor on their terminal, their keyring's own command.
 
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::{Error, Result};
 
 /// How long a helper program may take.
 const CAPTURE_LIMIT: Duration = Duration::from_secs(10);
+/// Bytes of its output that are read.
+const LONGEST_TEXT: u64 = 1024 * 1024;
 
 /// Runs a program on the person's terminal with a path as its last argument; `true` when it ended well.
 /// `program` may hold arguments, as `$EDITOR` often does.
@@ -33,7 +39,9 @@ pub fn capture_text(program: &str, arguments: &[&str]) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let mut stdout = child.stdout.take()?;
+    let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+    let started = Instant::now();
+    let mut stdout = child.stdout.take()?.take(LONGEST_TEXT);
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut text = String::new();
@@ -41,9 +49,31 @@ pub fn capture_text(program: &str, arguments: &[&str]) -> Option<String> {
         sender.send(read.then_some(text)).ok();
     });
     let text = receiver.recv_timeout(CAPTURE_LIMIT).ok().flatten();
-    if text.is_none() {
+    // Output that is over does not mean that the program is.
+    let left = CAPTURE_LIMIT.saturating_sub(started.elapsed());
+    if text.is_none() || !ended.is_ok_and(|ended| is_readable_within(&ended, left)) {
         child.kill().ok();
     }
     let status = child.wait().ok()?;
     text.filter(|_| status.success())
+}
+
+fn is_readable_within(descriptor: &OwnedFd, time: Duration) -> bool {
+    let time = Timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
+    let mut polled = [PollFd::new(descriptor, PollFlags::IN)];
+    poll(&mut polled, Some(&time)).is_ok_and(|ready| ready > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_captured_from_programs_that_end_well() {
+        assert_eq!(capture_text("echo", &["hi"]).as_deref(), Some("hi\n"));
+        assert_eq!(capture_text("false", &[]), None);
+        assert_eq!(capture_text("no-such-program-here", &[]), None);
+        let late = capture_text("bash", &["-c", "echo hi; exec >&-; sleep 0.05"]);
+        assert_eq!(late.as_deref(), Some("hi\n"), "the end is waited for, not guessed");
+    }
 }

@@ -166,6 +166,57 @@ async fn much_output_is_bounded_in_memory_and_on_disk() {
     assert!(!folder.path().join("none.txt").exists());
 }
 
+#[tokio::test]
+async fn a_cut_leaves_characters_whole() {
+    for memory in 4096..4100 {
+        let mut loud = call("for i in {1..3000}; do printf 'é'; done");
+        loud.keep.memory = memory;
+        let Captured { head, tail, total_bytes, omitted_bytes, .. } = finished(loud).await.output;
+        assert!(head.chars().chain(tail.chars()).all(|character| character == 'é'), "{memory}");
+        assert_eq!((head.len() + tail.len()) as u64 + omitted_bytes, total_bytes);
+    }
+}
+
+/// Upper case, one line at a time.
+struct Louder(String);
+
+impl TextFilter for Louder {
+    fn push(&mut self, text: &str) -> String {
+        self.0.push_str(text);
+        let rest = self.0.split_off(self.0.rfind('\n').map_or(0, |end| end + 1));
+        std::mem::replace(&mut self.0, rest).to_uppercase()
+    }
+
+    fn finish(&mut self) -> String {
+        std::mem::take(&mut self.0).to_uppercase()
+    }
+}
+
+#[tokio::test]
+async fn a_filter_stands_before_everything_that_is_kept_or_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("all.txt");
+    let mut loud = call("printf 'a\\nb'; sleep 0.05; printf 'c' >&2; sleep 0.05; printf 'd'");
+    loud.keep = KeepOutput { memory: 2, file: Some(file.clone()), file_limit: 100 };
+    let mut shown = String::new();
+    let filter = || Box::new(Louder(String::new()));
+    let filters = OutputFilters { stdout: filter(), stderr: filter() };
+    let ended = run_filtered(loud, filters, &CancellationToken::new(), |_, text| shown.push_str(text))
+        .await
+        .expect("started");
+    assert_eq!(shown, "A\nBDC");
+    assert_eq!(std::fs::read_to_string(file).expect("kept"), "A\nBDC");
+    assert_eq!((ended.output.head.as_str(), ended.output.tail.as_str()), ("A", "C"));
+}
+
+#[tokio::test]
+async fn what_the_pipe_holds_is_read_although_nobody_closed_it() {
+    // The pipe stays open in a process that left the group, so only the time tells that the output is over.
+    let ended = finished(call("setsid sleep 3 & head -c 60000 /dev/zero | tr '\\0' x; echo; echo end")).await;
+    assert_eq!(ended.output.total_bytes, 60_005);
+    assert!(ended.output.tail.ends_with("\nend\n"));
+}
+
 /// Bytes of memory this process holds.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").expect("statm");

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use stepwell_protocol::Usage;
 
+use super::think_tags::ThinkTags;
 use crate::model::StopReason;
 use crate::sse::SseEvent;
 use crate::wire::assembly::Assembly;
@@ -17,6 +18,7 @@ use crate::wire::{Decoder, Fault, event_text};
 #[derive(Debug, Default)]
 pub(crate) struct ChatDecoder {
     calls: Vec<Call>,
+    think_tags: ThinkTags,
 }
 
 /// A call as the server numbers it.
@@ -33,6 +35,7 @@ struct Call {
 impl Decoder for ChatDecoder {
     fn event(&mut self, event: SseEvent<'_>, out: &mut Assembly) -> Result<(), Fault> {
         if event.data == b"[DONE]" {
+            self.think_tags.flush(out);
             out.close();
             return Ok(());
         }
@@ -66,6 +69,7 @@ impl ChatDecoder {
                 out.usage(usage.counts());
             }
             if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+                self.think_tags.flush(out);
                 out.stop(stop_reason(&reason));
             }
         }
@@ -76,11 +80,13 @@ impl ChatDecoder {
     }
 
     fn delta(&mut self, delta: WireDelta<'_>, out: &mut Assembly) {
-        for reasoning in [delta.reasoning_content, delta.reasoning].into_iter().flatten().take(1) {
+        // Servers in the midst of renaming the field send both.
+        let mut spellings = [delta.reasoning_content, delta.reasoning].into_iter().flatten();
+        if let Some(reasoning) = spellings.find(|reasoning| !reasoning.0.is_empty()) {
             out.reasoning(&reasoning.0);
         }
         if let Some(content) = delta.content {
-            out.text(&content.0);
+            self.think_tags.push(&content.0, out);
         }
         if let Some(refusal) = delta.refusal {
             out.text(&refusal);
@@ -100,6 +106,7 @@ impl ChatDecoder {
             self.calls.push(call);
             self.calls.len() - 1
         });
+        self.think_tags.flush(out);
         let call = &mut self.calls[position];
         if call.id.is_empty() {
             id.clone_into(&mut call.id);
@@ -122,7 +129,12 @@ impl ChatDecoder {
             Some(_) => self.calls.iter().rposition(|call| call.number == number),
             None if id.is_empty() && name.is_empty() => self.calls.len().checked_sub(1),
             None if id.is_empty() => None,
-            None => self.calls.iter().rposition(|call| call.id == id),
+            // A piece without a name goes on with a call, even where every piece has an id of its own.
+            None => self
+                .calls
+                .iter()
+                .rposition(|call| call.id == id)
+                .or_else(|| self.calls.len().checked_sub(1).filter(|_| name.is_empty())),
         };
         found.filter(|position| {
             let call = &self.calls[*position];
