@@ -8,6 +8,7 @@
 mod capture;
 mod foreground;
 mod group;
+mod program;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -30,6 +31,7 @@ use group::ProcessGroup;
 
 pub use capture::{Captured, KeepOutput};
 pub use foreground::{capture_text, run_in_foreground};
+pub use program::find_program;
 
 /// After SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);

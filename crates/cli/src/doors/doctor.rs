@@ -1,11 +1,10 @@
 //! `stepwell doctor`: what works, what does not, and what to do about it.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use stepwell_llm::preset_names;
-use stepwell_workspace::files;
+use stepwell_workspace::{files, process};
 
 use crate::args::DoctorArgs;
 use crate::assemble::Assembly;
@@ -38,8 +37,8 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     let models = assembly.models();
     let mut findings = vec![
         data_folder(&assembly),
-        program("git", "checkpoints and history"),
-        program("bash", "the `bash` tool"),
+        program(&assembly, "git", "looking at the history of a repository"),
+        program(&assembly, "bash", "the `bash` tool"),
     ];
     findings.extend(providers(&assembly, &models, args.offline).await?);
     if !args.offline {
@@ -105,22 +104,11 @@ fn data_folder(assembly: &Assembly) -> Finding {
     }
 }
 
-fn program(name: &str, purpose: &str) -> Finding {
-    let found = std::env::var_os("PATH")
-        .into_iter()
-        .flat_map(|path| std::env::split_paths(&path).collect::<Vec<_>>())
-        .map(|folder| folder.join(name))
-        .find(|path| is_program(path));
-    match found {
+fn program(assembly: &Assembly, name: &str, purpose: &str) -> Finding {
+    match process::find_program(name, &assembly.workspace) {
         Some(path) => Finding::good(name, path.display().to_string()),
         None => Finding::bad(name, "not found", Some(format!("install {name}; it is needed for {purpose}"))),
     }
-}
-
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    files::metadata(path)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Every provider with a key or in the settings, checked by a live call.

@@ -1,7 +1,8 @@
 //! `bash`: one command line, with a time limit, its output live.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -30,11 +31,19 @@ static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(environment::for_comma
 
 pub struct Bash {
     workspace: Workspace,
+    /// Looked up once, at the first call.
+    program: OnceLock<PathBuf>,
 }
 
 impl Bash {
     pub fn new(workspace: Workspace) -> Self {
-        Self { workspace }
+        Self { workspace, program: OnceLock::new() }
+    }
+
+    fn program(&self) -> &Path {
+        self.program.get_or_init(|| {
+            process::find_program("bash", self.workspace.root()).unwrap_or_else(|| "/bin/bash".into())
+        })
     }
 }
 
@@ -127,7 +136,7 @@ impl Tool for Bash {
         let id = ArtifactId::generate();
         let file = ctx.host.artifact_dir().await.ok().map(|folder| folder.join(format!("{id}.txt")));
         let call = ProgramCall {
-            program: "bash".into(),
+            program: self.program().into(),
             arguments: vec!["--norc".into(), "--noprofile".into(), "-c".into(), input.command.into()],
             folder,
             environment: ENVIRONMENT.clone(),
