@@ -40,7 +40,7 @@ export type DecisionKind = "branch" | "method" | "confirmation" | "risk" | "cust
 
 export type ErrorClass = "CONNECTION_ERROR" | "TIMEOUT_ERROR" | "PARAMETER_ERROR" | "VALIDATION_ERROR" | "PERMISSION_ERROR" | "EXECUTION_ERROR" | "SANDBOX_NOT_FOUND" | "SANDBOX_TERMINATED" | "INTERRUPTED";
 
-export type ErrorKind = "llm_connection" | "llm_rate_limit" | "llm_authentication" | "llm_quota" | "llm_unknown_model" | "llm_context_too_long" | "llm_protocol" | "max_iterations" | "budget" | "loop" | "cancelled" | "needs_person" | "store" | "internal";
+export type ErrorKind = "llm_connection" | "llm_rate_limit" | "llm_authentication" | "llm_quota" | "llm_unknown_model" | "llm_context_too_long" | "llm_protocol" | "max_iterations" | "budget" | "token_budget" | "loop" | "cancelled" | "needs_person" | "store" | "internal";
 
 export type ErrorReport = { kind: ErrorKind, message: string, 
 /**

@@ -1,7 +1,9 @@
 //! How much a tree of tasks may use. Sub-tasks share their root's ledger, so none can outspend it.
 
+use std::fmt;
+
 use parking_lot::Mutex;
-use stepwell_protocol::Usage;
+use stepwell_protocol::{ErrorKind, Usage};
 
 /// What a tree of tasks may use; `None` is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,9 +25,38 @@ struct State {
     used: Usage,
 }
 
-/// Which limit is reached, in words for the person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exhausted(pub String);
+/// Which limit is reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Exhausted {
+    Tokens { used: u64, limit: u64 },
+    Cost { used_usd: f64, limit_usd: f64 },
+}
+
+impl Exhausted {
+    pub fn kind(self) -> ErrorKind {
+        match self {
+            Self::Tokens { .. } => ErrorKind::TokenBudget,
+            Self::Cost { .. } => ErrorKind::Budget,
+        }
+    }
+
+    /// The option that raises the limit.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Tokens { .. } => "--max-tokens",
+            Self::Cost { .. } => "--max-cost",
+        }
+    }
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tokens { used, limit } => write!(f, "{used} of {limit} tokens are used"),
+            Self::Cost { used_usd, limit_usd } => write!(f, "${used_usd:.4} of ${limit_usd:.4} are spent"),
+        }
+    }
+}
 
 impl Ledger {
     pub fn new(budget: Budget, used: Usage) -> Self {
@@ -46,12 +77,12 @@ impl Ledger {
         if let Some(limit) = state.budget.max_tokens
             && state.used.total() >= limit
         {
-            return Err(Exhausted(format!("{} of {limit} tokens are used", state.used.total())));
+            return Err(Exhausted::Tokens { used: state.used.total(), limit });
         }
         if let (Some(limit), Some(cost)) = (state.budget.max_cost_usd, state.used.cost_usd)
             && cost >= limit
         {
-            return Err(Exhausted(format!("${cost:.4} of ${limit:.4} are spent")));
+            return Err(Exhausted::Cost { used_usd: cost, limit_usd: limit });
         }
         Ok(())
     }
@@ -83,7 +114,7 @@ mod tests {
         ledger.add(usage(99, None));
         assert_eq!(ledger.check(), Ok(()));
         ledger.add(usage(1, None));
-        assert_eq!(ledger.check(), Err(Exhausted("100 of 100 tokens are used".into())));
+        assert_eq!(ledger.check(), Err(Exhausted::Tokens { used: 100, limit: 100 }));
         ledger.extend();
         assert_eq!(ledger.check(), Ok(()));
     }

@@ -41,6 +41,8 @@ pub struct Fitted {
     pub dropped: usize,
     /// Whether this turn moved the cut.
     pub moved: bool,
+    /// Whether messages that are sent had to be shortened.
+    pub clipped: bool,
 }
 
 /// Not even the goal and the newest messages, clipped, fit the model's window.
@@ -57,7 +59,13 @@ impl ContextWindow {
         self.start = self.start.min(history.len());
         let whole: u64 = self.sizes.iter().map(|size| size.tokens).sum();
         if self.start == 0 && whole <= room {
-            return Ok(Fitted { messages: history.to_vec(), tokens: whole, dropped: 0, moved: false });
+            return Ok(Fitted {
+                messages: history.to_vec(),
+                tokens: whole,
+                dropped: 0,
+                moved: false,
+                clipped: false,
+            });
         }
         let goal = history.iter().position(|message| message.role == Role::User);
         let goal_tokens = goal.map_or(0, |index| self.sizes[index].tokens) + NOTE_TOKENS;
@@ -80,10 +88,11 @@ impl ContextWindow {
         let dropped = history.len()
             - (history.len() - self.start)
             - usize::from(goal.is_some_and(|index| index < self.start));
-        if kept > room {
+        let clipped = kept > room;
+        if clipped {
             kept = clip(&mut messages, room)?;
         }
-        Ok(Fitted { messages, tokens: kept, dropped, moved })
+        Ok(Fitted { messages, tokens: kept, dropped, moved, clipped })
     }
 
     /// Tokens of the parts of a request that are the same every turn; measured anew when the tools change.

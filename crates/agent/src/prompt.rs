@@ -119,6 +119,7 @@ mod tests {
                 text: "Use tabs.\n".into(),
             }],
             replacement: None,
+            skipped: Vec::new(),
         };
         let facts = PromptFacts {
             mode: "code",

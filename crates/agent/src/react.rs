@@ -78,7 +78,7 @@ impl Run {
                 let error = ErrorReport {
                     kind: ErrorKind::Cancelled,
                     message: "the run was cancelled; what was received is kept".into(),
-                    hint: Some(format!("go on with `stepwell run --resume {}`", self.session.task)),
+                    hint: Some(format!("go on with `stepwell run --resume {}`", self.session.number())),
                 };
                 self.session.record(vec![
                     Event::Error { error },
@@ -111,7 +111,7 @@ impl Run {
                 return Ok(RunEnd::Stopped(ErrorReport {
                     kind: ErrorKind::MaxIterations,
                     message: format!("stopped after {limit} turns, the most this run may take"),
-                    hint: Some(format!("go on with `stepwell run --resume {}`", self.session.task)),
+                    hint: Some(format!("go on with `stepwell run --resume {}`", self.session.number())),
                 }));
             }
             if let Some(end) = self.check_budget().await {
@@ -130,8 +130,7 @@ impl Run {
                     if error.kind == ErrorKind::LlmContextTooLong && shortenings < SHORTENINGS =>
                 {
                     shortenings += 1;
-                    let text =
-                        "the server finds the context too long; older messages are left out".to_owned();
+                    let text = "the server finds the context too long; it is shortened".to_owned();
                     self.session.record(vec![Event::Notice { text }])?;
                     continue;
                 }
@@ -198,7 +197,12 @@ impl Run {
         let history = self.session.messages();
         match window.fit(&history, room) {
             Ok(fitted) => {
-                if fitted.moved {
+                if fitted.clipped {
+                    let text =
+                        "a message is too long for the model's window; its middle is left out".to_owned();
+                    self.session.record(vec![Event::Notice { text }])?;
+                }
+                if fitted.moved && fitted.dropped > 0 {
                     self.session.record(vec![Event::ContextTruncated {
                         dropped_messages: fitted.dropped as u64,
                         estimated_tokens: fitted.tokens,
@@ -318,7 +322,7 @@ impl Run {
         let question = Question {
             id: QuestionId::generate(),
             kind: QuestionKind::Continue,
-            text: format!("The budget is used up: {}. Go on with as much again?", exhausted.0),
+            text: format!("The budget is used up: {exhausted}. Go on with as much again?"),
             context: None,
             options: ["Go on", "Stop"]
                 .into_iter()
@@ -339,11 +343,12 @@ impl Run {
             return None;
         }
         Some(RunEnd::Stopped(ErrorReport {
-            kind: ErrorKind::Budget,
-            message: format!("the budget is used up: {}", exhausted.0),
+            kind: exhausted.kind(),
+            message: format!("the budget is used up: {exhausted}"),
             hint: Some(format!(
-                "raise it and go on with `stepwell run --resume {} --max-cost AMOUNT`",
-                self.session.task
+                "raise it and go on with `stepwell run --resume {} {} AMOUNT`",
+                self.session.number(),
+                exhausted.option()
             )),
         }))
     }

@@ -146,6 +146,11 @@ impl Session {
         read(&self.core.lock().summary)
     }
 
+    /// The number people call the task by.
+    pub fn number(&self) -> u32 {
+        self.read_summary(|summary| summary.info.as_ref().map_or(0, |info| info.number))
+    }
+
     pub fn artifact_dir(&self) -> Result<std::path::PathBuf> {
         let folder = self.home.artifacts_dir(&self.task)?;
         files::create_private_dir(&folder)?;

@@ -41,8 +41,11 @@ pub enum Door {
     Config(ConfigCommand),
     /// Print a shell completion script
     Completions { shell: clap_complete::Shell },
-    /// Print the manual page
-    Man,
+    /// Print the manual page of Stepwell or of one of its commands
+    Man {
+        /// The command, such as `run` or `tasks list`
+        command: Vec<String>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -56,7 +59,7 @@ pub struct RunArgs {
     /// How the result is written to standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
     pub output_format: OutputFormat,
-    /// Model as PROVIDER/MODEL, or `replay:FILE` for a recorded run
+    /// Model as PROVIDER/MODEL; `replay:FILE` plays a recorded run, `replay-lenient:FILE` without comparing every word
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Mode to work in

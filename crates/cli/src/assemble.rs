@@ -13,6 +13,7 @@ use stepwell_tools::catalog;
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::Workspace;
 
+use crate::keys;
 use crate::language::Language;
 use crate::models::Models;
 use crate::report;
@@ -46,6 +47,8 @@ impl Assembly {
         let places = Places::find()?;
         let settings = Settings::load(&places, &options.workspace, options.command_line)?;
         let home = Home::new(&places.data);
+        let redactor = Arc::new(Redactor::with_secrets(stepwell_tools::secret_variables()));
+        redactor.add_secrets(keys::all_known(&places, &settings));
         Ok(Self {
             workspace: options.workspace,
             places: Arc::new(places),
@@ -53,7 +56,7 @@ impl Assembly {
             home,
             extra_roots: options.extra_roots,
             record: options.record,
-            redactor: Arc::new(Redactor::new()),
+            redactor,
         })
     }
 
@@ -183,6 +186,7 @@ impl Benches {
             mode,
             text: self.settings.instructions().as_deref(),
             language: self.settings.language().as_deref(),
+            trusted: self.settings.trusted,
         })
     }
 }
@@ -207,11 +211,17 @@ impl WorkbenchSource for Benches {
 pub fn workspace_root(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let path = match given {
         Some(path) => path.to_path_buf(),
-        None => std::env::current_dir()?,
+        None => current_dir()?,
     };
     let root = path.canonicalize().map_err(|error| {
         report::usage(format!("cannot work in `{}`: {error}", path.display()), "give a folder that exists")
     })?;
+    if root.to_str().is_none() {
+        return Err(report::usage(
+            format!("the path `{}` is not UTF-8", root.display()),
+            "rename the folder, or reach it by another path",
+        ));
+    }
     if !root.is_dir() {
         return Err(report::usage(
             format!("`{}` is no folder", root.display()),
@@ -219,6 +229,16 @@ pub fn workspace_root(given: Option<&Path>) -> anyhow::Result<PathBuf> {
         ));
     }
     Ok(root)
+}
+
+/// The folder the command was given in.
+pub fn current_dir() -> anyhow::Result<PathBuf> {
+    std::env::current_dir().map_err(|error| {
+        report::usage(
+            format!("the current folder cannot be used: {error}"),
+            "change into a folder that exists",
+        )
+    })
 }
 
 /// `2026-11-15`, in the time zone of the machine.

@@ -33,7 +33,12 @@ impl Exit {
     pub fn of_run(end: &RunEnd, approval_refused: bool) -> Self {
         match end {
             RunEnd::Cancelled => Self::Interrupted,
-            RunEnd::Stopped(error) if matches!(error.kind, ErrorKind::MaxIterations | ErrorKind::Budget) => {
+            RunEnd::Stopped(error)
+                if matches!(
+                    error.kind,
+                    ErrorKind::MaxIterations | ErrorKind::Budget | ErrorKind::TokenBudget
+                ) =>
+            {
                 Self::LimitReached
             }
             _ if approval_refused => Self::Refused,

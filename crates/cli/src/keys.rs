@@ -9,7 +9,10 @@ use stepwell_workspace::files::{self, Privacy};
 use stepwell_workspace::process;
 
 use crate::report;
-use crate::settings::Places;
+use crate::settings::{Places, Settings};
+
+/// Shorter values, such as the `x` a local server is given, stand in ordinary text too often to be hidden.
+const SHORTEST_SECRET: usize = 8;
 
 /// Where a key was found; the key itself is never shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +55,19 @@ pub fn find(places: &Places, provider: &Provider) -> anyhow::Result<(Option<Secr
         Some(key) => Ok((Some(key), KeySource::Keyring)),
         None => Ok((None, KeySource::Missing)),
     }
+}
+
+/// Every key that is at hand without asking the keyring, with a name for each: none of them may be shown.
+pub fn all_known(places: &Places, settings: &Settings) -> Vec<(String, String)> {
+    // A file that cannot be used gives no key either; who needs one from it is told what is wrong.
+    let mut keys: Vec<(String, String)> = read_file(places).unwrap_or_default().into_iter().collect();
+    for (name, provider) in settings.providers() {
+        if let Some(key) = provider.api_key_env.and_then(|variable| std::env::var(variable).ok()) {
+            keys.push((name, key));
+        }
+    }
+    keys.retain(|(_, key)| key.len() >= SHORTEST_SECRET);
+    keys.into_iter().map(|(name, key)| (format!("{name} key"), key)).collect()
 }
 
 /// Keeps a key in the file, mode 0600.

@@ -74,7 +74,7 @@ fn kind_in_chinese(kind: ErrorKind) -> &'static str {
         ErrorKind::LlmContextTooLong => "上下文过长，超出模型窗口",
         ErrorKind::LlmProtocol => "模型服务的回答无法理解",
         ErrorKind::MaxIterations => "已达到最大轮数",
-        ErrorKind::Budget => "预算已用完",
+        ErrorKind::Budget | ErrorKind::TokenBudget => "预算已用完",
         ErrorKind::Loop => "同一调用不断重复",
         ErrorKind::Cancelled => "已取消",
         ErrorKind::NeedsPerson => "需要有人批准或回答",

@@ -4,6 +4,7 @@ mod args;
 mod assemble;
 mod doors;
 mod exit;
+mod interrupts;
 mod keys;
 mod language;
 mod models;
@@ -40,13 +41,25 @@ fn open(door: Door) -> anyhow::Result<Exit> {
             terminal::out(&String::from_utf8_lossy(&script));
             Ok(Exit::Done)
         }
-        Door::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
-            terminal::out(&String::from_utf8_lossy(&page));
+        Door::Man { command } => {
+            terminal::out(&String::from_utf8_lossy(&manual_page(&command)?));
             Ok(Exit::Done)
         }
     }
+}
+
+/// The page of the command that the words name.
+fn manual_page(words: &[String]) -> anyhow::Result<Vec<u8>> {
+    let mut page_of = Cli::command();
+    page_of.build();
+    for word in words {
+        page_of = page_of.find_subcommand(word).cloned().ok_or_else(|| {
+            report::usage(format!("there is no command `{word}`"), "`stepwell --help` lists the commands")
+        })?;
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(page_of).render(&mut page)?;
+    Ok(page)
 }
 
 /// Runs a door that waits for things, on this thread: one task at a time has work, and handing it from thread to

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use secrecy::ExposeSecret;
 use stepwell_agent::ModelSource;
 use stepwell_llm::{
-    Catalog, ConnectOptions, Error, HttpClient, Matching, Model, ModelFacts, Normalizer, Provider, Recorder,
-    Replay, RetryPolicy, Timeouts,
+    Catalog, ConnectOptions, Error, HttpClient, Matching, Model, ModelFacts, ModelInfo, Normalizer, Provider,
+    Recorder, Replay, RetryPolicy, Timeouts,
 };
 use stepwell_protocol::ErrorKind;
 use stepwell_tool_runtime::Redactor;
@@ -70,7 +70,8 @@ impl Models {
         provider: &Provider,
     ) -> anyhow::Result<(Option<secrecy::SecretString>, keys::KeySource)> {
         let (key, source) = keys::find(&self.places, provider)?;
-        if let Some(key) = &key {
+        // From the keyring; those at hand are known to the redactor already.
+        if let (Some(key), keys::KeySource::Keyring) = (&key, &source) {
             self.redactor.add_secrets([(format!("{} key", provider.name), key.expose_secret().to_owned())]);
         }
         Ok((key, source))
@@ -105,6 +106,12 @@ impl Models {
             client: self.client.clone(),
             retry: RetryPolicy::STANDARD,
         })
+    }
+
+    /// What is known of a model without connecting it; `None` for recordings and names that say nothing.
+    pub fn describe(&self, name: &str) -> Option<ModelInfo> {
+        let (provider, model) = name.split_once('/').filter(|_| !name.starts_with("replay"))?;
+        Some(self.catalog.info(provider, model, &ModelFacts::default()))
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn Model>, Error> {
@@ -145,7 +152,7 @@ fn replay(path: &Path, matching: Matching, normalizer: Normalizer) -> Result<Arc
 fn recorded(model: Arc<dyn Model>, path: &Path, normalizer: Normalizer) -> Result<Arc<dyn Model>, Error> {
     let file = files::create_private(path).map_err(|error| {
         Error::new(ErrorKind::Store, error.to_string())
-            .with_hint("record into a file that does not exist yet")
+            .with_hint("record into a new file in a folder that exists and can be written")
     })?;
     Ok(Arc::new(Recorder::new(model, Box::new(file), normalizer)))
 }

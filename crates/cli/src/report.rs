@@ -62,7 +62,10 @@ fn read(error: &anyhow::Error) -> (String, Option<String>, Exit) {
     if let Some(error) = error.downcast_ref::<stepwell_agent::Error>() {
         let report = error.report();
         let exit = match error {
-            stepwell_agent::Error::UnknownMode { .. } | stepwell_agent::Error::Setup { .. } => Exit::Usage,
+            // A model that cannot even be named or has no key is a matter of the command line and the settings.
+            stepwell_agent::Error::UnknownMode { .. }
+            | stepwell_agent::Error::Setup { .. }
+            | stepwell_agent::Error::Model(_) => Exit::Usage,
             _ => Exit::Failed,
         };
         return (report.message, report.hint, exit);

@@ -19,7 +19,7 @@ use stepwell_workspace::files;
 
 pub use layer::SettingsLayer;
 pub use places::Places;
-pub use trust::{is_trusted, set_trusted};
+pub use trust::{is_trusted, revoke, trust, trusted_files};
 
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub struct Settings {
     pub layers: Vec<(Source, SettingsLayer)>,
     /// What a project's settings wanted and did not get, in words.
     pub withheld: Vec<String>,
+    /// Whether the person trusts what the project's own files say.
+    pub trusted: bool,
 }
 
 impl Settings {
@@ -59,17 +61,25 @@ impl Settings {
             }
         }
         let mut withheld = Vec::new();
-        let project = Places::project_settings(workspace);
-        if let Some(mut layer) = read_layer(&project)? {
-            if !is_trusted(places, workspace)? {
-                let before = Self { layers: layers.clone(), withheld: Vec::new() };
+        let project = Places::project(workspace);
+        // Looked at only where there is something to trust.
+        let trusted = trusted_files(project)?.is_empty() || is_trusted(places, project)?;
+        let path = Places::project_settings(project);
+        if let Some(mut layer) = read_layer(&path)? {
+            if !trusted {
+                let before = Self { layers: layers.clone(), withheld: Vec::new(), trusted };
                 withheld = layer.narrow(before.permission_mode());
             }
-            layers.push((Source::File(project), layer));
+            layers.push((Source::File(path), layer));
+        }
+        if !trusted
+            && trusted_files(project)?.iter().any(|path| path.extension().is_none_or(|end| end != "toml"))
+        {
+            withheld.push("the system prompt".into());
         }
         layers.push((Source::Environment, SettingsLayer::from_environment()?));
         layers.push((Source::CommandLine, command_line));
-        Ok(Self { layers, withheld })
+        Ok(Self { layers, withheld, trusted })
     }
 
     /// The strongest layer's value, with its source.
@@ -128,11 +138,19 @@ impl Settings {
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 
-    /// Providers of every layer; a stronger layer replaces one of the same name.
+    /// Providers of every layer; a stronger layer says only what it wants to be different.
     pub fn providers(&self) -> BTreeMap<String, ProviderConfig> {
-        let mut providers = BTreeMap::new();
+        let mut providers: BTreeMap<String, ProviderConfig> = BTreeMap::new();
         for (_, layer) in &self.layers {
-            providers.extend(layer.providers.clone());
+            for (name, stronger) in &layer.providers {
+                let provider = providers.entry(name.clone()).or_default();
+                provider.kind = stronger.kind.or(provider.kind);
+                provider.base_url = stronger.base_url.clone().or(provider.base_url.take());
+                provider.api_key_env = stronger.api_key_env.clone().or(provider.api_key_env.take());
+                provider.tool_calls = stronger.tool_calls.or(provider.tool_calls);
+                provider.headers.extend(stronger.headers.clone());
+                provider.quirks = stronger.quirks;
+            }
         }
         providers
     }
@@ -154,12 +172,23 @@ impl Settings {
 }
 
 fn read_layer(path: &Path) -> anyhow::Result<Option<SettingsLayer>> {
-    let Some(text) = files::read_if_exists(path)? else { return Ok(None) };
+    let unusable = |problem: String| {
+        crate::report::usage(
+            format!("the settings in `{}` cannot be used: {problem}", path.display()),
+            "`stepwell config schema` prints what is allowed",
+        )
+    };
+    // Anything but a plain file, such as a pipe, could keep us waiting for ever.
+    if path.exists() && !path.is_file() {
+        return Err(unusable("it is no plain file".into()));
+    }
+    let text = match files::read_if_exists(path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(None),
+        Err(error) => return Err(unusable(error.to_string())),
+    };
     match toml::from_str(&text) {
         Ok(layer) => Ok(Some(layer)),
-        Err(error) => Err(crate::report::usage(
-            format!("the settings in `{}` cannot be used:\n{error}", path.display()),
-            "`stepwell config schema` prints what is allowed",
-        )),
+        Err(error) => Err(unusable(format!("\n{error}"))),
     }
 }

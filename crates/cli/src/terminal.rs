@@ -1,6 +1,7 @@
 //! Writing to the terminal: colours only where there is one, and a closed pipe is no crash.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug)]
@@ -52,16 +53,31 @@ fn allowed() -> bool {
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Writes to standard output. A reader that went away (`stepwell tasks list | head`) ends the process quietly.
+/// Whether whoever read standard output has closed it.
+static READER_GONE: AtomicBool = AtomicBool::new(false);
+
+/// Writes to standard output. A reader that went away (`stepwell tasks list | head`) is no error: from then on
+/// nothing is written, and [`reader_is_gone`] says so.
 pub fn out(text: &str) {
+    if reader_is_gone() {
+        return;
+    }
     let mut stdout = io::stdout().lock();
     if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            std::process::exit(0);
+        READER_GONE.store(true, Ordering::Relaxed);
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            error_line(&format!("error: cannot write to standard output: {error}"));
         }
-        error_line(&format!("error: cannot write to standard output: {error}"));
-        std::process::exit(1);
     }
+}
+
+pub fn reader_is_gone() -> bool {
+    READER_GONE.load(Ordering::Relaxed)
+}
+
+/// Writes content that is somebody else's: as it is into a pipe, without control characters on a terminal.
+pub fn out_foreign(text: &str) {
+    if io::stdout().is_terminal() { out(&harmless(text)) } else { out(text) }
 }
 
 pub fn out_line(text: &str) {
@@ -85,4 +101,18 @@ pub fn harmless(text: &str) -> String {
             character => character,
         })
         .collect()
+}
+
+/// The same for a line that is to be judged, such as a command: what cannot be seen is spelled out.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in harmless(text).chars() {
+        match character {
+            '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' => {
+                shown.extend(character.escape_unicode());
+            }
+            character => shown.push(character),
+        }
+    }
+    shown
 }

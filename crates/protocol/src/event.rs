@@ -267,7 +267,10 @@ pub enum ErrorKind {
     /// The server refused the request or sent what cannot be understood.
     LlmProtocol,
     MaxIterations,
+    /// The money is spent.
     Budget,
+    /// The tokens are used.
+    TokenBudget,
     /// The same call again and again.
     Loop,
     Cancelled,

@@ -20,6 +20,8 @@ pub struct Instructions {
     pub items: Vec<Instruction>,
     /// A file that takes the place of the built-in prompt for this mode.
     pub replacement: Option<Instruction>,
+    /// Files that were not read, and why.
+    pub skipped: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub struct InstructionPlaces<'a> {
     /// From the settings.
     pub text: Option<&'a str>,
     pub language: Option<&'a str>,
+    /// Whether the project may replace the built-in prompt.
+    pub trusted: bool,
 }
 
 /// Reads everything there is; files that cannot be read are errors, missing ones are not.
@@ -63,29 +67,40 @@ pub fn load(places: &InstructionPlaces<'_>) -> Result<Instructions> {
     if let Some(text) = places.text.filter(|text| !text.trim().is_empty()) {
         found.items.push(Instruction { source: InstructionSource::Settings, text: text.to_owned() });
     }
-    found.add_first(&[places.config_dir.join("AGENTS.md")])?;
+    found.add_first(&[places.config_dir.join("AGENTS.md")], None)?;
     if let Some(home) = places.user_home {
-        found.add_rules(&home.join(".roo"), places.mode)?;
+        found.add_rules(&home.join(".roo"), places.mode, None)?;
     }
-    for folder in folders_down_to(places.workspace) {
-        found.add_first(&[
-            folder.join("AGENTS.md"),
-            folder.join("AGENT.md"),
-            folder.join("CLAUDE.md"),
-            folder.join(".claude/CLAUDE.md"),
-        ])?;
-        found.add_first(&[folder.join("AGENTS.local.md"), folder.join("CLAUDE.local.md")])?;
+    let folders = folders_down_to(places.workspace);
+    // What a repository links to from elsewhere is not the repository's to show.
+    let root = folders.first().map(|root| root.canonicalize().unwrap_or_else(|_| root.clone()));
+    let root = root.as_deref();
+    for folder in &folders {
+        found.add_first(
+            &[
+                folder.join("AGENTS.md"),
+                folder.join("AGENT.md"),
+                folder.join("CLAUDE.md"),
+                folder.join(".claude/CLAUDE.md"),
+            ],
+            root,
+        )?;
+        found.add_first(&[folder.join("AGENTS.local.md"), folder.join("CLAUDE.local.md")], root)?;
     }
-    found.add_rules(&places.workspace.join(".roo"), places.mode)?;
+    found.add_rules(&places.workspace.join(".roo"), places.mode, root)?;
     for name in [".roorules", ".clinerules"] {
-        found.add_first(&[places.workspace.join(name)])?;
-        found.add_first(&[places.workspace.join(format!("{name}-{}", places.mode))])?;
+        found.add_first(&[places.workspace.join(name)], root)?;
+        found.add_first(&[places.workspace.join(format!("{name}-{}", places.mode))], root)?;
     }
     for path in [
         places.workspace.join(format!(".stepwell/system-prompt-{}.md", places.mode)),
         places.workspace.join(format!(".roo/system-prompt-{}", places.mode)),
     ] {
-        if let Some(item) = read_instruction(&path)? {
+        if !places.trusted && path.is_file() {
+            found.skipped.push(format!("{}: the folder is not trusted", path.display()));
+            continue;
+        }
+        if let Some(item) = found.read(&path, root)? {
             found.replacement = Some(item);
             break;
         }
@@ -95,9 +110,9 @@ pub fn load(places: &InstructionPlaces<'_>) -> Result<Instructions> {
 
 impl Instructions {
     /// Adds the first of the files that exists.
-    fn add_first(&mut self, paths: &[PathBuf]) -> Result<()> {
+    fn add_first(&mut self, paths: &[PathBuf], within: Option<&Path>) -> Result<()> {
         for path in paths {
-            if let Some(item) = read_instruction(path)? {
+            if let Some(item) = self.read(path, within)? {
                 self.items.push(item);
                 return Ok(());
             }
@@ -106,15 +121,27 @@ impl Instructions {
     }
 
     /// Adds `rules/*` and `rules-MODE/*` of a `.roo` folder, by name.
-    fn add_rules(&mut self, roo: &Path, mode: &str) -> Result<()> {
+    fn add_rules(&mut self, roo: &Path, mode: &str, within: Option<&Path>) -> Result<()> {
         for folder in [roo.join("rules"), roo.join(format!("rules-{mode}"))] {
             for path in files::list_dir(&folder)? {
-                if let Some(item) = read_instruction(&path)? {
+                if let Some(item) = self.read(&path, within)? {
                     self.items.push(item);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Reads a file if it is there, and if no link leads from it to outside the repository.
+    fn read(&mut self, path: &Path, within: Option<&Path>) -> Result<Option<Instruction>> {
+        if let Some(root) = within
+            && path.is_file()
+            && !path.canonicalize().is_ok_and(|real| real.starts_with(root))
+        {
+            self.skipped.push(format!("{}: a link that leads outside the repository", path.display()));
+            return Ok(None);
+        }
+        read_instruction(path)
     }
 }
 
@@ -170,6 +197,7 @@ mod tests {
             mode: "code",
             text: None,
             language: None,
+            trusted: true,
         })
         .unwrap();
         let mut shown = String::new();
@@ -225,5 +253,30 @@ mod tests {
                 repo/.stepwell/system-prompt-code.md
             "]],
         );
+    }
+
+    #[test]
+    fn links_that_lead_out_of_the_repository_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (repo, secret) = (dir.path().join("repo"), dir.path().join("secret"));
+        fs::create_dir_all(repo.join(".git")).unwrap();
+        fs::create_dir_all(repo.join("docs")).unwrap();
+        fs::write(&secret, "the secret").unwrap();
+        fs::write(repo.join("docs/rules.md"), "inside").unwrap();
+        std::os::unix::fs::symlink(&secret, repo.join("AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("docs/rules.md", repo.join(".clinerules")).unwrap();
+        let found = load(&InstructionPlaces {
+            config_dir: dir.path(),
+            user_home: None,
+            workspace: &repo,
+            mode: "code",
+            text: None,
+            language: None,
+            trusted: false,
+        })
+        .unwrap();
+        let texts: Vec<&str> = found.items.iter().map(|item| item.text.as_str()).collect();
+        assert_eq!(texts, ["inside"]);
+        assert!(found.skipped[0].contains("AGENTS.md"), "{:?}", found.skipped);
     }
 }

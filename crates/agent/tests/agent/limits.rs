@@ -101,7 +101,7 @@ async fn the_turn_limit_stops_with_the_progress_and_can_be_resumed() {
             action
             observation "saw b"
             error MaxIterations: stopped after 2 turns, the most this run may take
-              hint: go on with `stepwell run --resume TASK`
+              hint: go on with `stepwell run --resume 1`
             state_changed paused
             answer "stopped after 2 turns, the most this run may take\n\n2 tool calls so far, 0 failed."
             stopped
@@ -125,8 +125,8 @@ async fn the_budget_stops_before_the_next_request() {
             observation "saw a"
             question_asked
             question_answered
-            error Budget: the budget is used up: 15 of 15 tokens are used
-              hint: raise it and go on with `stepwell run --resume TASK --max-cost AMOUNT`
+            error TokenBudget: the budget is used up: 15 of 15 tokens are used
+              hint: raise it and go on with `stepwell run --resume 1 --max-tokens AMOUNT`
             state_changed paused
             answer "the budget is used up: 15 of 15 tokens are used\n\n1 tool call so far, 0 failed."
             stopped

@@ -1,6 +1,6 @@
 //! `stepwell config`: the settings in force, their schema, the instructions, keys and trust.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use serde_json::{Value, json};
 use stepwell_llm::Provider;
@@ -12,8 +12,8 @@ use crate::assemble::{Assembly, workspace_root};
 use crate::exit::Exit;
 use crate::keys;
 use crate::report;
-use crate::settings::{Places, SettingsLayer, Source, set_trusted};
-use crate::terminal::{Style, out_line};
+use crate::settings::{self, Places, SettingsLayer, Source};
+use crate::terminal::{Style, error_line, out_foreign, out_line};
 
 pub fn run(command: ConfigCommand) -> anyhow::Result<Exit> {
     match command {
@@ -22,15 +22,36 @@ pub fn run(command: ConfigCommand) -> anyhow::Result<Exit> {
         ConfigCommand::Edit { project } => return edit(project),
         ConfigCommand::Instructions { json, mode } => instructions(&Assembly::here()?, mode, json)?,
         ConfigCommand::SetKey { provider } => set_key(&provider)?,
-        ConfigCommand::Trust { revoke } => {
-            let places = Places::find()?;
-            let workspace = workspace_root(None)?;
-            set_trusted(&places, &workspace, !revoke)?;
-            let word = if revoke { "no longer trusted" } else { "trusted" };
-            out_line(&format!("{word}: {}", workspace.display()));
-        }
+        ConfigCommand::Trust { revoke } => trust(revoke)?,
     }
     Ok(Exit::Done)
+}
+
+/// Shows what is about to be trusted, then trusts exactly that.
+fn trust(revoke: bool) -> anyhow::Result<()> {
+    let places = Places::find()?;
+    let workspace = workspace_root(None)?;
+    let project = Places::project(&workspace);
+    if revoke {
+        let word = if settings::revoke(&places, project)? { "no longer trusted" } else { "was not trusted" };
+        out_line(&format!("{word}: {}", project.display()));
+        return Ok(());
+    }
+    let files = settings::trusted_files(project)?;
+    if files.is_empty() {
+        return Err(report::usage(
+            format!("`{}` has no settings of its own to trust", project.display()),
+            "they would be in .stepwell/config.toml",
+        ));
+    }
+    let style = Style::for_stdout();
+    for path in &files {
+        out_line(&style.bold(&format!("# {}", path.display())));
+        out_foreign(&files::read_to_string(path)?);
+    }
+    settings::trust(&places, project)?;
+    out_line(&format!("\ntrusted as they are now: {}", project.display()));
+    Ok(())
 }
 
 /// Every value that is set, the strongest layer's, with its source.
@@ -92,8 +113,11 @@ fn schema() -> anyhow::Result<()> {
 
 fn edit(project: bool) -> anyhow::Result<Exit> {
     let places = Places::find()?;
-    let path =
-        if project { Places::project_settings(&workspace_root(None)?) } else { places.user_settings() };
+    let path = if project {
+        Places::project_settings(Places::project(&workspace_root(None)?))
+    } else {
+        places.user_settings()
+    };
     if files::read_if_exists(&path)?.is_none() {
         if let Some(folder) = path.parent() {
             files::create_private_dir(folder)?;
@@ -135,6 +159,9 @@ fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> any
         out_line(&style.bold(&format!("# {}", item.source)));
         out_line(&format!("{}\n", item.text.trim_end()));
     }
+    for skipped in &found.skipped {
+        error_line(&format!("{} {skipped}", style.yellow("not read:")));
+    }
     if let Some(replacement) = &found.replacement {
         out_line(&style.bold(&format!("# {} (instead of the built-in prompt)", replacement.source)));
         out_line(&format!("{}\n", replacement.text.trim_end()));
@@ -145,16 +172,40 @@ fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> any
 fn set_key(provider: &str) -> anyhow::Result<()> {
     let assembly = Assembly::here()?;
     Provider::resolve(provider, assembly.settings.providers().get(provider))?;
-    let mut key = String::new();
-    std::io::stdin().lock().take(64 * 1024).read_to_string(&mut key)?;
+    let key = if std::io::stdin().is_terminal() {
+        error_line(&format!("key of `{provider}` (it is not shown):"));
+        read_hidden_line()?
+    } else {
+        let mut key = String::new();
+        std::io::stdin().lock().take(64 * 1024).read_to_string(&mut key)?;
+        key
+    };
     let key = key.trim();
     if key.is_empty() || key.contains(char::is_whitespace) {
+        let problem =
+            if key.is_empty() { "there is no key" } else { "a key is one word, without blanks or line ends" };
         return Err(report::usage(
-            "standard input holds no key",
-            format!("pipe it in: `printenv MY_KEY | stepwell config set-key {provider}`"),
+            problem,
+            format!(
+                "type it when asked, or pipe it in: `printenv MY_KEY | stepwell config set-key {provider}`"
+            ),
         ));
     }
     keys::store(&assembly.places, provider, key)?;
     out_line(&format!("kept the key of `{provider}` in {}", assembly.places.keys().display()));
     Ok(())
+}
+
+/// Reads a line from the terminal without showing it.
+fn read_hidden_line() -> anyhow::Result<String> {
+    let stdin = std::io::stdin();
+    let before = rustix::termios::tcgetattr(&stdin)?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(rustix::termios::LocalModes::ECHO);
+    rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Flush, &hidden)?;
+    let mut line = String::new();
+    let read = stdin.read_line(&mut line);
+    rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Flush, &before)?;
+    read?;
+    Ok(line)
 }

@@ -135,7 +135,14 @@ async fn provider(
         Ok(provider) => provider,
         Err(error) => return Ok(Some(Finding::bad(name, error.message, error.hint))),
     };
-    let (key, source) = models.key(&provider)?;
+    let (key, source) = match models.key(&provider) {
+        Ok(found) => found,
+        Err(error) => return Ok(Some(Finding::bad(name, format!("{error:#}"), None))),
+    };
+    let from = match &source {
+        KeySource::NotNeeded => "no key needed".to_owned(),
+        source => format!("key from {source}"),
+    };
     match source {
         // Servers on this machine are looked for by their ports.
         KeySource::NotNeeded if !configured => return Ok(None),
@@ -149,14 +156,14 @@ async fn provider(
             };
             return Ok(Some(finding));
         }
-        _ if offline => return Ok(Some(Finding::good(name, format!("key from {source}, not checked")))),
+        _ if offline => return Ok(Some(Finding::good(name, format!("{from}, not checked")))),
         _ => {}
     }
     let started = Instant::now();
     Ok(Some(match stepwell_llm::list_models(&provider, key, models.client(), DEADLINE).await {
         Ok(found) => {
             let took = started.elapsed().as_millis();
-            Finding::good(name, format!("key from {source}, {} models, answered in {took} ms", found.len()))
+            Finding::good(name, format!("{from}, {}, answered in {took} ms", count(found.len())))
         }
         Err(error) => Finding::bad(name, error.message, error.hint),
     }))
@@ -173,8 +180,10 @@ async fn local_servers(models: &Models) -> anyhow::Result<Vec<Finding>> {
             Some(server) => {
                 let example =
                     server.models.first().map_or(String::new(), |model| format!(", such as {name}/{model}"));
-                let count = server.models.len();
-                Finding::good(name, format!("running at {}, {count} models{example}", provider.base_url))
+                Finding::good(
+                    name,
+                    format!("running at {}, {}{example}", provider.base_url, count(server.models.len())),
+                )
             }
             None => Finding::absent(
                 name,
@@ -184,6 +193,10 @@ async fn local_servers(models: &Models) -> anyhow::Result<Vec<Finding>> {
         });
     }
     Ok(findings)
+}
+
+fn count(models: usize) -> String {
+    if models == 1 { "1 model".into() } else { format!("{models} models") }
 }
 
 /// The chosen model, asked for one word: key, name and server are right if it answers.

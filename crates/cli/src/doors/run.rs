@@ -7,12 +7,16 @@ mod wire;
 use std::path::PathBuf;
 
 use stepwell_agent::{Engine, Follower, RunEnd, Session};
-use stepwell_protocol::{ApprovalSource, Command, Event, EventRecord, MessageId, Part, Seq, TaskId};
+use stepwell_protocol::{
+    ApprovalRequest, ApprovalSource, Command, Event, EventRecord, MessageId, Part, PermissionMode, Risk, Seq,
+    TaskId,
+};
 use stepwell_store::Home;
 
 use crate::args::{EffortArg, OutputFormat, RunArgs};
 use crate::assemble::{Assembly, AssemblyOptions};
 use crate::exit::Exit;
+use crate::interrupts::Interrupts;
 use crate::language::Language;
 use crate::report;
 use crate::settings::SettingsLayer;
@@ -36,6 +40,8 @@ struct RunResult {
     usage: stepwell_protocol::Usage,
     /// Calls the policy refused, in words.
     refused: Vec<String>,
+    /// The mode that would have let all of them pass.
+    mode_needed: PermissionMode,
     duration: std::time::Duration,
 }
 
@@ -55,6 +61,8 @@ pub async fn run(args: RunArgs) -> anyhow::Result<Exit> {
 async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let started = std::time::Instant::now();
     let cwd = crate::assemble::workspace_root(args.cwd.as_deref())?;
+    let args = with_resumed_prompt(args);
+    let args = with_resumed_prompt(args);
     let prompt = prompt::read(&args)?;
     let assembly = Assembly::new(AssemblyOptions {
         workspace: cwd,
@@ -69,6 +77,7 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     if !args.quiet {
         assembly.tell_withheld();
     }
+    check_model(&assembly, &args)?;
     let (engine, task, from, command) = start(&assembly, &args, prompt)?;
     let language = Language::choose(assembly.settings.language().as_deref());
     let mut show: Box<dyn Show> = match args.output_format {
@@ -82,7 +91,10 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let session = engine.session(&task)?;
     let mut follower = engine.follow(&task, from)?;
     let mut watch = Watch { engine: &engine, session: &session, language, tally: Tally::default() };
-    watch.until_end(&mut follower, interrupts, show.as_mut()).await?;
+    if !watch.until_end(&mut follower, interrupts, show.as_mut()).await? {
+        // Quit at once: what runs for the task is dropped on the way out, and with it every process it started.
+        return Ok(Exit::Interrupted);
+    }
     let tally = watch.tally;
     let end = session.run_end().await.unwrap_or(RunEnd::Cancelled);
     let exit = Exit::of_run(&end, !tally.refused.is_empty());
@@ -95,9 +107,41 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
         turns: tally.turns,
         usage: tally.usage,
         refused: tally.refused,
+        mode_needed: tally.mode_needed,
         duration: started.elapsed(),
     });
     Ok(exit)
+}
+
+/// What the chosen model cannot do is told before anything is sent to it.
+fn check_model(assembly: &Assembly, args: &RunArgs) -> anyhow::Result<()> {
+    let Some(name) = assembly.settings.model() else { return Ok(()) };
+    let Some(info) = assembly.models().describe(&name) else { return Ok(()) };
+    if args.max_cost.is_some() && info.price.is_none() {
+        return Err(report::usage(
+            format!("the price of `{name}` is not known, so --max-cost cannot be kept"),
+            format!("use --max-tokens, or set the price under `[models.\"{}\"]` in the settings", info.id),
+        ));
+    }
+    if !args.image.is_empty() && !info.images {
+        return Err(report::usage(
+            format!("`{name}` is not known to take images"),
+            format!(
+                "choose another model, or set `images = true` under `[models.\"{}\"]` in the settings",
+                info.id
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// `--resume "go on"` means the newest task and a prompt: a task's name has no spaces in it.
+fn with_resumed_prompt(mut args: RunArgs) -> RunArgs {
+    if let Some(words) = args.resume.take_if(|reference| reference.contains(char::is_whitespace)) {
+        args.prompt.insert(0, words);
+        args.resume = Some("latest".into());
+    }
+    args
 }
 
 /// Opens the task the arguments mean, and the command that sets it going.
@@ -173,8 +217,9 @@ struct Tally {
     turns: u64,
     usage: stepwell_protocol::Usage,
     refused: Vec<String>,
-    /// Summaries of requests that are open.
-    asked: Vec<(stepwell_protocol::ApprovalId, String)>,
+    mode_needed: PermissionMode,
+    /// Requests that are open.
+    asked: Vec<ApprovalRequest>,
 }
 
 impl Tally {
@@ -185,11 +230,19 @@ impl Tally {
                 self.usage += *usage;
             }
             Event::ApprovalRequested { request } => {
-                self.asked.push((request.id.clone(), request.preview.summary.clone()));
+                self.asked.push(request.clone());
             }
             Event::ApprovalResolved { id, answer, source: ApprovalSource::Policy } if !answer.is_yes() => {
-                let what = self.asked.iter().find(|(asked, _)| asked == id).map(|(_, what)| what.clone());
-                self.refused.push(what.unwrap_or_else(|| id.to_string()));
+                let Some(place) = self.asked.iter().position(|request| request.id == *id) else { return };
+                let request = self.asked.swap_remove(place);
+                self.refused.push(request.preview.summary);
+                // Editing is the only thing a smaller step than everything would have allowed.
+                self.mode_needed = match (request.risk, self.mode_needed) {
+                    (Risk::Write, PermissionMode::Default | PermissionMode::AcceptEdits) => {
+                        PermissionMode::AcceptEdits
+                    }
+                    _ => PermissionMode::BypassPermissions,
+                };
             }
             _ => {}
         }
@@ -205,13 +258,13 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// The first interrupt cancels the run and waits for what is kept; the second quits.
+    /// The first interrupt cancels the run and waits for what is kept; the second quits, which `false` says.
     async fn until_end(
         &mut self,
         follower: &mut Follower,
         mut interrupts: Interrupts,
         show: &mut dyn Show,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<bool> {
         let mut interrupted = false;
         let mut ended = Box::pin(self.session.run_end());
         loop {
@@ -219,7 +272,7 @@ impl Watch<'_> {
                 biased;
                 () = interrupts.next() => {
                     if interrupted {
-                        std::process::exit(i32::from(Exit::Interrupted.number()));
+                        return Ok(false);
                     }
                     interrupted = true;
                     let words = self.language.pick("stopping; once more quits at once", "正在停止；再按一次立即退出");
@@ -227,8 +280,15 @@ impl Watch<'_> {
                     self.engine.submit(Command::Cancel { task: self.session.task.clone() }).await?;
                 }
                 record = follower.next() => match record {
-                    Some(record) => self.take(&record, show),
-                    None => return Ok(()),
+                    Some(record) => {
+                        self.take(&record, show);
+                        // Nobody reads the answer any more (`| head`): the work is not worth going on with.
+                        if terminal::reader_is_gone() && !interrupted {
+                            interrupted = true;
+                            self.session.cancel();
+                        }
+                    }
+                    None => return Ok(true),
                 },
                 // Polled last: everything queued is shown before the end is looked at.
                 _ = &mut ended => break,
@@ -238,32 +298,12 @@ impl Watch<'_> {
         while let Some(record) = follower.next().await {
             self.take(&record, show);
         }
-        Ok(())
+        Ok(true)
     }
 
     fn take(&mut self, record: &EventRecord, show: &mut dyn Show) {
         self.tally.count(&record.event);
         show.event(record);
-    }
-}
-
-/// Ctrl-C and the polite request to end.
-struct Interrupts {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Interrupts {
-    fn listen() -> anyhow::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
     }
 }
 

@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::args::ToolCommand;
 use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
 use crate::exit::Exit;
+use crate::interrupts::Interrupts;
 use crate::report;
 use crate::settings::SettingsLayer;
-use crate::terminal::{Style, error_line, out, out_line};
+use crate::terminal::{Style, error_line, out, out_foreign, out_line, visible};
 
 pub async fn run(command: ToolCommand) -> anyhow::Result<Exit> {
     match command {
@@ -125,10 +126,11 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
         redactor: benches.redactor(),
     };
     let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
+    let mut interrupts = Interrupts::listen()?;
     let mut execution = Box::pin(executor.execute(&call, &env));
     let outcome = tokio::select! {
         outcome = &mut execution => outcome,
-        _ = tokio::signal::ctrl_c() => {
+        () = interrupts.next() => {
             // The call ends its processes before it answers.
             cancel.cancel();
             execution.await;
@@ -140,13 +142,13 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
             &json!({"result": outcome.result, "output": outcome.output}),
         )?);
     } else if outcome.result.is_success() {
-        out(&outcome.result.output);
+        out_foreign(&outcome.result.output);
         if !outcome.result.output.ends_with('\n') {
             out("\n");
         }
     } else {
         let style = Style::for_stderr();
-        error_line(&format!("{} {}", style.red("error:"), outcome.result.output));
+        error_line(&format!("{} {}", style.red("error:"), visible(&outcome.result.output)));
     }
     Ok(match outcome.result.error.map(|error| error.class) {
         None => Exit::Done,

@@ -13,6 +13,16 @@ pub struct Places {
 impl Places {
     /// `STEPWELL_CONFIG` and `STEPWELL_HOME` come first, then the XDG folders, then the usual ones below `$HOME`.
     pub fn find() -> anyhow::Result<Self> {
+        for name in ["STEPWELL_CONFIG", "STEPWELL_HOME"] {
+            if let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty())
+                && !Path::new(&value).is_absolute()
+            {
+                return Err(crate::report::usage(
+                    format!("{name} is `{}`, which is no absolute path", value.display()),
+                    "give the whole path of the folder",
+                ));
+            }
+        }
         let folder = |name: &str| {
             std::env::var_os(name)
                 .filter(|value| !value.is_empty())
@@ -46,8 +56,18 @@ impl Places {
         self.config.join("config.toml")
     }
 
-    pub fn project_settings(workspace: &Path) -> PathBuf {
-        workspace.join(".stepwell/config.toml")
+    /// The project a workspace belongs to: the nearest folder with settings, up to the repository's root.
+    pub fn project(workspace: &Path) -> &Path {
+        let root = workspace.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(workspace);
+        workspace
+            .ancestors()
+            .take_while(|folder| folder.starts_with(root))
+            .find(|folder| folder.join(".stepwell").is_dir())
+            .unwrap_or(workspace)
+    }
+
+    pub fn project_settings(project: &Path) -> PathBuf {
+        project.join(".stepwell/config.toml")
     }
 
     pub fn keys(&self) -> PathBuf {

@@ -1,24 +1,73 @@
 //! Which folders' own settings may take effect in full. Kept by the person, outside every project.
+//!
+//! Trust is given to what the files say, not to the folder: when they change, they have to be looked at again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
 use stepwell_workspace::files::{self, Privacy};
 
 use super::Places;
 
-pub fn is_trusted(places: &Places, workspace: &Path) -> anyhow::Result<bool> {
-    let list = files::read_if_exists(&places.trusted_folders())?.unwrap_or_default();
-    let workspace = workspace.to_string_lossy();
-    Ok(list.lines().any(|line| line == workspace))
+/// The files of a project that can only be followed once they are trusted.
+pub fn trusted_files(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let own = Places::project_settings(project);
+    let mut found: Vec<PathBuf> = own.is_file().then_some(own).into_iter().collect();
+    for folder in [project.join(".stepwell"), project.join(".roo")] {
+        found.extend(files::list_dir(&folder)?.into_iter().filter(|path| is_prompt(path)));
+    }
+    Ok(found)
 }
 
-pub fn set_trusted(places: &Places, workspace: &Path, trusted: bool) -> anyhow::Result<()> {
+/// Whether a file replaces the built-in prompt.
+fn is_prompt(path: &Path) -> bool {
+    path.is_file()
+        && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("system-prompt-"))
+}
+
+pub fn is_trusted(places: &Places, project: &Path) -> anyhow::Result<bool> {
     let list = files::read_if_exists(&places.trusted_folders())?.unwrap_or_default();
-    let workspace = workspace.to_string_lossy();
-    let mut lines: Vec<&str> = list.lines().filter(|line| *line != workspace && !line.is_empty()).collect();
-    if trusted {
-        lines.push(&workspace);
+    let line = trust_line(project)?;
+    Ok(list.lines().any(|known| known == line))
+}
+
+/// Trusts the files as they are now.
+pub fn trust(places: &Places, project: &Path) -> anyhow::Result<()> {
+    let line = trust_line(project)?;
+    rewrite(places, project, Some(&line))
+}
+
+/// Takes the trust away; `false` when there was none.
+pub fn revoke(places: &Places, project: &Path) -> anyhow::Result<bool> {
+    let list = files::read_if_exists(&places.trusted_folders())?.unwrap_or_default();
+    let known = list.lines().any(|line| is_about(line, project));
+    if known {
+        rewrite(places, project, None)?;
     }
+    Ok(known)
+}
+
+/// One line of the list: the hash of what is trusted, and the folder.
+fn trust_line(project: &Path) -> anyhow::Result<String> {
+    let mut hasher = Sha256::new();
+    for path in trusted_files(project)? {
+        let content = files::read(&path)?;
+        hasher.update((content.len() as u64).to_le_bytes());
+        hasher.update(&content);
+    }
+    let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{hash} {}", project.display()))
+}
+
+fn is_about(line: &str, project: &Path) -> bool {
+    line.split_once(' ').is_some_and(|(_, folder)| folder == project.to_string_lossy())
+}
+
+fn rewrite(places: &Places, project: &Path, line: Option<&str>) -> anyhow::Result<()> {
+    let list = files::read_if_exists(&places.trusted_folders())?.unwrap_or_default();
+    let mut lines: Vec<&str> =
+        list.lines().filter(|known| !known.is_empty() && !is_about(known, project)).collect();
+    lines.extend(line);
     files::create_private_dir(&places.config)?;
     let mut text = lines.join("\n");
     text.push('\n');

@@ -51,9 +51,21 @@ fn a_project_cannot_redirect_requests_before_it_is_trusted() {
     assert!(text.contains("safe") && text.contains("may not decide: providers"), "{text}");
     assert!(attacker.server.requests().is_empty());
 
-    assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
+    let output = world.output(&["config", "trust"]);
+    let text = world.show(&output);
+    assert!(
+        output.status.code() == Some(0) && text.contains("bypassPermissions"),
+        "what is trusted is shown: {text}"
+    );
     let output = world.output(&["run", "--quiet", "x"]);
     assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nstolen\n");
+    // What the files say now is trusted, not what they will say.
+    let settings = world.work().join(".stepwell/config.toml");
+    let trusted = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, format!("max_turns = 3\n{trusted}")).unwrap();
+    assert!(world.show(&world.output(&["config", "show"])).contains("not in force"));
+    std::fs::write(&settings, trusted).unwrap();
+    assert!(!world.show(&world.output(&["config", "show"])).contains("not in force"));
     assert_eq!(world.output(&["config", "trust", "--revoke"]).status.code(), Some(0));
     assert!(world.show(&world.output(&["config", "show"])).contains("not in force"));
 }
@@ -78,6 +90,33 @@ fn a_key_can_be_kept_in_a_private_file() {
     let output = world.command(&["run", "--quiet", "x"]).env_remove("MOCK_KEY").output().unwrap();
     let text = world.show(&output);
     assert!(text.contains("others can read the keys") && !text.contains("kept-key"), "{text}");
+}
+
+#[test]
+fn settings_that_are_no_plain_file_are_refused_at_once() {
+    let world = World::new([]);
+    let path = world.config().join("config.toml");
+    std::fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let output = world.output(&["config", "show"]);
+    assert!(
+        output.status.code() == Some(2) && world.show(&output).contains("no plain file"),
+        "{}",
+        world.show(&output)
+    );
+}
+
+#[test]
+fn an_untrusted_project_does_not_replace_the_prompt() {
+    let world = World::new([Turn::text("ok"), Turn::text("ok")]);
+    world.write(".stepwell/system-prompt-code.md", "You are somebody else.\n");
+    let text = world.show(&world.output(&["run", "x"]));
+    assert!(text.contains("may not decide: the system prompt"), "{text}");
+    assert!(!world.server.last_request().system_text().contains("somebody else"));
+    assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
+    world.output(&["run", "x"]);
+    assert!(world.server.last_request().system_text().contains("somebody else"));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn no_key_at_all() {
     let world = World::new([]);
     let output = world.command(&["run", "x"]).env_remove("MOCK_KEY").output().unwrap();
     expect![[r"
-        exit code: 1
+        exit code: 2
         --- stderr
         error: there is no key for `mock`
 
@@ -103,7 +103,7 @@ fn a_model_without_a_provider() {
     world.check(
         &["run", "--model", "gpt-5", "x"],
         expect![[r"
-            exit code: 1
+            exit code: 2
             --- stderr
             error: `gpt-5` names no model
 
@@ -123,6 +123,13 @@ fn an_unknown_mode() {
             error: unknown mode `yoga`; known: code
         "]],
     );
+}
+
+#[test]
+fn a_limit_that_cannot_be_kept() {
+    let world = World::new([]);
+    let text = world.show(&world.output(&["run", "--max-cost", "0.5", "x"]));
+    assert!(text.starts_with("exit code: 2") && text.contains("--max-tokens"), "{text}");
 }
 
 #[test]

@@ -43,21 +43,26 @@ fn a_command_that_runs_is_ended_with_its_children() {
     let world =
         World::new([Turn::calls([call("bash", json!({"command": "echo $$ > pid; sleep 600 & wait"}))])]);
     let child = world.spawn(&["run", "--permission-mode", "bypassPermissions", "go"]);
-    let pid_file = world.work().join("pid");
-    let deadline = std::time::Instant::now() + DEADLINE;
-    let group = loop {
-        if let Ok(text) = std::fs::read_to_string(&pid_file)
-            && let Ok(pid) = text.trim().parse::<i32>()
-        {
-            break pid;
-        }
-        assert!(std::time::Instant::now() < deadline, "the command did not start");
-        std::thread::yield_now();
-    };
+    let group = wait_for_pid(&world);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", world.show(&output));
     assert_eq!(alive(group), Vec::<String>::new());
+}
+
+/// The process group the command wrote down when it started.
+fn wait_for_pid(world: &World) -> i32 {
+    let pid_file = world.work().join("pid");
+    let deadline = std::time::Instant::now() + DEADLINE;
+    loop {
+        if let Ok(text) = std::fs::read_to_string(&pid_file)
+            && let Ok(pid) = text.trim().parse::<i32>()
+        {
+            return pid;
+        }
+        assert!(std::time::Instant::now() < deadline, "the command did not start");
+        std::thread::yield_now();
+    }
 }
 
 /// The processes of a group that still run. Ended ones nobody has waited for yet do not count.
@@ -73,4 +78,18 @@ fn alive(group: i32) -> Vec<String> {
         }
     }
     alive
+}
+
+#[test]
+fn a_second_interrupt_quits_and_leaves_no_process_behind() {
+    let stubborn = "trap '' INT TERM; echo $$ > pid; while :; do sleep 1; done";
+    let world = World::new([Turn::calls([call("bash", json!({"command": stubborn}))])]);
+    let child = world.spawn(&["run", "--permission-mode", "bypassPermissions", "go"]);
+    let group = wait_for_pid(&world);
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::HUP).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", world.show(&output));
+    assert_eq!(alive(group), Vec::<String>::new());
 }

@@ -60,10 +60,10 @@ fn another_course_is_an_error_that_says_what_differs() {
 fn a_cassette_that_is_not_there_or_not_one() {
     let world = world();
     let output = world.output(&[&REPLAY[..], &["x"]].concat());
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(world.show(&output).contains("does not exist"), "{}", world.show(&output));
     world.write("run.cassette", "this is no cassette\n");
     let output = world.output(&[&REPLAY[..], &["x"]].concat());
     let text = world.show(&output);
-    assert!(output.status.code() == Some(1) && text.contains("cassette"), "{text}");
+    assert!(output.status.code() == Some(2) && text.contains("cassette"), "{text}");
 }

@@ -195,12 +195,34 @@ fn a_chinese_locale_is_spoken_to_in_chinese() {
         完成
         --- stderr
         ● bash touch made
-          已拒绝：没有人可以批准
           nobody can be asked here, so this call is refused: nobody is there to approve it, and the permission mode does not allow it by itself
         错误： 未经批准，已拒绝：Run `touch made`
 
-        提示： 可用 --permission-mode acceptEdits or bypassPermissions 允许
+        提示： 可用 `--permission-mode bypassPermissions` 允许
         2 轮，输入 20，输出 10，[TIME]；用 `stepwell run --resume 1` 继续
     "#]]
     .assert_eq(&world.show(&output));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run() {
+    use std::io::{BufRead, BufReader};
+    let world = World::new([]);
+    world.server.respond_with(|request| {
+        let turn = request.tool_results().len();
+        Turn::calls([call("bash", json!({"command": format!("echo {turn}")}))])
+    });
+    let mut child = world.spawn(&[
+        "run",
+        "--output-format",
+        "stream-json",
+        "--permission-mode",
+        "bypassPermissions",
+        "go",
+    ]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.next().is_some());
+    drop(lines);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", world.show(&output));
 }

@@ -51,6 +51,12 @@ fn exit_codes_follow_the_class_of_the_error() {
     let (code, text) =
         call(&world, &["bash", r#"{"command": "echo hi"}"#, "--permission-mode", "bypassPermissions"]);
     assert!(code == Some(0) && text.contains("hi"), "{text}");
+    // A key in use is shown by no tool, whatever prints it.
+    let (_, text) = call(
+        &world,
+        &["bash", r#"{"command": "echo mock-key-value"}"#, "--permission-mode", "bypassPermissions"],
+    );
+    assert!(!text.contains("mock-key-value") && text.contains("redacted"), "{text}");
     let (code, text) = call(&world, &["no_such_tool", "{}"]);
     assert_eq!(code, Some(2), "{text}");
 }

@@ -17,9 +17,9 @@ const PROMPT_LIMIT: u64 = 10 << 20;
 
 /// The parts of the first message; `None` when nothing was given and there is no pipe to read from.
 pub fn read(args: &RunArgs) -> anyhow::Result<Option<Vec<Part>>> {
-    let here = std::env::current_dir()?;
+    let here = crate::assemble::current_dir()?;
     let text = match &args.prompt_file {
-        Some(path) => Some(files::read_to_string(&super::beside(&here, path))?),
+        Some(path) => Some(prompt_file(&super::beside(&here, path))?),
         None if args.prompt.is_empty() => {
             // With --resume a run may go on without a word, so a pipe nobody writes to is not waited for.
             if args.resume.is_some() || std::io::stdin().is_terminal() {
@@ -39,6 +39,15 @@ pub fn read(args: &RunArgs) -> anyhow::Result<Option<Vec<Part>>> {
         parts.push(Part::Image { image: read_image(&super::beside(&here, path))? });
     }
     Ok(Some(parts))
+}
+
+fn prompt_file(path: &Path) -> anyhow::Result<String> {
+    let wrong = |problem: String| report::usage(problem, "give a text file of at most 10 MB");
+    let size = files::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+    if size > PROMPT_LIMIT {
+        return Err(wrong(format!("`{}` has {size} bytes", path.display())));
+    }
+    files::read_to_string(path).map_err(|error| wrong(error.to_string()))
 }
 
 fn join_arguments(words: &[String]) -> anyhow::Result<String> {
@@ -73,14 +82,16 @@ fn standard_input() -> anyhow::Result<String> {
 }
 
 fn read_image(path: &Path) -> anyhow::Result<Image> {
-    let size = files::metadata(path)?.len();
+    let wrong =
+        |error: stepwell_workspace::Error| report::usage(error.to_string(), "give the path of an image");
+    let size = files::metadata(path).map_err(wrong)?.len();
     if size > IMAGE_LIMIT {
         return Err(report::usage(
             format!("the image `{}` has {size} bytes; models take at most {IMAGE_LIMIT}", path.display()),
             "make it smaller",
         ));
     }
-    let bytes = files::read(path)?;
+    let bytes = files::read(path).map_err(wrong)?;
     let media_type = match bytes.as_slice() {
         [0x89, b'P', b'N', b'G', ..] => "image/png",
         [0xff, 0xd8, 0xff, ..] => "image/jpeg",

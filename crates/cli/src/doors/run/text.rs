@@ -10,7 +10,7 @@ use stepwell_protocol::{AnswerOrigin, ErrorReport, Event, EventRecord, Part, Tas
 
 use super::{RunResult, Show};
 use crate::language::Language;
-use crate::terminal::{self, Style, harmless};
+use crate::terminal::{self, Style, harmless, visible};
 
 pub struct TextShow {
     quiet: bool,
@@ -22,6 +22,8 @@ pub struct TextShow {
     in_line: bool,
     /// Whether live words of the current message were shown.
     shown_live: bool,
+    /// Calls of the current turn.
+    calls: usize,
 }
 
 impl TextShow {
@@ -33,6 +35,7 @@ impl TextShow {
             live: std::io::stdout().is_terminal(),
             in_line: false,
             shown_live: false,
+            calls: 0,
         }
     }
 
@@ -46,6 +49,10 @@ impl TextShow {
     fn print_error(&self, error: &ErrorReport) {
         let message = harmless(&self.language.describe(error));
         terminal::error_line(&format!("{} {message}", self.style.red(self.language.error())));
+        self.print_hint(error);
+    }
+
+    fn print_hint(&self, error: &ErrorReport) {
         if let Some(hint) = &error.hint {
             terminal::error_line(&format!("\n{} {}", self.style.cyan(self.language.hint()), harmless(hint)));
         }
@@ -104,10 +111,21 @@ impl Show for TextShow {
                     .pick("the connection was lost; the answer starts again", "连接中断，重新开始回答");
                 self.note(&self.style.yellow(&format!("  {line}")));
             }
-            Event::Thought { parts, .. } => self.thought(parts),
-            Event::Action { call, .. } => self.note(&action_line(self.style, call)),
+            Event::Thought { parts, .. } => {
+                self.calls = 0;
+                self.thought(parts);
+            }
+            Event::Action { call, .. } => {
+                self.calls += 1;
+                self.note(&action_line(self.style, call));
+            }
             Event::Observation { result } => {
-                for line in observation_lines(self.style, result) {
+                let lines = observation_lines(self.style, result);
+                // Results of calls that ran side by side stand below all of them, so each says whose it is.
+                if self.calls > 1 && !lines.is_empty() {
+                    self.note(&self.style.dim(&format!("  {}:", harmless(&result.tool))));
+                }
+                for line in lines {
                     self.note(&line);
                 }
             }
@@ -136,11 +154,6 @@ impl Show for TextShow {
                 };
                 self.note(&self.style.yellow(&line));
             }
-            Event::ApprovalResolved { answer, .. } if !answer.is_yes() => {
-                let line =
-                    self.language.pick("refused: nobody is there to approve it", "已拒绝：没有人可以批准");
-                self.note(&self.style.red(&format!("  {line}")));
-            }
             Event::QuestionAsked { question } => {
                 self.note(&format!("{} {}", self.style.cyan("?"), harmless(&question.text)));
             }
@@ -159,20 +172,22 @@ impl Show for TextShow {
     fn end(&mut self, result: &RunResult) {
         self.end_line();
         match &result.end {
-            RunEnd::Failed(error) | RunEnd::Stopped(error) => self.print_error(error),
+            RunEnd::Failed(error) => self.print_error(error),
+            // What was reached is the answer above; only what to do is left to say.
+            RunEnd::Stopped(error) => self.print_hint(error),
             RunEnd::Cancelled => terminal::error_line(
                 self.language.pick("interrupted; everything received is kept", "已中断；收到的内容都已保存"),
             ),
             RunEnd::Answered(_) | RunEnd::Paused => {}
         }
         if result.exit == crate::exit::Exit::Refused {
-            let modes = "--permission-mode acceptEdits or bypassPermissions";
+            let mode = format!("--permission-mode {}", result.mode_needed.name());
             let refused = harmless(&result.refused.join("; "));
             let (what, hint) = match self.language {
                 Language::English => {
-                    (format!("refused without approval: {refused}"), format!("allow it with {modes}"))
+                    (format!("refused without approval: {refused}"), format!("allow it with `{mode}`"))
                 }
-                Language::Chinese => (format!("未经批准，已拒绝：{refused}"), format!("可用 {modes} 允许")),
+                Language::Chinese => (format!("未经批准，已拒绝：{refused}"), format!("可用 `{mode}` 允许")),
             };
             terminal::error_line(&format!(
                 "{} {what}\n\n{} {hint}",
@@ -208,7 +223,7 @@ fn action_line(style: Style, call: &ToolCall) -> String {
     if short.len() < argument.len() {
         short.push('…');
     }
-    format!("{} {} {}", style.cyan("●"), style.bold(&harmless(&call.name)), harmless(&short))
+    format!("{} {} {}", style.cyan("●"), style.bold(&visible(&call.name)), visible(&short))
 }
 
 /// What of a result a person wants to see: why it failed, how a command ended, what an edit changed.

@@ -64,11 +64,13 @@ pub fn print_failure(error: &stepwell_protocol::ErrorReport, exit: crate::exit::
 /// The last line of both forms; the field names are those other agents' scripts know.
 fn result_object(result: &RunResult) -> Value {
     let (subtype, text, error) = match &result.end {
-        RunEnd::Answered(answer) => ("success", Some(answer), None),
+        RunEnd::Answered(answer) if result.refused.is_empty() => ("success", Some(answer), None),
+        RunEnd::Answered(answer) => ("error_permission_refused", Some(answer), None),
         RunEnd::Paused => ("paused", None, None),
         RunEnd::Cancelled => ("interrupted", None, None),
         RunEnd::Stopped(error) => match error.kind {
             stepwell_protocol::ErrorKind::Budget => ("error_max_budget_usd", None, Some(error)),
+            stepwell_protocol::ErrorKind::TokenBudget => ("error_max_tokens", None, Some(error)),
             stepwell_protocol::ErrorKind::MaxIterations => ("error_max_turns", None, Some(error)),
             _ => ("error_during_execution", None, Some(error)),
         },

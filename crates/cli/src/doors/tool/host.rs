@@ -1,24 +1,30 @@
 //! The host of a single call: nobody to ask, no log, artifacts in a temporary folder.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use async_trait::async_trait;
 use stepwell_protocol::{
-    AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer,
-    TodoItem,
+    AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, PermissionMode, Question,
+    QuestionAnswer, Risk, TodoItem,
 };
 use stepwell_tool_runtime::{Host, HostError};
+use stepwell_workspace::files;
 
 use crate::terminal::error_line;
 
 pub struct CommandLineHost {
     todo: Mutex<Vec<TodoItem>>,
+    /// Made when the call first asks for it.
+    folder: OnceLock<PathBuf>,
+    /// Whether something in the folder is for the person to keep.
+    kept: AtomicBool,
 }
 
 impl CommandLineHost {
     pub fn new() -> Self {
-        Self { todo: Mutex::default() }
+        Self { todo: Mutex::default(), folder: OnceLock::new(), kept: AtomicBool::new(false) }
     }
 }
 
@@ -26,7 +32,11 @@ impl CommandLineHost {
 impl Host for CommandLineHost {
     async fn approve(&self, request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource) {
         error_line(&format!("{}: {}", request.reason, request.preview.summary));
-        let reason = "allow it with --permission-mode acceptEdits or bypassPermissions".to_owned();
+        let mode = match request.risk {
+            Risk::Write => PermissionMode::AcceptEdits,
+            _ => PermissionMode::BypassPermissions,
+        };
+        let reason = format!("allow it with --permission-mode {}", mode.name());
         (ApprovalAnswer::No { reason: Some(reason) }, ApprovalSource::Policy)
     }
 
@@ -52,16 +62,27 @@ impl Host for CommandLineHost {
 
     async fn artifact_dir(&self) -> Result<PathBuf, HostError> {
         let folder = std::env::temp_dir().join(format!("stepwell-{}", std::process::id()));
-        stepwell_workspace::files::create_private_dir(&folder)
-            .map_err(|error| HostError(error.to_string()))?;
-        Ok(folder)
+        files::create_private_dir(&folder).map_err(|error| HostError(error.to_string()))?;
+        Ok(self.folder.get_or_init(|| folder).clone())
     }
 
     fn artifact_added(&self, artifact: &Artifact) {
-        error_line(&format!("the whole output is in {}", artifact.path));
+        self.kept.store(true, Ordering::Relaxed);
+        error_line(&format!("{} is in {}", artifact.label, artifact.path));
     }
 
     fn complete(&self, _result: String) {
         // There is no run to end.
+    }
+}
+
+impl Drop for CommandLineHost {
+    fn drop(&mut self) {
+        if let Some(folder) = self.folder.get()
+            && !self.kept.load(Ordering::Relaxed)
+        {
+            // What cannot be removed is in the folder for temporary files.
+            files::remove_dir_all(folder).ok();
+        }
     }
 }
