@@ -32,8 +32,7 @@ impl Host for SessionHost {
         }
         let (answer, source) = match self.session.attendance {
             Attendance::Headless => {
-                let reason =
-                    "nobody is there to approve it, and the permission mode does not allow it by itself";
+                let reason = "the permission mode does not allow it by itself";
                 (ApprovalAnswer::No { reason: Some(reason.into()) }, ApprovalSource::Policy)
             }
             Attendance::Interactive { deadline } => {

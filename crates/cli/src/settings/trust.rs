@@ -55,8 +55,7 @@ fn trust_line(project: &Path) -> anyhow::Result<String> {
         hasher.update((content.len() as u64).to_le_bytes());
         hasher.update(&content);
     }
-    let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{hash} {}", project.display()))
+    Ok(format!("{:x} {}", hasher.finalize(), project.display()))
 }
 
 fn is_about(line: &str, project: &Path) -> bool {
