@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
 use sha2::{Digest, Sha256};
 use stepwell_workspace::files::{self, Privacy};
 
@@ -55,7 +56,8 @@ fn trust_line(project: &Path) -> anyhow::Result<String> {
         hasher.update((content.len() as u64).to_le_bytes());
         hasher.update(&content);
     }
-    Ok(format!("{:x} {}", hasher.finalize(), project.display()))
+    let hash = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(hasher.finalize());
+    Ok(format!("{hash} {}", project.display()))
 }
 
 fn is_about(line: &str, project: &Path) -> bool {

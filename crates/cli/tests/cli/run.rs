@@ -195,7 +195,7 @@ fn a_chinese_locale_is_spoken_to_in_chinese() {
         完成
         --- stderr
         ● bash touch made
-          nobody can be asked here, so this call is refused: nobody is there to approve it, and the permission mode does not allow it by itself
+          nobody can be asked here, so this call is refused: the permission mode does not allow it by itself
         错误： 未经批准，已拒绝：Run `touch made`
 
         提示： 可用 `--permission-mode bypassPermissions` 允许
