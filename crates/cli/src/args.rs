@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stepwell_protocol::PermissionMode;
 
@@ -62,11 +63,11 @@ pub struct RunArgs {
     /// Model as PROVIDER/MODEL; `replay:FILE` plays a recorded run, `replay-lenient:FILE` without comparing every word
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Mode to work in
+    /// Mode to work in; `code` is the only one yet
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
     /// What may be done without asking
-    #[arg(long, value_name = "MODE", value_parser = parse_permission_mode)]
+    #[arg(long, value_name = "MODE", value_parser = permission_modes(), ignore_case = true)]
     pub permission_mode: Option<PermissionMode>,
     /// Stop after this many turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -239,7 +240,7 @@ pub enum ToolCommand {
         arguments: String,
         #[arg(short = 'C', long, value_name = "DIR")]
         cwd: Option<PathBuf>,
-        #[arg(long, value_name = "MODE", value_parser = parse_permission_mode)]
+        #[arg(long, value_name = "MODE", value_parser = permission_modes(), ignore_case = true)]
         permission_mode: Option<PermissionMode>,
         /// Print the structured result
         #[arg(long)]
@@ -296,10 +297,11 @@ pub enum ConfigCommand {
     },
 }
 
-fn parse_permission_mode(text: &str) -> Result<PermissionMode, String> {
-    PermissionMode::ALL.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
-        let known: Vec<&str> = PermissionMode::ALL.iter().map(|mode| mode.name()).collect();
-        format!("known modes: {}", known.join(", "))
+/// The permission modes by their names, as `--help` lists them.
+fn permission_modes() -> impl TypedValueParser<Value = PermissionMode> {
+    PossibleValuesParser::new(PermissionMode::ALL.map(PermissionMode::name)).map(|name| {
+        let named = |mode: &PermissionMode| mode.name().eq_ignore_ascii_case(&name);
+        PermissionMode::ALL.into_iter().find(named).unwrap_or_default()
     })
 }
 
