@@ -341,6 +341,12 @@ impl Engine {
                 summary.model.clone(),
             )
         });
+        // An imported task may not say which model it was made with.
+        let model_name = if model_name.is_empty() {
+            inner.options.default_model.clone().ok_or_else(no_model)?
+        } else {
+            model_name
+        };
         let model = inner.models.connect(&model_name)?;
         let bench = inner.workbenches.open(&workspace, &mode)?;
         let system = system_prompt(&PromptFacts {

@@ -86,6 +86,10 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
         OutputFormat::StreamJson => Box::new(wire::StreamShow::new()),
     };
     let interrupts = Interrupts::listen()?;
+    // A task goes on with the model it had, unless another one is named.
+    if let (Some(model), true) = (&args.model, args.resume.is_some() || args.fork.is_some()) {
+        engine.submit(Command::SetModel { task: task.clone(), model: model.clone() }).await?;
+    }
     engine.submit(command).await?;
     show.begin(&task);
     let session = engine.session(&task)?;

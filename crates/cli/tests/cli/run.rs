@@ -75,6 +75,17 @@ fn the_turn_limit_has_its_own_exit_code_and_can_be_resumed() {
 }
 
 #[test]
+fn a_task_can_go_on_with_another_model() {
+    let world = World::new([Turn::text("one"), Turn::text("two"), Turn::text("three")]);
+    world.output(&["run", "first"]);
+    world.output(&["run", "--model", "mock/other", "--resume", "1", "second"]);
+    assert_eq!(world.server.last_request().model(), "other");
+    world.output(&["run", "--resume", "and once more"]);
+    assert_eq!(world.server.last_request().model(), "other", "the choice is kept");
+    assert_eq!(world.server.last_request().last_user_text(), "and once more");
+}
+
+#[test]
 fn json_is_one_object_and_stream_json_one_per_event() {
     let world = World::new([Turn::text("yes"), Turn::text("yes")]);
     let output = world.output(&["run", "--output-format", "json", "well?"]);
