@@ -15,7 +15,8 @@ pub enum Error {
     // ---- which task
     #[error("there is no task `{reference}`")]
     UnknownTask { reference: String },
-    #[error("`{reference}` could be any of these tasks: {}", .candidates.join(", "))]
+    #[error("`{reference}` could be any of these tasks:\n  {}", .candidates.join("\n  "))]
+    /// The candidates are lines to read, at most ten and a word that there are more.
     AmbiguousTask { reference: String, candidates: Vec<String> },
     #[error("`{id}` cannot be a task's id")]
     InvalidTaskId { id: TaskId },
@@ -62,7 +63,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Files(error) => error.hint(),
-            Self::UnknownTask { .. } => Some("`stepwell tasks` lists the tasks there are"),
+            Self::UnknownTask { .. } => Some("`stepwell tasks list --all` lists the tasks there are"),
             Self::AmbiguousTask { .. } => Some("give more of the id, or the task's number"),
             Self::InvalidTaskId { .. } => Some("an id has 1 to 64 letters, digits, `-` and `_`"),
             Self::TaskExists { .. } => Some("choose another id"),

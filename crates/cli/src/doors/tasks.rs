@@ -115,7 +115,7 @@ fn show(home: &Home, task: &TaskId, json: bool) -> anyhow::Result<()> {
             out_line(&serde_json::to_string(record)?);
         }
     } else {
-        out_line(&stepwell_store::to_markdown(&records));
+        out_line(&stepwell_store::to_markdown(home, &records));
     }
     Ok(())
 }
@@ -151,7 +151,7 @@ fn export(
     let records = stepwell_store::read_log(home, task)?;
     let text = match format {
         ExportFormat::Json => Conversation::of(&records).serialize()?,
-        ExportFormat::Markdown => stepwell_store::to_markdown(&records),
+        ExportFormat::Markdown => stepwell_store::to_markdown(home, &records),
         ExportFormat::Roo => {
             let folder = output.ok_or_else(|| {
                 report::usage("Roo-Code's layout is a folder", "name one with --output FOLDER")
