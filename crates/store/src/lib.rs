@@ -44,6 +44,7 @@ mod index;
 mod interrupted;
 mod log;
 mod manage;
+mod repair;
 mod resume;
 
 pub use error::{Error, Result};
@@ -62,4 +63,5 @@ pub use index::{Index, Refreshed, SearchHit, SortOrder, TaskQuery, TaskRow, Task
 pub use interrupted::{is_interrupted, shown_state};
 pub use log::{Follower, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
 pub use manage::{delete_task, rename_task, set_favourite};
+pub use repair::{RepairedTask, repair_task};
 pub use resume::{ResumedTask, repair_events, resume};
