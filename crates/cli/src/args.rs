@@ -181,6 +181,8 @@ pub enum TasksCommand {
         #[arg(long)]
         off: bool,
     },
+    /// Go on with what is whole of a damaged task; the rest is kept beside it
+    Repair { task: String },
     /// Build the search index anew from the logs
     RebuildIndex,
 }

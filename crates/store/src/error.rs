@@ -15,7 +15,8 @@ pub enum Error {
     // ---- which task
     #[error("there is no task `{reference}`")]
     UnknownTask { reference: String },
-    #[error("`{reference}` could be any of these tasks: {}", .candidates.join(", "))]
+    #[error("`{reference}` could be any of these tasks:\n  {}", .candidates.join("\n  "))]
+    /// The candidates are lines to read, at most ten and a word that there are more.
     AmbiguousTask { reference: String, candidates: Vec<String> },
     #[error("`{id}` cannot be a task's id")]
     InvalidTaskId { id: TaskId },
@@ -62,25 +63,30 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Files(error) => error.hint(),
-            Self::UnknownTask { .. } => Some("`stepwell tasks` lists the tasks there are"),
+            Self::UnknownTask { .. } => Some("`stepwell tasks list --all` lists the tasks there are"),
             Self::AmbiguousTask { .. } => Some("give more of the id, or the task's number"),
             Self::InvalidTaskId { .. } => Some("an id has 1 to 64 letters, digits, `-` and `_`"),
             Self::TaskExists { .. } => Some("choose another id"),
-            Self::Busy { .. } => Some("follow it read-only, or end the other process and open it again"),
+            Self::Busy { .. } => Some(
+                "`stepwell tasks show TASK` shows how far it is; to go on with it here, end that process first",
+            ),
             Self::UnknownMessage { .. } => {
                 Some("it may have been taken back; export the task to see its messages")
             }
             Self::NoRecords { .. } => Some(
                 "the program ended before the task was created; nothing was acknowledged, delete the folder",
             ),
+            Self::Damaged { good_records: 0, .. } => {
+                Some("restore the file from a backup; there is no whole record before the damage")
+            }
             Self::Damaged { .. } => Some(
-                "restore the file from a backup, or open the task with the records before the damage (the rest is kept beside it)",
+                "restore the file from a backup, or go on with the records before the damage: `stepwell tasks repair TASK` (the rest is kept beside the log)",
             ),
             Self::NewerFormat { .. } | Self::UnknownEvent { .. } => {
                 Some("a newer Stepwell wrote this task; update Stepwell to open it")
             }
             Self::BlobMissing { .. } | Self::BlobCorrupt { .. } => Some(
-                "restore the task's `blobs` folder from a backup, or open the task without the lost content",
+                "restore the task's `blobs` folder from a backup, or go on without the lost content: `stepwell tasks repair TASK`",
             ),
             Self::InvalidJson { .. } => Some("check that the file was copied whole and is the exported file"),
             Self::SchemaVersion { .. } => Some("update Stepwell, or export again with the version you have"),

@@ -48,13 +48,16 @@ pub fn import_task(home: &Home, id: &TaskId, task: ImportedTask) -> Result<TaskI
     if let Some(usage) = task.usage {
         events.push((last, Event::Usage { model: task.model, usage }));
     }
-    events.push((last, Event::StateChanged { state: TaskState::Completed }));
+    // The messages keep their own times; the last record says when the task came here, so that it is among the
+    // recent ones.
+    let imported = Timestamp::now().max(last);
+    events.push((imported, Event::StateChanged { state: TaskState::Completed }));
     let mut records: Vec<EventRecord> = Vec::with_capacity(events.len());
     for (ts, event) in events {
         push_record(&mut records, ts, event);
     }
     for event in repair_events(&TaskFolds::of(&records)) {
-        push_record(&mut records, last, event);
+        push_record(&mut records, imported, event);
     }
     create_whole(home, id, |encoder, blobs| {
         records.iter().try_for_each(|record| encoder.push(record.seq, record.ts, &record.event, blobs))

@@ -65,22 +65,27 @@ impl Index {
     }
 
     pub fn list(&mut self, query: &TaskQuery) -> Result<Vec<TaskRow>> {
-        self.attempt(|connection, _| query::list(connection, query))
+        self.attempt(|connection, home| query::list(connection, home, query))
     }
 
-    /// Where all the words stand, best first: in titles, messages and answers.
+    /// How many tasks a query finds, whatever its limit.
+    pub fn count(&mut self, query: &TaskQuery) -> Result<u64> {
+        self.attempt(|connection, _| query::count(connection, query))
+    }
+
+    /// Where all the words stand, in titles, messages and answers: the best first, those of one task together.
     pub fn search(&mut self, text: &str, limit: u32) -> Result<Vec<SearchHit>> {
         self.attempt(|connection, _| query::search(connection, text, limit))
     }
 
     /// The task a person means by an id, the beginning of one, or a number.
     pub fn resolve(&mut self, reference: &str) -> Result<TaskRow> {
-        self.attempt(|connection, _| query::resolve(connection, reference))
+        self.attempt(|connection, home| query::resolve(connection, home, reference))
     }
 
     /// The task of a workspace that was used last; sub-tasks are not meant.
     pub fn latest(&mut self, workspace: &str) -> Result<Option<TaskRow>> {
-        self.attempt(|connection, _| query::latest(connection, workspace))
+        self.attempt(|connection, home| query::latest(connection, home, workspace))
     }
 
     /// Whether the index is kept for the next time.

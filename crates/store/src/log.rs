@@ -11,7 +11,7 @@ mod line;
 mod migrate;
 mod scan;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use stepwell_protocol::{Event, EventRecord, Seq, TaskId, TaskInfo, Timestamp};
 use stepwell_workspace::files::{self, AppendFile, LockAttempt, LockFile, Privacy, ReadFile};
@@ -81,6 +81,15 @@ impl TaskLog {
     }
 
     pub fn open_with(home: &Home, id: &TaskId, on_damage: OnDamage) -> Result<OpenedLog> {
+        Ok(Self::open_keeping(home, id, on_damage)?.0)
+    }
+
+    /// Opens a task and says in which file it put what it cut off, if that was more than an unfinished line.
+    pub(crate) fn open_keeping(
+        home: &Home,
+        id: &TaskId,
+        on_damage: OnDamage,
+    ) -> Result<(OpenedLog, Option<PathBuf>)> {
         let path = home.log_path(id)?;
         let unknown = || Error::UnknownTask { reference: id.to_string() };
         if files::stamp(&path)?.is_none() {
@@ -98,20 +107,17 @@ impl TaskLog {
         if found.lines.is_empty() {
             return Err(Error::NoRecords { path });
         }
+        let mut kept = None;
         match &found.end {
             ScanEnd::Clean | ScanEnd::Newer { .. } => {}
             ScanEnd::Unfinished => cut(&mut file, found.good_len)?,
-            ScanEnd::Garbage => {
-                keep_rest(&path, &bytes, found.good_len)?;
+            ScanEnd::Damaged { line, problem } if on_damage == OnDamage::Refuse => {
+                return Err(damaged(&path, *line, problem));
+            }
+            ScanEnd::Garbage | ScanEnd::Damaged { .. } => {
+                kept = Some(keep_rest(&path, &bytes, found.good_len)?);
                 cut(&mut file, found.good_len)?;
             }
-            ScanEnd::Damaged { line, problem } => match on_damage {
-                OnDamage::Refuse => return Err(damaged(&path, *line, problem)),
-                OnDamage::KeepPrefix => {
-                    keep_rest(&path, &bytes, found.good_len)?;
-                    cut(&mut file, found.good_len)?;
-                }
-            },
         }
         let blobs = Blobs::new(home.blobs_dir(id)?);
         if let Some(format) = found.next.format.filter(|format| *format < FORMAT) {
@@ -129,7 +135,7 @@ impl TaskLog {
             log.next_seq = last.seq.next();
             log.last_ts = last.ts;
         }
-        Ok(OpenedLog { log, records })
+        Ok((OpenedLog { log, records }, kept))
     }
 
     pub fn id(&self) -> &TaskId {
@@ -181,6 +187,10 @@ impl TaskLog {
         Ok(self.file.sync()?)
     }
 
+    pub(crate) fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
     fn new(home: &Home, id: TaskId, file: AppendFile, lock: LockFile) -> Result<Self> {
         Ok(Self {
             blobs: Blobs::new(home.blobs_dir(&id)?),
@@ -194,24 +204,36 @@ impl TaskLog {
     }
 }
 
-/// How much of a log is read to find its first line, which is nearly always shorter.
+/// How much of a log is read at once to find its first line, which is nearly always shorter.
 const FIRST_LOOK: u64 = 16 * 1024;
 
 /// The facts a task was created with, from its first line alone.
 pub fn read_info(home: &Home, id: &TaskId) -> Result<TaskInfo> {
     let path = home.log_path(id)?;
     let file = ReadFile::open(&path)?;
-    let mut bytes = file.read_range(0, FIRST_LOOK)?;
-    if memchr::memchr(b'\n', &bytes).is_none() {
-        bytes = file.read_from(0)?;
-    }
-    let first = &bytes[..memchr::memchr(b'\n', &bytes).map_or(0, |end| end + 1)];
-    let found = scan(first, ScanFrom::START);
+    let first = first_line(&file)?;
+    let found = scan(&first, ScanFrom::START);
     check_beginning(&path, &found)?;
     let blobs = Blobs::new(home.blobs_dir(id)?);
     match decode_all(&path, 1, &found.lines, &blobs, LostBlob::Placeholder)?.pop() {
         Some(EventRecord { event: Event::TaskCreated { info }, .. }) => Ok(info),
         _ => Err(Error::NoRecords { path }),
+    }
+}
+
+/// The first line with its end; nothing where no line is finished.
+fn first_line(file: &ReadFile) -> Result<Vec<u8>> {
+    let mut line = Vec::new();
+    loop {
+        let piece = file.read_range(line.len() as u64, FIRST_LOOK)?;
+        if let Some(end) = memchr::memchr(b'\n', &piece) {
+            line.extend_from_slice(&piece[..=end]);
+            return Ok(line);
+        }
+        if piece.is_empty() {
+            return Ok(Vec::new());
+        }
+        line.extend_from_slice(&piece);
     }
 }
 
@@ -263,9 +285,10 @@ fn cut(file: &mut AppendFile, good_len: usize) -> Result<()> {
 }
 
 /// Keeps what is about to be cut off where it may hold more than an unfinished line.
-fn keep_rest(log: &Path, bytes: &[u8], good_len: usize) -> Result<()> {
+fn keep_rest(log: &Path, bytes: &[u8], good_len: usize) -> Result<PathBuf> {
     let kept = log.with_file_name(format!("log.cut-at-{good_len}"));
-    Ok(files::write_atomic(&kept, &bytes[good_len..], Privacy::Private)?)
+    files::write_atomic(&kept, &bytes[good_len..], Privacy::Private)?;
+    Ok(kept)
 }
 
 pub(crate) fn decode_all(

@@ -1,8 +1,10 @@
-//! `stepwell tasks`: look at, search, export, import and delete tasks.
+//! `stepwell tasks`: look at, search, export, import, repair and delete tasks.
 
+mod columns;
 mod import;
 mod table;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -14,7 +16,9 @@ use crate::args::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 use crate::exit::Exit;
 use crate::report;
 use crate::settings::Places;
-use crate::terminal::out_line;
+use crate::terminal::{harmless, out_line};
+
+use table::Folders;
 
 pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
     let home = Home::new(Places::find()?.data);
@@ -46,11 +50,18 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
             say_task(&home, "forked as", &forked.id, json)?;
         }
         TasksCommand::Rename { task, title } => {
-            stepwell_store::rename_task(&home, &resolve(&home, &task, &here)?, &title)?;
+            if title.trim().is_empty() {
+                return Err(report::usage(
+                    "a task's title cannot be empty",
+                    "give the words: `stepwell tasks rename TASK TITLE`",
+                ));
+            }
+            stepwell_store::rename_task(&home, &resolve(&home, &task, &here)?, title.trim())?;
         }
         TasksCommand::Favourite { task, off } => {
             stepwell_store::set_favourite(&home, &resolve(&home, &task, &here)?, !off)?;
         }
+        TasksCommand::Repair { task } => repair(&home, &resolve(&home, &task, &here)?)?,
         TasksCommand::RebuildIndex => {
             let refreshed = Index::open(&home)?.rebuild()?;
             out_line(&format!("indexed {} tasks", refreshed.read));
@@ -84,7 +95,7 @@ fn say_task(home: &Home, what: &str, task: &TaskId, json: bool) -> anyhow::Resul
 }
 
 fn list(home: &Home, here: &Path, args: &TasksListArgs) -> anyhow::Result<()> {
-    let rows = Index::open(home)?.list(&TaskQuery {
+    let query = TaskQuery {
         workspace: (!args.all).then(|| here.display().to_string()),
         favourite: args.favourites.then_some(true),
         sort: match args.sort {
@@ -96,14 +107,26 @@ fn list(home: &Home, here: &Path, args: &TasksListArgs) -> anyhow::Result<()> {
         },
         limit: Some(args.limit),
         ..TaskQuery::all()
-    })?;
+    };
+    let mut index = Index::open(home)?;
+    let rows = index.list(&query)?;
     if args.json {
         out_line(&table::rows_as_json(&rows));
-    } else if rows.is_empty() {
+        return Ok(());
+    }
+    let count = index.count(&query)?;
+    if count == 0 {
+        let what = if args.favourites { "no favourites" } else { "no tasks" };
         let everywhere = if args.all { "" } else { " in this folder; --all lists those of every folder" };
-        out_line(&format!("no tasks{everywhere}"));
-    } else {
-        table::print(&rows, args.all);
+        out_line(&format!("{what}{everywhere}"));
+        return Ok(());
+    }
+    if !rows.is_empty() {
+        table::print(&rows, if args.all { Folders::Named } else { Folders::One });
+    }
+    let more = count.saturating_sub(rows.len() as u64);
+    if more > 0 {
+        out_line(&format!("… and {more} more; --limit {count} shows them"));
     }
     Ok(())
 }
@@ -112,12 +135,21 @@ fn show(home: &Home, task: &TaskId, json: bool) -> anyhow::Result<()> {
     let records = stepwell_store::read_log(home, task)?;
     if json {
         for record in &records {
-            out_line(&serde_json::to_string(record)?);
+            print_content(&serde_json::to_string(record)?);
         }
     } else {
-        out_line(&stepwell_store::to_markdown(&records));
+        print_content(&stepwell_store::to_markdown(home, &records));
     }
     Ok(())
+}
+
+/// Prints what a task holds: as it is for a program, without what could take over the terminal for a person.
+fn print_content(text: &str) {
+    if std::io::stdout().is_terminal() {
+        out_line(&harmless(text));
+    } else {
+        out_line(text);
+    }
 }
 
 fn search(home: &Home, text: &str, limit: u32, json: bool) -> anyhow::Result<()> {
@@ -133,7 +165,24 @@ fn search(home: &Home, text: &str, limit: u32, json: bool) -> anyhow::Result<()>
     } else if hits.is_empty() {
         out_line("nothing found");
     } else {
-        table::print_hits(home, &hits);
+        table::print_hits(&hits);
+    }
+    Ok(())
+}
+
+fn repair(home: &Home, task: &TaskId) -> anyhow::Result<()> {
+    let repaired = stepwell_store::repair_task(home, task)?;
+    let records = repaired.records;
+    if repaired.was_whole() {
+        out_line(&format!("{task} is whole: {records} records, nothing to repair"));
+        return Ok(());
+    }
+    out_line(&format!("repaired {task}: {records} records are kept"));
+    if let Some(rest) = &repaired.rest {
+        out_line(&format!("what came after them lies in {}", rest.display()));
+    }
+    if let Some(before) = &repaired.before_loss {
+        out_line(&format!("lost content is marked as lost; the log as it was lies in {}", before.display()));
     }
     Ok(())
 }
@@ -144,6 +193,7 @@ fn export(
     format: Option<ExportFormat>,
     output: Option<PathBuf>,
 ) -> anyhow::Result<()> {
+    let output = output.filter(|path| path.as_os_str() != "-");
     let format = format.unwrap_or_else(|| match output.as_deref().and_then(Path::extension) {
         Some(extension) if extension == "md" => ExportFormat::Markdown,
         _ => ExportFormat::Json,
@@ -151,10 +201,13 @@ fn export(
     let records = stepwell_store::read_log(home, task)?;
     let text = match format {
         ExportFormat::Json => Conversation::of(&records).serialize()?,
-        ExportFormat::Markdown => stepwell_store::to_markdown(&records),
+        ExportFormat::Markdown => stepwell_store::to_markdown(home, &records),
         ExportFormat::Roo => {
             let folder = output.ok_or_else(|| {
-                report::usage("Roo-Code's layout is a folder", "name one with --output FOLDER")
+                report::usage(
+                    "Roo-Code's layout is a folder, which cannot go to standard output",
+                    "name one with --output FOLDER",
+                )
             })?;
             stepwell_store::export_roo(&records)?.write(&folder)?;
             out_line(&format!("wrote {}", folder.display()));
@@ -166,7 +219,7 @@ fn export(
             files::write_atomic(&path, text.as_bytes(), Privacy::Private)?;
             out_line(&format!("wrote {}", path.display()));
         }
-        None => out_line(&text),
+        None => print_content(&text),
     }
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
+use stepwell_protocol::{Event, Message, TaskId, TaskInfo, TaskState, Timestamp};
+use stepwell_store::TaskLog;
 use stepwell_test_support::{Turn, call};
 
 use crate::world::World;
@@ -24,8 +26,8 @@ fn list_show_and_search() {
         expect![[r#"
             exit code: 0
             --- stdout
-             task  updated           state        tokens       cost  title
-                1  [DATE]  completed        30          -  what does a.txt say?
+             task  updated           state          tokens       cost  title
+                1  [DATE]  completed          30          -  what does a.txt say?
         "#]],
     );
     let text = world.show(&world.output(&["tasks", "show", "1"]));
@@ -114,4 +116,197 @@ fn the_index_can_be_lost() {
     std::fs::remove_file(&index).unwrap();
     let output = world.output(&["tasks", "rebuild-index"]);
     assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nindexed 1 tasks\n");
+}
+
+/// A task with a title, its log as events; what runs is not told from what a killed process left behind.
+fn add_task(world: &World, number: u32, title: &str, events: &[Event]) -> TaskId {
+    let id = TaskId::generate();
+    let info = TaskInfo {
+        root: id.clone(),
+        id: id.clone(),
+        parent: None,
+        forked_from: None,
+        number,
+        title: title.into(),
+        mode: "code".into(),
+        model: "mock/mock-model".into(),
+        workspace: world.work().display().to_string(),
+        created_at: Timestamp::now(),
+    };
+    let mut log = TaskLog::create(&world.home(), info).unwrap().log;
+    log.append(events).unwrap();
+    id
+}
+
+fn said(text: &str) -> Event {
+    Event::UserMessage { message: Message::user(text) }
+}
+
+#[test]
+fn a_task_whose_process_is_gone_is_interrupted() {
+    let world = World::new([]);
+    let id = add_task(&world, 1, "cut off", &[Event::StateChanged { state: TaskState::Running }]);
+    let state = || -> Value {
+        let output = world.output(&["tasks", "list", "--json"]);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()[0]["state"].clone()
+    };
+    assert_eq!(state(), "interrupted");
+    for arguments in [&["tasks", "list"][..], &["tasks", "show", "1"]] {
+        let text = world.show(&world.output(arguments));
+        assert!(text.contains("interrupted"), "{text}");
+    }
+    let held = TaskLog::open(&world.home(), &id).unwrap();
+    assert_eq!(state(), "running");
+    let text = world.show(&world.output(&["tasks", "rename", "1", "x"]));
+    let pid = std::process::id();
+    assert!(text.contains(&format!("pid {pid}")) && text.contains("`stepwell tasks show TASK`"), "{text}");
+    drop(held);
+}
+
+#[test]
+fn a_search_lists_a_task_once() {
+    let world = World::new([]);
+    add_task(&world, 7, "find the needle", &[said("find the needle"), said("where is\nthe needle?")]);
+    let output = world.output(&["tasks", "search", "needle"]);
+    let text = world.show(&output);
+    assert_eq!(text.matches("    7 find the needle").count(), 1, "{text}");
+    assert_eq!(text.lines().count(), 5, "{text}");
+    let output = world.output(&["tasks", "search", "needle", "--json"]);
+    let hits: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(hits.as_array().unwrap().len(), 2, "{hits}");
+    assert_eq!(hits[0]["number"], 7);
+}
+
+#[test]
+fn a_list_says_what_it_leaves_out() {
+    let world = World::new([]);
+    for number in 1..=3 {
+        add_task(&world, number, "two\nlines \u{1b}[2J", &vec![said("more"); number as usize]);
+    }
+    world.check(
+        &["tasks", "list", "--limit", "1", "--sort", "size"],
+        expect![[r#"
+        exit code: 0
+        --- stdout
+         task  updated           state          tokens       cost  title
+            3  [DATE]  created             0          -  two lines �[2J
+        … and 2 more; --limit 3 shows them
+    "#]],
+    );
+    world.check(
+        &["tasks", "list", "--favourites"],
+        expect![[r#"
+        exit code: 0
+        --- stdout
+        no favourites in this folder; --all lists those of every folder
+    "#]],
+    );
+    world.check(
+        &["tasks", "list", "--favourites", "--all"],
+        expect![[r#"
+        exit code: 0
+        --- stdout
+        no favourites
+    "#]],
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let world = World::new([]);
+    let id = add_task(&world, 1, "kept", &[said("hello")]);
+    for title in ["", "  "] {
+        assert_eq!(world.output(&["tasks", "rename", "1", title]).status.code(), Some(2), "`{title}`");
+    }
+    world.check(
+        &["tasks", "rename", "1", ""],
+        expect![[r#"
+        exit code: 2
+        --- stderr
+        error: a task's title cannot be empty
+
+        hint: give the words: `stepwell tasks rename TASK TITLE`
+    "#]],
+    );
+    world.check(
+        &["tasks", "export", "1", "--format", "roo", "-o", "-"],
+        expect![[r#"
+        exit code: 2
+        --- stderr
+        error: Roo-Code's layout is a folder, which cannot go to standard output
+
+        hint: name one with --output FOLDER
+    "#]],
+    );
+    world.check(
+        &["tasks", "show", "77"],
+        expect![[r#"
+        exit code: 1
+        --- stderr
+        error: there is no task `77`
+
+        hint: `stepwell tasks list --all` lists the tasks there are
+    "#]],
+    );
+    let output = world.output(&["tasks", "export", "1", "-o", "-"]);
+    let exported: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(exported["title"], "kept");
+    assert!(!world.work().join("-").exists());
+
+    add_task(&world, 2, "other", &[]);
+    let text = world.show(&world.output(&["tasks", "show", &id.as_str()[..1]]));
+    assert!(text.contains("\n  #2 [TASK] other\n") && text.contains("\n  #1 [TASK] kept\n"), "{text}");
+}
+
+#[test]
+fn a_damaged_task_is_repaired_as_the_hint_says() {
+    let world = World::new([]);
+    let id = add_task(&world, 1, "damaged", &[said("one"), said("two")]);
+    let path = world.home().log_path(&id).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(2, "junk");
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let text = world.show(&world.output(&["tasks", "show", "1"]));
+    assert!(text.contains("exit code: 1") && text.contains("`stepwell tasks repair TASK`"), "{text}");
+    let text = world.show(&world.output(&["tasks", "repair", "1"]));
+    assert!(text.contains("repaired [TASK]: 2 records are kept\n"), "{text}");
+    assert!(text.contains("lies in [ROOT]/data/tasks/[TASK]/log.cut-at-"), "{text}");
+    assert_eq!(world.log(&id).len(), 2);
+    world.check(
+        &["tasks", "repair", "1"],
+        expect![[r#"
+        exit code: 0
+        --- stdout
+        [TASK] is whole: 2 records, nothing to repair
+    "#]],
+    );
+}
+
+#[test]
+fn a_pipe_gets_the_content_as_it_is() {
+    let world = World::new([]);
+    add_task(&world, 1, "colours", &[said("red \u{1b}[31mtext")]);
+    let output = world.output(&["tasks", "show", "1"]);
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("red \u{1b}[31mtext"),
+        "{}",
+        world.show(&output)
+    );
+}
+
+#[test]
+fn an_import_is_among_the_recent_tasks() {
+    let world = World::new([]);
+    let old = include_str!("../../../store/tests/fixtures/conversation-version-1.json");
+    world.write("old.json", old);
+    add_task(&world, 1, "here before", &[said("hello")]);
+    assert_eq!(world.output(&["tasks", "import", "old.json"]).status.code(), Some(0));
+    let first = |sort: &str| -> Value {
+        let output = world.output(&["tasks", "list", "--all", "--json", "--sort", sort]);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()[0].clone()
+    };
+    assert_ne!(first("updated")["number"], 1);
+    assert_eq!(first("created")["number"], 1);
+    assert_eq!(first("updated")["created_at"], 1_760_000_000_000_i64);
 }

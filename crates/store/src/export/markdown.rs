@@ -6,13 +6,13 @@ use jiff::Timestamp as Moment;
 use serde_json::Value;
 use stepwell_protocol::{AnswerOrigin, EventRecord, Part, StepStatus, Timestamp, ToolCall, ToolResult};
 
-use crate::{PersonEntry, TaskFolds, TaskSummary};
+use crate::{Home, PersonEntry, TaskFolds, TaskSummary, shown_state};
 
-/// The whole task as Markdown.
-pub fn to_markdown(records: &[EventRecord]) -> String {
+/// The whole task as Markdown, with its state as [`shown_state`](crate::shown_state) names it.
+pub fn to_markdown(home: &Home, records: &[EventRecord]) -> String {
     let folds = TaskFolds::of(records);
     let mut out = String::new();
-    head(&mut out, &folds.summary);
+    head(&mut out, home, &folds.summary);
     for item in folds.person.items() {
         entry(&mut out, &item.entry, item.ts);
     }
@@ -23,14 +23,15 @@ pub fn to_markdown(records: &[EventRecord]) -> String {
 }
 
 // Writing to a string cannot fail, so the results are dropped throughout this file.
-fn head(out: &mut String, summary: &TaskSummary) {
+fn head(out: &mut String, home: &Home, summary: &TaskSummary) {
     let title = one_line(summary.display_title());
     writeln!(out, "# {}\n", if title.is_empty() { "Untitled task" } else { title.as_str() }).ok();
     let Some(info) = &summary.info else { return };
     let usage = &summary.totals.usage;
     writeln!(out, "- Task: `{}` (#{})", info.id, info.number).ok();
     writeln!(out, "- Workspace: `{}`", info.workspace).ok();
-    writeln!(out, "- Mode: {}, model: {}, state: {}", summary.mode, summary.model, summary.state.name()).ok();
+    let state = shown_state(home, &info.id, summary.state);
+    writeln!(out, "- Mode: {}, model: {}, state: {state}", summary.mode, summary.model).ok();
     writeln!(out, "- Created: {}, updated: {}", moment(info.created_at), moment(summary.updated_at)).ok();
     write!(out, "- Tokens: {} in, {} out", usage.total_input(), usage.output_tokens).ok();
     if let Some(cost) = usage.cost_usd {

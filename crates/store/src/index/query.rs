@@ -1,11 +1,17 @@
 //! Asking the index.
 
+use std::collections::HashMap;
+
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 use stepwell_protocol::{MessageId, TaskId, TaskState, Timestamp};
 
-use super::words::{match_expression, snippet};
-use crate::{Error, Result};
+use super::words::{match_expression, one_line, snippet};
+use crate::interrupted::INTERRUPTED;
+use crate::{Error, Home, Result, is_interrupted};
+
+/// How many tasks are named when a reference could be any of them.
+const MOST_CANDIDATES: usize = 10;
 
 /// One task of a list.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +22,10 @@ pub struct TaskRow {
     pub workspace: String,
     pub mode: String,
     pub model: String,
+    /// What the log says; [`TaskRow::state_name`] is what to show.
     pub state: TaskState,
+    /// The log says that the task is at work, but no process has it open.
+    pub interrupted: bool,
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cache_read_tokens: u64,
@@ -30,6 +39,13 @@ pub struct TaskRow {
     pub parent: Option<TaskId>,
     pub root: TaskId,
     pub forked_from: Option<TaskId>,
+}
+
+impl TaskRow {
+    /// The state as a person sees it: a task whose process ended in the middle of its work is `interrupted`.
+    pub fn state_name(&self) -> &'static str {
+        if self.interrupted { INTERRUPTED } else { self.state.name() }
+    }
 }
 
 const COLUMNS: &str = "id, number, title, workspace, mode, model, state, input_tokens, output_tokens, \
@@ -86,34 +102,16 @@ pub enum SortOrder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchHit {
     pub task: TaskId,
+    pub number: u32,
     pub title: String,
-    /// The message; absent when the title was found.
+    /// The message; absent when the words stand in nothing but the title.
     pub message: Option<MessageId>,
     pub snippet: String,
 }
 
-pub(crate) fn list(connection: &Connection, query: &TaskQuery) -> Result<Vec<TaskRow>> {
-    let mut sql = format!("SELECT {COLUMNS} FROM tasks WHERE summary IS NOT NULL");
-    let mut values: Vec<Value> = Vec::new();
-    if let Some(workspace) = &query.workspace {
-        sql.push_str(" AND workspace = ?");
-        values.push(workspace.clone().into());
-    }
-    if let Some(favourite) = query.favourite {
-        sql.push_str(" AND favourite = ?");
-        values.push(favourite.into());
-    }
-    if let Some(state) = query.state {
-        sql.push_str(" AND state = ?");
-        values.push(state.name().to_owned().into());
-    }
-    if let Some(text) = &query.text {
-        let Some(expression) = match_expression(text) else { return Ok(Vec::new()) };
-        sql.push_str(
-            " AND id IN (SELECT texts.task FROM words JOIN texts ON texts.rowid = words.rowid WHERE words MATCH ?)",
-        );
-        values.push(expression.into());
-    }
+pub(crate) fn list(connection: &Connection, home: &Home, query: &TaskQuery) -> Result<Vec<TaskRow>> {
+    let Some((condition, mut values)) = conditions(query) else { return Ok(Vec::new()) };
+    let mut sql = format!("SELECT {COLUMNS} FROM tasks WHERE {condition}");
     let key = match query.sort {
         TaskSort::Updated => "updated_at",
         TaskSort::Created => "created_at",
@@ -132,44 +130,99 @@ pub(crate) fn list(connection: &Connection, query: &TaskQuery) -> Result<Vec<Tas
     }
     values.push(query.limit.map_or(-1, i64::from).into());
     values.push(i64::from(query.offset).into());
-    rows(connection, &sql, values)
+    rows(connection, home, &sql, values)
+}
+
+/// How many tasks a query finds, whatever its limit.
+pub(crate) fn count(connection: &Connection, query: &TaskQuery) -> Result<u64> {
+    let Some((condition, values)) = conditions(query) else { return Ok(0) };
+    let sql = format!("SELECT count(*) FROM tasks WHERE {condition}");
+    let count: i64 = connection.query_row(&sql, params_from_iter(values), |row| row.get(0))?;
+    Ok(count as u64)
+}
+
+/// The condition of a query with its values; `None` when it cannot find anything.
+fn conditions(query: &TaskQuery) -> Option<(String, Vec<Value>)> {
+    let mut sql = "summary IS NOT NULL".to_owned();
+    let mut values: Vec<Value> = Vec::new();
+    if let Some(workspace) = &query.workspace {
+        sql.push_str(" AND workspace = ?");
+        values.push(workspace.clone().into());
+    }
+    if let Some(favourite) = query.favourite {
+        sql.push_str(" AND favourite = ?");
+        values.push(favourite.into());
+    }
+    if let Some(state) = query.state {
+        sql.push_str(" AND state = ?");
+        values.push(state.name().to_owned().into());
+    }
+    if let Some(text) = &query.text {
+        sql.push_str(
+            " AND id IN (SELECT texts.task FROM words JOIN texts ON texts.rowid = words.rowid WHERE words MATCH ?)",
+        );
+        values.push(match_expression(text)?.into());
+    }
+    Some((sql, values))
 }
 
 pub(crate) fn search(connection: &Connection, text: &str, limit: u32) -> Result<Vec<SearchHit>> {
     let Some(expression) = match_expression(text) else { return Ok(Vec::new()) };
+    // A title is shown with every hit of its task and mostly repeats the first message, so it counts only where
+    // nothing else was found.
     let mut statement = connection.prepare(
-        "SELECT texts.task, tasks.title, texts.message, texts.body
-         FROM words JOIN texts ON texts.rowid = words.rowid JOIN tasks ON tasks.id = texts.task
-         WHERE words MATCH ?1 ORDER BY words.rank, texts.rowid DESC LIMIT ?2",
+        "WITH found AS (
+             SELECT texts.rowid AS place, texts.task AS task, texts.kind AS kind, words.rank AS quality
+             FROM words JOIN texts ON texts.rowid = words.rowid WHERE words MATCH ?1
+         ), counted AS (
+             SELECT place, quality, kind, sum(kind <> 'title') OVER (PARTITION BY task) AS messages FROM found
+         )
+         SELECT texts.task, tasks.number, tasks.title, texts.message, texts.body
+         FROM counted JOIN texts ON texts.rowid = counted.place JOIN tasks ON tasks.id = texts.task
+         WHERE counted.kind <> 'title' OR counted.messages = 0
+         ORDER BY counted.quality, texts.rowid DESC LIMIT ?2",
     )?;
     let hits = statement.query_map(rusqlite::params![expression, limit], |row| {
-        let body: String = row.get(3)?;
+        let body: String = row.get(4)?;
         Ok(SearchHit {
             task: row.get::<_, String>(0)?.into(),
-            title: row.get(1)?,
-            message: row.get::<_, Option<String>>(2)?.map(MessageId::from),
+            number: row.get(1)?,
+            title: row.get(2)?,
+            message: row.get::<_, Option<String>>(3)?.map(MessageId::from),
             snippet: snippet(&body, text),
         })
     })?;
-    Ok(hits.collect::<rusqlite::Result<_>>()?)
+    Ok(grouped(hits.collect::<rusqlite::Result<_>>()?))
 }
 
-pub(crate) fn latest(connection: &Connection, workspace: &str) -> Result<Option<TaskRow>> {
+/// The hits of one task one after the other, at the place of the best of them.
+fn grouped(mut hits: Vec<SearchHit>) -> Vec<SearchHit> {
+    let mut order: HashMap<TaskId, usize> = HashMap::new();
+    for hit in &hits {
+        let next = order.len();
+        order.entry(hit.task.clone()).or_insert(next);
+    }
+    hits.sort_by_key(|hit| order.get(&hit.task).copied());
+    hits
+}
+
+pub(crate) fn latest(connection: &Connection, home: &Home, workspace: &str) -> Result<Option<TaskRow>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM tasks WHERE summary IS NOT NULL AND workspace = ? AND parent IS NULL
          ORDER BY updated_at DESC, id DESC LIMIT 1"
     );
-    Ok(rows(connection, &sql, vec![workspace.to_owned().into()])?.pop())
+    Ok(rows(connection, home, &sql, vec![workspace.to_owned().into()])?.pop())
 }
 
 /// The task a person means: its id, its number (with or without `#`), or the beginning of its id.
-pub(crate) fn resolve(connection: &Connection, reference: &str) -> Result<TaskRow> {
+pub(crate) fn resolve(connection: &Connection, home: &Home, reference: &str) -> Result<TaskRow> {
     let reference = reference.trim();
     let select = |condition: &str, value: Value| {
         let sql = format!(
-            "SELECT {COLUMNS} FROM tasks WHERE summary IS NOT NULL AND {condition} ORDER BY updated_at DESC LIMIT 9"
+            "SELECT {COLUMNS} FROM tasks WHERE summary IS NOT NULL AND {condition} ORDER BY updated_at DESC LIMIT {}",
+            MOST_CANDIDATES + 1
         );
-        rows(connection, &sql, vec![value])
+        rows(connection, home, &sql, vec![value])
     };
     let mut found = select("id = ?", reference.to_owned().into())?;
     if found.is_empty()
@@ -183,20 +236,28 @@ pub(crate) fn resolve(connection: &Connection, reference: &str) -> Result<TaskRo
     match found.len() {
         0 => Err(Error::UnknownTask { reference: reference.to_owned() }),
         1 => Ok(found.remove(0)),
-        _ => Err(Error::AmbiguousTask {
-            reference: reference.to_owned(),
-            candidates: found
-                .iter()
-                .map(|row| format!("#{} {} ({})", row.number, row.id, row.title))
-                .collect(),
-        }),
+        _ => Err(Error::AmbiguousTask { reference: reference.to_owned(), candidates: candidates(&found) }),
     }
 }
 
-fn rows(connection: &Connection, sql: &str, values: Vec<Value>) -> Result<Vec<TaskRow>> {
+/// A line for each task, as far as a person wants to read them.
+fn candidates(found: &[TaskRow]) -> Vec<String> {
+    let line = |row: &TaskRow| format!("#{} {} {}", row.number, row.id, one_line(&row.title));
+    let mut lines: Vec<String> = found.iter().take(MOST_CANDIDATES).map(line).collect();
+    if found.len() > MOST_CANDIDATES {
+        lines.push("… and more".to_owned());
+    }
+    lines
+}
+
+fn rows(connection: &Connection, home: &Home, sql: &str, values: Vec<Value>) -> Result<Vec<TaskRow>> {
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map(params_from_iter(values), read_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let mut rows: Vec<TaskRow> = rows.collect::<rusqlite::Result<_>>()?;
+    for row in &mut rows {
+        row.interrupted = is_interrupted(home, &row.id, row.state);
+    }
+    Ok(rows)
 }
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
@@ -209,6 +270,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         mode: row.get(4)?,
         model: row.get(5)?,
         state: state(&row.get::<_, String>(6)?),
+        interrupted: false,
         input_tokens: count(7)?,
         output_tokens: count(8)?,
         cache_read_tokens: count(9)?,

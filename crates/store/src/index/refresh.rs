@@ -84,6 +84,11 @@ fn read_task(transaction: &Transaction<'_>, home: &Home, id: &TaskId, stamp: Fil
             progress = Progress::start();
             advance(home, id, &mut progress)
         }
+        // What follows the place is no record. The records before the damage are still the task's.
+        Err(Error::Damaged { .. }) if appended => {
+            progress = Progress::start();
+            advance(home, id, &mut progress)
+        }
         other => other,
     };
     if progress.position == ScanFrom::START || !appended || records.as_ref().is_ok_and(|all| starts_anew(all))

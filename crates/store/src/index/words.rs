@@ -63,6 +63,12 @@ pub(crate) fn snippet(text: &str, query: &str) -> String {
     format!("{}{middle}{}", if start > 0 { "…" } else { "" }, if end < characters.len() { "…" } else { "" })
 }
 
+/// Text on one line, with nothing in it that moves a cursor.
+pub(crate) fn one_line(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn stands_alone(character: char) -> bool {
     matches!(u32::from(character),
         0x1100..=0x11FF        // hangul jamo

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use stepwell_protocol::{Message, Part, Role};
+use stepwell_protocol::{Message, Part, Role, Timestamp};
 use stepwell_store::{
     CONVERSATION_VERSION, Conversation, ConversationMessage, ConversationMetadata, ConversationRole,
-    ConversationToolCall, ConversationToolResult, Error, ModelHistory, check_history, import_task, read_log,
-    to_markdown,
+    ConversationToolCall, ConversationToolResult, Error, Index, ModelHistory, check_history, import_task,
+    read_log, to_markdown,
 };
 
 use crate::runs::{
@@ -131,6 +131,7 @@ fn version_1_is_migrated() {
     );
 
     let (_folder, home) = temp_home();
+    let started = Timestamp::now();
     import_task(&home, &"imported".into(), conversation.into_task()).unwrap();
     let records = read_log(&home, &"imported".into()).unwrap();
     let messages = ModelHistory::of(&records).messages();
@@ -140,6 +141,9 @@ fn version_1_is_migrated() {
     assert_eq!(calls, ["read", "bash"]);
     assert_eq!(messages.last().unwrap().text(), "It starts at 1.");
     assert_eq!(records[1].ts.0, 1_760_000_000_000, "times are kept");
+    let row = Index::open(&home).unwrap().resolve("imported").unwrap();
+    assert_eq!(row.created_at.0, 1_760_000_000_000);
+    assert!(row.updated_at >= started, "it came here just now");
 }
 
 #[test]
@@ -199,7 +203,7 @@ fn markdown_reads_well_and_cannot_be_broken_out_of() {
             partial("a3", 0, "And fur"),
         ],
     );
-    let text = to_markdown(&read_log(&home, &id).unwrap());
+    let text = to_markdown(&home, &read_log(&home, &id).unwrap());
     let body = text.split_once("0 out\n\n").unwrap().1;
     let (heading, rest) = body.split_once(" (").unwrap();
     assert_eq!(heading, "## User");

@@ -3,10 +3,10 @@
 use std::fs;
 use std::time::Instant;
 
-use stepwell_protocol::{Event, TaskState, Usage};
+use stepwell_protocol::{Event, MessageId, TaskState, Usage};
 use stepwell_store::{
-    Error, Home, Index, Refreshed, SortOrder, TaskLog, TaskQuery, TaskSort, delete_task, rename_task,
-    set_favourite,
+    Error, Home, Index, Refreshed, SortOrder, TaskLog, TaskQuery, TaskSort, delete_task, read_log,
+    rename_task, set_favourite, to_markdown,
 };
 
 use crate::runs::{answer, info, task_with, temp_home, user};
@@ -86,6 +86,100 @@ fn lists_are_filtered_and_sorted() {
     assert_eq!(index.refresh().unwrap().removed, 1);
     assert!(texts(&mut index, "zebra").is_empty());
     assert_eq!(index.rebuild().unwrap().read, 2);
+}
+
+#[test]
+fn a_task_at_work_without_a_process_is_interrupted() {
+    let (_folder, home) = temp_home();
+    for (id, state) in [
+        ("ran", TaskState::Running),
+        ("waited", TaskState::Waiting),
+        ("paused", TaskState::Paused),
+        ("done", TaskState::Completed),
+    ] {
+        task_with(&home, id, &[user("u", "question"), Event::StateChanged { state }]);
+    }
+    let bytes = || fs::read(home.log_path(&"ran".into()).unwrap()).unwrap();
+    let before = bytes();
+    let held = TaskLog::open(&home, &"waited".into()).unwrap();
+    let mut index = Index::open(&home).unwrap();
+    let mut states = || -> Vec<String> {
+        let query = TaskQuery { sort: TaskSort::Title, ..TaskQuery::all() };
+        let mut shown: Vec<String> = index
+            .list(&query)
+            .unwrap()
+            .iter()
+            .map(|row| format!("{} {}", row.id, row.state_name()))
+            .collect();
+        shown.sort();
+        shown
+    };
+    assert_eq!(states(), ["done completed", "paused paused", "ran interrupted", "waited waiting"]);
+    drop(held);
+    assert_eq!(states()[3], "waited interrupted");
+    assert_eq!(bytes(), before, "looking changes nothing");
+    fs::remove_file(home.task_dir(&"ran".into()).unwrap().join("lock")).unwrap();
+    assert_eq!(states()[2], "ran interrupted");
+    assert_eq!(index.resolve("ran").unwrap().state_name(), "interrupted");
+    let text = to_markdown(&home, &read_log(&home, &"ran".into()).unwrap());
+    assert!(text.contains("state: interrupted"), "{text}");
+}
+
+#[test]
+fn a_search_finds_each_place_once_and_keeps_tasks_together() {
+    let (_folder, home) = temp_home();
+    for (number, id, title, said) in [
+        (3, "both", "needle in title", &["needle in title", "no", "needle again, with many other words"][..]),
+        (4, "title", "a needle", &["something else"]),
+        (5, "message", "", &["the needle"]),
+    ] {
+        let mut created = info(id);
+        (created.number, created.title) = (number, title.into());
+        let mut log = TaskLog::create(&home, created).unwrap().log;
+        for (place, text) in said.iter().enumerate() {
+            log.append(&[user(&format!("u{place}"), text)]).unwrap();
+        }
+    }
+    let hits = Index::open(&home).unwrap().search("needle", 10).unwrap();
+    let mut shown: Vec<String> = hits
+        .iter()
+        .map(|hit| {
+            format!("#{} {:?} {}", hit.number, hit.message.as_ref().map(MessageId::as_str), hit.snippet)
+        })
+        .collect();
+    let tasks: Vec<u32> = hits.iter().map(|hit| hit.number).collect();
+    assert_eq!(tasks.chunk_by(|one, other| one == other).count(), 3, "{tasks:?}");
+    shown.sort();
+    assert_eq!(
+        shown,
+        [
+            "#3 Some(\"u0\") needle in title",
+            "#3 Some(\"u2\") needle again, with many other words",
+            "#4 None a needle",
+            "#5 Some(\"u0\") the needle",
+        ]
+    );
+}
+
+#[test]
+fn a_reference_to_many_tasks_names_ten_of_them() {
+    let (_folder, home) = temp_home();
+    for number in 10..22 {
+        let mut created = info(&format!("abc{number}"));
+        (created.number, created.title) = (number, "two\nlines \u{1b}[31m".into());
+        TaskLog::create(&home, created).unwrap();
+    }
+    let mut index = Index::open(&home).unwrap();
+    assert_eq!(index.count(&TaskQuery { limit: Some(3), ..TaskQuery::all() }).unwrap(), 12);
+    assert_eq!(index.count(&TaskQuery { favourite: Some(true), ..TaskQuery::all() }).unwrap(), 0);
+    let text = index.resolve("abc").unwrap_err().to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 12, "{text}");
+    assert_eq!(lines[0], "`abc` could be any of these tasks:");
+    assert!(lines[1].starts_with("  #") && lines[1].ends_with(" two lines [31m"), "{text}");
+    assert_eq!(lines[11], "  … and more");
+    let two = index.resolve("abc2").unwrap_err().to_string();
+    assert_eq!(two.lines().count(), 3, "{two}");
 }
 
 #[test]

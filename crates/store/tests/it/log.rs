@@ -170,6 +170,24 @@ fn a_follower_keeps_up_with_a_writer_at_work() {
 }
 
 #[test]
+fn a_long_first_line_is_read_whole() {
+    let (_folder, home) = temp_home();
+    let long = |letter: &str| letter.repeat(4096);
+    let mut created = info("long");
+    (created.title, created.mode, created.model) = (long("t"), long("m"), long("o"));
+    created.workspace = long("w");
+    let mut log = TaskLog::create(&home, created.clone()).unwrap().log;
+    log.append(&[user("u", "and more")]).unwrap();
+    let path = home.log_path(&"long".into()).unwrap();
+    let first = fs::read(&path).unwrap().iter().position(|byte| *byte == b'\n').unwrap();
+    assert!(first > 16 * 1024, "{first}");
+    assert_eq!(read_info(&home, &"long".into()).unwrap(), created);
+    drop(log);
+    fs::write(&path, "x".repeat(40_000)).unwrap();
+    assert!(matches!(read_info(&home, &"long".into()), Err(Error::NoRecords { .. })), "no line at all");
+}
+
+#[test]
 fn an_old_format_is_brought_up_to_date_and_kept() {
     let (_folder, home) = temp_home();
     let id = TaskId::from("old");

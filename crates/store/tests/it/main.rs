@@ -16,5 +16,6 @@ mod index;
 mod log;
 mod manage;
 mod prefixes;
+mod repair;
 mod roo;
 mod runs;

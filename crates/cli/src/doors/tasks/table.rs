@@ -2,43 +2,82 @@
 
 use serde_json::{Value, json};
 use stepwell_protocol::Timestamp;
-use stepwell_store::{Home, SearchHit, TaskRow};
+use stepwell_store::{SearchHit, TaskRow};
 
-use crate::terminal::{Style, harmless, out_line};
+use super::columns::{self, cut_end, cut_start, one_line, width};
+use crate::terminal::{Style, out_line};
 
-pub fn print(rows: &[TaskRow], with_workspace: bool) {
+/// What a title is left at least, however long the folders are.
+const SHORTEST_TITLE: usize = 24;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folders {
+    /// All tasks are of one folder, which need not be named.
+    One,
+    Named,
+}
+
+pub fn print(rows: &[TaskRow], folders: Folders) {
     let style = Style::for_stdout();
-    let header = format!(
-        "{:>5}  {:<16}  {:<9}  {:>8}  {:>9}  {}",
-        "task", "updated", "state", "tokens", "cost", "title"
-    );
-    out_line(&style.dim(&header));
-    for row in rows {
-        let tokens = row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens;
-        let cost = row.cost_usd.map_or("-".to_owned(), |cost| format!("${cost:.4}"));
-        let star = if row.favourite { "★ " } else { "" };
-        let mut line = format!(
-            "{:>5}  {:<16}  {:<9}  {:>8}  {cost:>9}  {star}{}",
-            row.number,
-            when(row.updated_at),
-            row.state.name(),
-            short_count(tokens),
-            harmless(&row.title),
-        );
-        if with_workspace {
-            line.push_str(&style.dim(&format!("  {}", row.workspace)));
-        }
-        out_line(&line);
+    for (index, line) in lines(rows, folders, columns::of_stdout()).iter().enumerate() {
+        out_line(&if index == 0 { style.dim(line) } else { line.clone() });
     }
 }
 
-pub fn print_hits(home: &Home, hits: &[SearchHit]) {
+fn lines(rows: &[TaskRow], folders: Folders, columns: Option<usize>) -> Vec<String> {
+    let head = format!("{:>5}  {:<16}  {:<11}  {:>8}  {:>9}  ", "task", "updated", "state", "tokens", "cost");
+    let left = columns.map(|columns| columns.saturating_sub(width(&head)));
+    let paths: Vec<String> = match folders {
+        Folders::One => Vec::new(),
+        Folders::Named => {
+            let most = left.map_or(usize::MAX, |left| left.saturating_sub(SHORTEST_TITLE + 2).max(8));
+            rows.iter().map(|row| cut_start(&one_line(&row.workspace), most)).collect()
+        }
+    };
+    let longest = paths.iter().map(|path| width(path)).max().unwrap_or(0).max("folder".len());
+    let line = |mut line: String, path: Option<&str>, title: &str| {
+        if let Some(path) = path {
+            line.push_str(path);
+            line.push_str(&" ".repeat(longest - width(path) + 2));
+        }
+        line.push_str(title);
+        columns.map_or_else(|| line.clone(), |columns| cut_end(&line, columns))
+    };
+    let named = |path: &'static str| (folders == Folders::Named).then_some(path);
+    let mut lines = vec![line(head, named("folder"), "title")];
+    for (index, row) in rows.iter().enumerate() {
+        let tokens = row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens;
+        let cost = row.cost_usd.map_or("-".to_owned(), |cost| format!("${cost:.4}"));
+        let star = if row.favourite { "★ " } else { "" };
+        let facts = format!(
+            "{:>5}  {:<16}  {:<11}  {:>8}  {cost:>9}  ",
+            row.number,
+            when(row.updated_at),
+            row.state_name(),
+            short_count(tokens),
+        );
+        let title = format!("{star}{}", one_line(&row.title));
+        lines.push(line(facts, paths.get(index).map(String::as_str), &title));
+    }
+    lines
+}
+
+/// A heading for each task, and under it the places where the words stand.
+pub fn print_hits(hits: &[SearchHit]) {
     let style = Style::for_stdout();
-    for hit in hits {
-        let number = stepwell_store::read_info(home, &hit.task).map_or(0, |info| info.number);
-        out_line(&format!("{} {}", style.cyan(&format!("{number:>5}")), style.bold(&harmless(&hit.title))));
-        let snippet = harmless(&hit.snippet).replace('\n', " ");
-        out_line(&format!("       {snippet}"));
+    let columns = columns::of_stdout();
+    let fit = |text: &str, indent: usize| match columns {
+        Some(columns) => cut_end(&one_line(text), columns.saturating_sub(indent)),
+        None => one_line(text),
+    };
+    for hits in hits.chunk_by(|one, other| one.task == other.task) {
+        let Some(first) = hits.first() else { continue };
+        let number = format!("{:>5}", first.number);
+        out_line(&format!("{} {}", style.cyan(&number), style.bold(&fit(&first.title, 6))));
+        // A title that was found stands in the heading already.
+        for hit in hits.iter().filter(|hit| hit.message.is_some()) {
+            out_line(&format!("       {}", fit(&hit.snippet, 7)));
+        }
     }
 }
 
@@ -48,7 +87,7 @@ pub fn rows_as_json(rows: &[TaskRow]) -> String {
         .map(|row| {
             json!({
                 "task": row.id, "number": row.number, "title": row.title, "workspace": row.workspace,
-                "mode": row.mode, "model": row.model, "state": row.state, "favourite": row.favourite,
+                "mode": row.mode, "model": row.model, "state": row.state_name(), "favourite": row.favourite,
                 "input_tokens": row.input_tokens, "output_tokens": row.output_tokens,
                 "cache_read_tokens": row.cache_read_tokens, "cache_write_tokens": row.cache_write_tokens,
                 "cost_usd": row.cost_usd, "size": row.size, "created_at": row.created_at,
@@ -63,7 +102,12 @@ pub fn rows_as_json(rows: &[TaskRow]) -> String {
 pub fn hits_as_json(hits: &[SearchHit]) -> String {
     let hits: Vec<Value> = hits
         .iter()
-        .map(|hit| json!({"task": hit.task, "title": hit.title, "message": hit.message, "snippet": hit.snippet}))
+        .map(|hit| {
+            json!({
+                "task": hit.task, "number": hit.number, "title": hit.title, "message": hit.message,
+                "snippet": hit.snippet,
+            })
+        })
         .collect();
     format!("{:#}", Value::Array(hits))
 }
@@ -82,5 +126,97 @@ fn short_count(count: u64) -> String {
         0..1_000 => count.to_string(),
         1_000..1_000_000 => format!("{:.1}k", count as f64 / 1e3),
         _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use stepwell_protocol::{TaskState, Timestamp};
+    use stepwell_store::TaskRow;
+
+    use super::{Folders, lines, width};
+
+    fn row(number: u32, title: &str, workspace: &str) -> TaskRow {
+        TaskRow {
+            id: "x".into(),
+            number,
+            title: title.into(),
+            workspace: workspace.into(),
+            mode: "code".into(),
+            model: "m".into(),
+            state: TaskState::Running,
+            interrupted: number == 2,
+            input_tokens: 1_200,
+            output_tokens: 34,
+            cache_read_tokens: 0,
+            cache_write_tokens: 0,
+            cost_usd: None,
+            size: 0,
+            favourite: number == 1,
+            created_at: Timestamp(0),
+            // No time has this form, so no time zone changes what is shown.
+            updated_at: Timestamp(i64::MAX),
+            parent: None,
+            root: "x".into(),
+            forked_from: None,
+        }
+    }
+
+    fn check(folders: Folders, columns: Option<usize>, expected: Expect) {
+        let rows = [
+            row(1, "two\nlines\tand \u{1b}[2J", "/home/me/a"),
+            row(2, "修复登录页面的错误和更多的问题", "/w"),
+        ];
+        let lines = lines(&rows, folders, columns);
+        for line in &lines {
+            assert!(columns.is_none_or(|columns| width(line) <= columns), "{line}");
+        }
+        // The bar keeps the first column from being taken for the indentation of the expectation.
+        expected.assert_eq(&format!("|{}", lines.join("\n|")));
+    }
+
+    #[test]
+    fn a_row_is_a_line_that_fits() {
+        check(
+            Folders::One,
+            None,
+            expect![[r#"
+                | task  updated           state          tokens       cost  title
+                |    1  -                 running          1.2k          -  ★ two lines and �[2J
+                |    2  -                 interrupted      1.2k          -  修复登录页面的错误和更多的问题"#]],
+        );
+        check(
+            Folders::One,
+            Some(75),
+            expect![[r#"
+                | task  updated           state          tokens       cost  title
+                |    1  -                 running          1.2k          -  ★ two lines and…
+                |    2  -                 interrupted      1.2k          -  修复登录页面的…"#]],
+        );
+        check(
+            Folders::Named,
+            None,
+            expect![[r#"
+                | task  updated           state          tokens       cost  folder      title
+                |    1  -                 running          1.2k          -  /home/me/a  ★ two lines and �[2J
+                |    2  -                 interrupted      1.2k          -  /w          修复登录页面的错误和更多的问题"#]],
+        );
+        check(
+            Folders::Named,
+            Some(96),
+            expect![[r#"
+                | task  updated           state          tokens       cost  folder      title
+                |    1  -                 running          1.2k          -  /home/me/a  ★ two lines and �[2J
+                |    2  -                 interrupted      1.2k          -  /w          修复登录页面的错误和更多…"#]],
+        );
+        check(
+            Folders::Named,
+            Some(30),
+            expect![[r#"
+                | task  updated           stat…
+                |    1  -                 runn…
+                |    2  -                 inte…"#]],
+        );
     }
 }
