@@ -137,7 +137,8 @@ impl Tool for Bash {
         let file = ctx.host.artifact_dir().await.ok().map(|folder| folder.join(format!("{id}.txt")));
         let call = ProgramCall {
             program: self.program().into(),
-            arguments: vec!["--norc".into(), "--noprofile".into(), "-c".into(), input.command.into()],
+            // The last one is `$0`: bash begins its messages with it, and they need not say where bash lies.
+            arguments: ["--norc", "--noprofile", "-c", &input.command, "bash"].map(Into::into).to_vec(),
             folder,
             environment: ENVIRONMENT.clone(),
             input: None,
