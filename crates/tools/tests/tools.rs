@@ -18,7 +18,7 @@ use stepwell_tool_runtime::{
     CallEnv, Executor, ExecutorOptions, HookFacts, Hooks, Host, HostError, LoopGuard, LoopLimits, ModeJudge,
     Outcome, Redactor, Registry,
 };
-use stepwell_tools::catalog;
+use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::process::{self, Environment, KeepOutput, ProgramCall};
 use stepwell_workspace::{Workspace, files};
@@ -91,7 +91,9 @@ fn bench(mode: PermissionMode) -> Bench {
     }
     let workspace = Workspace::open(&root, &[]).expect("opened");
     let registry = Arc::new(Registry::new());
-    registry.register_all(catalog::builtin(&workspace)).expect("registered");
+    // Every test has this variable: `cargo` sets it.
+    let options = CatalogOptions { removed_variables: vec!["CARGO_PKG_NAME".to_owned()] };
+    registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
     let host = Arc::new(TestHost {
         artifacts,
         todo: Mutex::default(),
@@ -387,6 +389,14 @@ async fn bash_gives_output_exit_code_and_live_text() {
 }
 
 #[tokio::test]
+async fn commands_do_not_see_the_variables_the_settings_name() {
+    let bench = free();
+    assert!(std::env::var("CARGO_PKG_NAME").is_ok());
+    let command = "echo [$CARGO_PKG_NAME]; env | grep -c '^CARGO_PKG_NAME='; true";
+    bench.check("bash", json!({"command": command}), expect!["[]\n0\n"]).await;
+}
+
+#[tokio::test]
 async fn bash_stops_at_its_limit_with_what_there_was() {
     let bench = free();
     let start = Instant::now();
@@ -645,7 +655,8 @@ async fn latency_of_a_command_through_the_executor() {
     let workspace = Workspace::open(bench.folder.path(), &[]).expect("opened");
     let start = Instant::now();
     let registry = Registry::new();
-    registry.register_all(catalog::builtin(&workspace)).expect("registered");
+    let options = CatalogOptions { removed_variables: Vec::new() };
+    registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
     let registered = start.elapsed();
     registry.definitions();
     println!("catalog registered in {registered:?}, definitions made after {:?}", start.elapsed());

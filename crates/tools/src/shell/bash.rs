@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -26,18 +26,18 @@ const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 /// Bytes shown live; who wants more reads the artifact.
 const LARGEST_LIVE: usize = 1024 * 1024;
 
-/// Read once: commands must not see variables this process sets for itself later, and it is the same each time.
-static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(environment::for_commands);
-
 pub struct Bash {
     workspace: Workspace,
+    environment: Environment,
     /// Looked up once, at the first call.
     program: OnceLock<PathBuf>,
 }
 
 impl Bash {
-    pub fn new(workspace: Workspace) -> Self {
-        Self { workspace, program: OnceLock::new() }
+    /// Commands see neither secrets nor `removed_variables`.
+    pub fn new(workspace: Workspace, removed_variables: &[String]) -> Self {
+        let environment = environment::for_commands(removed_variables);
+        Self { workspace, environment, program: OnceLock::new() }
     }
 
     fn program(&self) -> &Path {
@@ -140,7 +140,7 @@ impl Tool for Bash {
             // The last one is `$0`: bash begins its messages with it, and they need not say where bash lies.
             arguments: ["--norc", "--noprofile", "-c", &input.command, "bash"].map(Into::into).to_vec(),
             folder,
-            environment: ENVIRONMENT.clone(),
+            environment: self.environment.clone(),
             input: None,
             time_limit: Duration::from_secs(seconds),
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
