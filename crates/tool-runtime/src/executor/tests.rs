@@ -277,7 +277,7 @@ async fn an_invalid_call_is_never_asked_about() {
     let bench = bench(PermissionMode::Default);
     let wrong = ToolCall { arguments: json!({"ac": "x"}), ..call("change", "") };
     let text = shown(&bench.executor.execute(&wrong, &bench.env).await);
-    assert!(text.starts_with("ParameterError: the arguments do not fit:\n- `act` is required"), "{text}");
+    assert!(text.starts_with("ParameterError: the arguments do not fit: `act` is required"), "{text}");
     assert!(bench.host.approvals.lock().is_empty());
 }
 
