@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use expect_test::expect;
-use serde_json::json;
+use serde_json::{Value, json};
+use stepwell_protocol::ToolCall;
 use stepwell_tool_runtime::{Hooks, Redactor, Registry};
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::HookProcesses;
@@ -129,19 +130,38 @@ async fn a_cancelled_command_says_so() {
 #[tokio::test]
 async fn hooks_run_as_processes() {
     let mut bench = free();
-    let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [
-        {"type": "command", "command": "grep -q '\"command\":\"echo stop\"' && { echo 'not that' >&2; exit 2; }; exit 0"},
-        {"type": "command", "command": "sleep 28.33", "timeout": 0.2}
-    ]}]}});
-    bench.env.hooks = Arc::new(Hooks::from_json(&settings, Arc::new(HookProcesses)).expect("hooks"));
-    bench.check("bash", json!({"command": "echo go"}), expect!["go\n"]).await;
-    bench
-        .check(
-            "bash",
-            json!({"command": "echo stop"}),
-            expect!["PermissionError: a hook refused the call: not that"],
-        )
-        .await;
+    let mut hook = |hook: Value| {
+        let settings = json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}});
+        bench.env.hooks = Arc::new(Hooks::from_json(&settings, Arc::new(HookProcesses)).expect("hooks"));
+        bench.env.clone()
+    };
+    let guard = "grep -q '\"command\":\"echo stop\"' && { echo 'not that' >&2; exit 2; }; exit 0";
+    for (settings, command, expected) in [
+        (json!({"command": guard}), "echo go", "go\n"),
+        (json!({"command": guard}), "echo stop", "a hook refused the call: not that"),
+        (json!({"command": "exit 1"}), "echo go", "go\n"),
+        (
+            json!({"command": "sleep 28.33", "timeout": 0.2}),
+            "echo go",
+            "a hook refused the call: the hook `sleep 28.33` ran into its time limit and was stopped",
+        ),
+        (
+            json!({"command": "/no/guard"}),
+            "echo go",
+            "a hook refused the call: the hook `/no/guard` ended with exit code 127: bash: line 1: /no/guard: No such \
+             file or directory",
+        ),
+        (
+            json!({"command": "kill -SEGV $$"}),
+            "echo go",
+            "a hook refused the call: the hook `kill -SEGV $$` could not be run: it was ended by signal 11",
+        ),
+    ] {
+        let env = hook(settings);
+        let arguments = json!({"command": command});
+        let call = ToolCall { id: "c1".into(), name: "bash".into(), arguments, opaque: None };
+        assert_eq!(bench.executor.execute(&call, &env).await.result.output, expected);
+    }
 }
 
 /// `cargo nextest run -p stepwell-tools --run-ignored all latency --no-capture`
