@@ -234,7 +234,7 @@ impl Peer {
             format!("{} sent nothing for {} s", self.address(), limit.as_secs_f64()),
         )
         .with_hint(
-            "the server may be stuck or still loading the model; the time-out can be raised in the settings",
+            "the server may be stuck or still loading the model; look at its log, or try again when it has loaded",
         )
     }
 
