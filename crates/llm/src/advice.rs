@@ -17,6 +17,9 @@ use crate::model::Error;
 use html::{looks_like_html, words_of_html};
 use refusal::Refusal;
 
+/// A pause up to this is told when it is made.
+const LONGEST_UNSAID_WAIT: Duration = Duration::from_mins(1);
+
 /// Whom we talk to: what an error message names and what a hint suggests.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
@@ -35,6 +38,8 @@ pub(crate) struct Answer<'a> {
     pub status: Option<u16>,
     pub html: bool,
     pub retry_after: Option<Duration>,
+    /// Where a redirect points.
+    pub location: Option<&'a str>,
     pub body: &'a [u8],
 }
 
@@ -49,6 +54,9 @@ impl Peer {
 
     pub(crate) fn refusal(&self, answer: &Answer<'_>) -> Error {
         let text = String::from_utf8_lossy(answer.body);
+        if let (Some(status @ 300..=399), Some(location)) = (answer.status, answer.location) {
+            return self.redirect(status, location);
+        }
         if answer.html || looks_like_html(&text) {
             return self.html_page(answer.status, &text);
         }
@@ -74,7 +82,10 @@ impl Peer {
             ErrorKind::LlmRateLimit => {
                 let word =
                     if refusal.is_overload(status) { "is overloaded" } else { "limits the rate of requests" };
-                format!("`{}` {word}{status_text}{said}", self.provider)
+                let asks = retry_after
+                    .filter(|wait| *wait > LONGEST_UNSAID_WAIT)
+                    .map_or_else(String::new, |wait| format!("; it asks to wait {}", readable_wait(wait)));
+                format!("`{}` {word}{status_text}{said}{asks}", self.provider)
             }
             ErrorKind::LlmConnection => format!("`{}` failed{status_text}{said}", self.provider),
             _ => format!("`{}` refused the request{status_text}{said}", self.provider),
@@ -122,16 +133,24 @@ impl Peer {
                     "a field that the server does not know can be left out with `providers.{}.quirks`",
                     self.provider
                 ),
-                Some(300..=399) => {
-                    format!(
-                        "the server redirects: set `providers.{}.base_url` to where it points",
-                        self.provider
-                    )
-                }
                 _ => return None,
             },
         };
         Some(hint)
+    }
+
+    fn redirect(&self, status: u16, location: &str) -> Error {
+        let shown = match self.base_url.join(location) {
+            // A query may hold a secret.
+            Ok(url) => shown_url(&url),
+            Err(_) => excerpt(location, 120),
+        };
+        let message = format!("`{}` redirects ({status}) to {shown}", self.provider);
+        Error::new(ErrorKind::LlmProtocol, self.redact(&message)).with_hint(format!(
+            "if that is the API's address, set `providers.{}.base_url` to it; a login page means that a proxy \
+             stands between",
+            self.provider
+        ))
     }
 
     fn html_page(&self, status: Option<u16>, text: &str) -> Error {
@@ -215,7 +234,7 @@ impl Peer {
             format!("{} sent nothing for {} s", self.address(), limit.as_secs_f64()),
         )
         .with_hint(
-            "the server may be stuck or still loading the model; the time-out can be raised in the settings",
+            "the server may be stuck or still loading the model; look at its log, or try again when it has loaded",
         )
     }
 
@@ -226,31 +245,59 @@ impl Peer {
     }
 
     pub(crate) fn unreadable(&self, data: &[u8], cause: &dyn std::fmt::Display) -> Error {
-        let text = String::from_utf8_lossy(&data[..data.len().min(400)]).into_owned();
+        let text = beginning(data);
         Error::new(
             ErrorKind::LlmProtocol,
-            self.redact(&format!(
-                "{} sent what cannot be understood ({cause}): \"{}\"",
-                self.address(),
-                excerpt(&text, 200)
-            )),
+            self.redact(&format!("{} sent what cannot be understood ({cause}): {text}", self.address())),
         )
         .with_hint(format!("check that `providers.{}.kind` fits the server", self.provider))
     }
 
     /// The base URL without a password or a query, either of which may be a secret.
     fn shown_url(&self) -> String {
-        let (host, path) = (self.address(), self.base_url.path());
-        format!("{}://{host}{path}", self.base_url.scheme())
+        shown_url(&self.base_url)
     }
 
     fn address(&self) -> String {
-        let host = self.base_url.host_str().unwrap_or("?");
-        match self.base_url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        }
+        address(&self.base_url)
     }
+}
+
+fn shown_url(url: &Url) -> String {
+    format!("{}://{}{}", url.scheme(), address(url), url.path())
+}
+
+fn address(url: &Url) -> String {
+    let host = url.host_str().unwrap_or("?");
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// How a body begins: its words, or its bytes where it is no text.
+fn beginning(data: &[u8]) -> String {
+    let head = &data[..data.len().min(400)];
+    let is_binary = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    let cut = std::str::from_utf8(head).err().filter(|error| error.error_len().is_some());
+    if cut.is_some() || head.iter().any(is_binary) {
+        let bytes: Vec<String> = head.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        return format!("bytes {}", bytes.join(" "));
+    }
+    format!("\"{}\"", excerpt(&String::from_utf8_lossy(head), 200))
+}
+
+/// "90 seconds", "5 minutes", "24 hours", rounded up.
+fn readable_wait(wait: Duration) -> String {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let (unit, name) = match seconds {
+        0..120 => (1, "second"),
+        120..7_200 => (60, "minute"),
+        7_200..172_800 => (3_600, "hour"),
+        _ => (86_400, "day"),
+    };
+    let count = seconds.div_ceil(unit);
+    format!("{count} {name}{}", if count == 1 { "" } else { "s" })
 }
 
 /// One line of at most about `limit` bytes.

@@ -18,7 +18,13 @@ fn peer() -> Peer {
 }
 
 fn refused(status: impl Into<Option<u16>>, body: &str) -> Error {
-    let answer = Answer { status: status.into(), html: false, retry_after: None, body: body.as_bytes() };
+    let answer = Answer {
+        status: status.into(),
+        html: false,
+        retry_after: None,
+        location: None,
+        body: body.as_bytes(),
+    };
     peer().refusal(&answer)
 }
 
@@ -168,12 +174,36 @@ fn messages_say_what_and_hints_say_what_to_do() {
 }
 
 #[test]
+fn waits_redirects_and_garbage_are_named() {
+    for (seconds, expected) in [
+        (30, "`acme` limits the rate of requests (429)"),
+        (90, "`acme` limits the rate of requests (429); it asks to wait 90 seconds"),
+        (3600, "`acme` limits the rate of requests (429); it asks to wait 60 minutes"),
+        (86_400, "`acme` limits the rate of requests (429); it asks to wait 24 hours"),
+    ] {
+        let retry_after = Some(Duration::from_secs(seconds));
+        let answer = Answer { status: Some(429), html: false, retry_after, location: None, body: b"" };
+        assert_eq!(peer().refusal(&answer).message, expected);
+    }
+    for (location, expected) in [
+        ("/v2/chat?key=x", "`acme` redirects (302) to https://api.acme.example/v2/chat"),
+        ("https://login.example/sso", "`acme` redirects (302) to https://login.example/sso"),
+    ] {
+        let location = Some(location);
+        let answer = Answer { status: Some(302), html: true, retry_after: None, location, body: b"<html>" };
+        assert_eq!(peer().refusal(&answer).message, expected);
+    }
+    let garbage = peer().unreadable(b"\x00\x01\xfe", &"no text").message;
+    assert_eq!(garbage, "api.acme.example sent what cannot be understood (no text): bytes 00 01 fe");
+}
+
+#[test]
 fn the_key_is_never_shown() {
     assert!(!format!("{:?}", peer()).contains(KEY));
     assert!(!refused(400, &format!("your key {KEY} is odd")).message.contains(KEY));
     assert!(!peer().unreadable(KEY.as_bytes(), &"x").message.contains(KEY));
     let base_url = Url::parse(&format!("https://me:{KEY}@api.acme.example/v1?key={KEY}")).unwrap();
-    let answer = Answer { status: Some(404), html: false, retry_after: None, body: b"" };
+    let answer = Answer { status: Some(404), html: false, retry_after: None, location: None, body: b"" };
     let hint = Peer { base_url, ..peer() }.refusal(&answer).hint.unwrap();
     assert!(hint.contains("(https://api.acme.example/v1)"), "{hint}");
 }

@@ -11,7 +11,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER,
+};
 use reqwest::redirect::Policy;
 use stepwell_protocol::ErrorKind;
 use url::{Host, Url};
@@ -21,6 +23,9 @@ use crate::model::Error;
 
 /// An error page is read up to here; the rest says nothing more.
 const MAX_ERROR_BODY: usize = 64 * 1024;
+
+/// What is asked for: a compressed event stream is held back by proxies until a block is full.
+const UNCOMPRESSED: &str = "identity";
 
 /// How long silence is borne.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +38,14 @@ pub struct Timeouts {
 }
 
 impl Timeouts {
+    /// Nobody sees anything of a server that accepts a request and never answers until the limit has passed and the
+    /// request is repeated, so the limits are as short as slow servers allow. Hosted models begin within seconds
+    /// and send signs of life while they think; a local model reads a long prompt in a minute or two. Whoever has
+    /// a slower one sets other limits.
     pub const STANDARD: Self = Self {
         connect: Duration::from_secs(20),
-        first_byte: Duration::from_mins(5),
-        idle: Duration::from_mins(2),
+        first_byte: Duration::from_mins(2),
+        idle: Duration::from_secs(90),
     };
 }
 
@@ -94,12 +103,18 @@ impl HttpClient {
             .headers(headers)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "text/event-stream, application/json")
+            .header(ACCEPT_ENCODING, UNCOMPRESSED)
             .body(body);
         self.send(request, peer).await
     }
 
     pub(crate) async fn get(&self, url: &Url, headers: HeaderMap, peer: &Peer) -> Result<Reply, Error> {
-        let request = self.for_url(url)?.get(url.clone()).headers(headers).header(ACCEPT, "application/json");
+        let request = self
+            .for_url(url)?
+            .get(url.clone())
+            .headers(headers)
+            .header(ACCEPT, "application/json")
+            .header(ACCEPT_ENCODING, UNCOMPRESSED);
         self.send(request, peer).await
     }
 
@@ -140,8 +155,8 @@ fn build(reach: Reach, timeouts: Timeouts) -> Result<reqwest::Client, Error> {
         .redirect(Policy::none())
         .tcp_nodelay(true)
         .connect_timeout(timeouts.connect)
-        // A compressed event stream is held back by proxies until a block is full.
-        .gzip(false)
+        // Not asked for, see `UNCOMPRESSED`, but understood: some servers and proxies compress all the same.
+        .gzip(true)
         .pool_idle_timeout(Duration::from_secs(90))
         .tcp_keepalive(Duration::from_secs(30));
     let builder = match reach {
@@ -223,6 +238,13 @@ impl Reply {
         Ok(body)
     }
 
+    /// The compression that is left on the body, which nobody here can undo.
+    pub(crate) fn compression(&self) -> Option<String> {
+        let value = self.headers.get(CONTENT_ENCODING)?;
+        let name = String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase();
+        (!name.is_empty() && name != UNCOMPRESSED).then_some(name)
+    }
+
     async fn into_error(mut self, status: u16, peer: &Peer) -> Error {
         // Whatever of the error's body can be had is better than nothing.
         let body = self.whole(peer, MAX_ERROR_BODY).await.unwrap_or_default();
@@ -230,6 +252,7 @@ impl Reply {
             status: Some(status),
             html: self.kind == BodyKind::Html,
             retry_after: retry_after(&self.headers, jiff::Timestamp::now()),
+            location: self.headers.get(LOCATION).and_then(|value| value.to_str().ok()),
             body: &body,
         };
         peer.refusal(&answer)

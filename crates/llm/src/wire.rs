@@ -28,6 +28,9 @@ use assembly::Assembly;
 /// An answer that is not streamed is held whole in memory.
 const MAX_WHOLE_BODY: usize = 64 * 1024 * 1024;
 
+/// What of an answer is kept to show how it began.
+const LONGEST_BEGINNING: usize = 64;
+
 /// How long a usage report that follows the end of an answer is waited for.
 const TRAILING_GRACE: Duration = Duration::from_secs(2);
 
@@ -91,9 +94,13 @@ impl Fault {
                 Error::new(ErrorKind::LlmProtocol, format!("`{}`: {error}", peer.provider))
             }
             Self::Unreadable { data, cause } => peer.unreadable(&data, &cause),
-            Self::Refused { body } => {
-                peer.refusal(&Answer { status: None, html: false, retry_after: None, body: &body })
-            }
+            Self::Refused { body } => peer.refusal(&Answer {
+                status: None,
+                html: false,
+                retry_after: None,
+                location: None,
+                body: &body,
+            }),
         }
     }
 }
@@ -154,6 +161,7 @@ impl<D: Dialect> Model for WireModel<D> {
             wire: Arc::clone(&self.wire),
             assembly: Assembly::new(self.wire.info.price),
             parser: SseParser::new(MAX_EVENT_BYTES),
+            beginning: Vec::new(),
             phase: Phase::Start(Box::new(request)),
         };
         Box::pin(stream::unfold(run, |mut run| async move {
@@ -177,6 +185,8 @@ struct Run<D: Dialect> {
     decoder: D::Decoder,
     assembly: Assembly,
     parser: SseParser,
+    /// The first bytes of the answer, for the message when nothing in it can be understood.
+    beginning: Vec<u8>,
     phase: Phase,
 }
 
@@ -223,6 +233,12 @@ impl<D: Dialect> Run<D> {
         let Some(bytes) = reply.chunk(&self.wire.peer, None).await? else {
             return Err(self.wire.peer.cut_off());
         };
+        if let Some(compression) = reply.compression() {
+            return Err(self.wire.peer.unreadable(&bytes, &format!("compressed with `{compression}`")));
+        }
+        if self.beginning.is_empty() {
+            self.beginning = bytes[..bytes.len().min(LONGEST_BEGINNING)].to_vec();
+        }
         let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else {
             self.feed(&bytes)?;
             return Ok(Phase::Opened(reply));
@@ -234,8 +250,12 @@ impl<D: Dialect> Run<D> {
             let mut page = bytes.to_vec();
             // Whatever more can be had of the page is only for the message.
             page.extend(reply.whole(&self.wire.peer, 16 * 1024).await.unwrap_or_default());
-            let answer = Answer { status: None, html: true, retry_after: None, body: &page };
+            let answer = Answer { status: None, html: true, retry_after: None, location: None, body: &page };
             return Err(self.wire.peer.refusal(&answer));
+        }
+        // Events begin with ASCII or a byte order mark; more of this would only be more of the same.
+        if !is_text(*first) && *first != b'\xef' {
+            return Err(self.wire.peer.unreadable(&bytes, &"no text"));
         }
         self.feed(&bytes)?;
         Ok(Phase::Events(reply))
@@ -275,6 +295,9 @@ impl<D: Dialect> Run<D> {
         }
         match outcome {
             Err(fault @ Fault::Refused { .. }) => Err(fault.into_error(&self.wire.peer)),
+            _ if !may_be_events(&self.beginning) => {
+                Err(self.wire.peer.unreadable(&self.beginning, &"neither events nor JSON"))
+            }
             // An event cut in two by the end of the stream is a dropped connection, not a strange server.
             _ => Err(self.wire.peer.cut_off()),
         }
@@ -303,6 +326,17 @@ impl<D: Dialect> Run<D> {
         }
         Err(self.wire.peer.unreadable(&body, &"no answer in it"))
     }
+}
+
+fn is_text(byte: u8) -> bool {
+    byte.is_ascii_graphic() || byte.is_ascii_whitespace()
+}
+
+/// Whether an answer that begins like this can be a stream of events, or the first bytes of one.
+fn may_be_events(beginning: &[u8]) -> bool {
+    let beginning = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(beginning).trim_ascii_start();
+    let fields: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b":"];
+    fields.iter().any(|field| beginning.starts_with(field) || field.starts_with(beginning))
 }
 
 /// A header that never shows in a log or an error.

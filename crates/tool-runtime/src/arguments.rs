@@ -15,6 +15,7 @@ use stepwell_protocol::Risk;
 
 use crate::ToolError;
 use crate::near_names::near_names;
+use crate::wording::counted;
 
 pub use coerce::coerce;
 pub(crate) use coerce::required;
@@ -49,9 +50,9 @@ impl ArgumentSchema {
         let repaired = repair::to_object(raw).map_err(ToolError::parameter)?;
         if repaired.truncated && risk != Risk::Read {
             return Err(ToolError::parameter(format!(
-                "the arguments end in the middle ({} bytes arrived), so the call was not run; send the call again, \
+                "the arguments end in the middle ({} arrived), so the call was not run; send the call again, \
                  in smaller parts if it is long",
-                repaired.bytes
+                counted(repaired.bytes as u64, "byte")
             )));
         }
         let mut arguments = Value::Object(repaired.object);

@@ -4,6 +4,7 @@
 
 mod batch;
 mod guarded_host;
+mod looping;
 mod permit;
 mod result;
 mod run;
@@ -14,14 +15,11 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::Value;
-use stepwell_protocol::{
-    AnsweredBy, ErrorClass, Event, Question, QuestionId, QuestionKind, QuestionOption, Risk, TaskId,
-    ToolCall, ToolResult,
-};
+use stepwell_protocol::{ErrorClass, Event, Risk, TaskId, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::hooks::{HookCall, HookFacts, Hooks};
-use crate::loop_guard::{CallKey, LoopGuard, LoopReport};
+use crate::loop_guard::{CallKey, LoopGuard};
 use crate::near_names::did_you_mean;
 use crate::redact::Redactor;
 use crate::registry::{RegisteredTool, Registry};
@@ -68,7 +66,7 @@ pub struct Outcome {
     /// The typed output as JSON, for programs and for composition.
     pub output: Option<Value>,
     pub refused: Option<Refusal>,
-    /// A hook wants the run to stop after this call, and why.
+    /// A hook or the loop guard wants the run to stop after this call, and why.
     pub stop: Option<String>,
 }
 
@@ -148,20 +146,24 @@ impl Executor {
                 ToolError::validation("tools call each other too deeply; call this one directly"),
             );
         }
-        let tool = match self.resolve(&call.name) {
-            Ok(tool) => tool,
-            Err(error) => return Outcome::failed(call, error),
+        let tool = self.resolve(&call.name);
+        let key = match &tool {
+            Ok(tool) => CallKey::new(tool.name(), &call.arguments),
+            // Whatever the arguments: there is still no such tool.
+            Err(_) => CallKey::new(&call.name, &Value::Null),
         };
-        let key = CallKey::new(tool.name(), &call.arguments);
         if let Some(report) = env.loop_guard.check(&env.task, key) {
-            if let Some(refusal) = self.ask_about_loop(call, env, report).await {
+            if let Some(refusal) = self.ask_about_loop(call, env, key, report).await {
                 return refusal;
             }
             env.loop_guard.forgive(key);
         }
-        let outcome = self.run_resolved(call, &tool, env, depth).await;
+        let (risk, outcome) = match tool {
+            Ok(tool) => (tool.spec().risk, self.run_resolved(call, &tool, env, depth).await),
+            Err(error) => (Risk::Read, Outcome::failed(call, error)),
+        };
         if outcome.result.error.as_ref().map(|error| error.class) != Some(ErrorClass::Interrupted) {
-            env.loop_guard.note(&env.task, key, tool.spec().risk, &outcome.result);
+            env.loop_guard.note(&env.task, key, risk, &outcome.result);
         }
         outcome
     }
@@ -255,51 +257,6 @@ impl Executor {
         let stop = said.stop.map(|reason| env.redactor.redact(&reason).into_owned());
         outcome.stop = outcome.stop.take().or(stop);
     }
-
-    /// Asks whether a repeated call should be made once more; `Some` is the refusal.
-    async fn ask_about_loop(&self, call: &ToolCall, env: &CallEnv, report: LoopReport) -> Option<Outcome> {
-        let seconds = report.window.as_secs();
-        let question = Question {
-            id: QuestionId::generate(),
-            kind: QuestionKind::Continue,
-            text: format!(
-                "The model calls `{}` for the {}th time within {seconds} seconds with the same arguments and the \
-                 same result. Go on?",
-                call.name, report.times
-            ),
-            context: Some(env.redactor.redact(&shortened(&call.arguments)).into_owned()),
-            options: vec![
-                QuestionOption { id: "continue".into(), label: "Go on".into(), ..QuestionOption::default() },
-                QuestionOption {
-                    id: "stop".into(),
-                    label: "Refuse the call".into(),
-                    recommended: true,
-                    ..QuestionOption::default()
-                },
-            ],
-            allow_custom: true,
-            default_option: Some("stop".into()),
-            timeout_seconds: None,
-        };
-        let answer = tokio::select! {
-            answer = env.host.ask(question) => answer,
-            () = env.cancel.cancelled() => return Some(Outcome::interrupted(call)),
-        };
-        let by_person = answer.by == AnsweredBy::Person;
-        if by_person && answer.option.as_deref() == Some("continue") {
-            return None;
-        }
-        let mut reason = format!(
-            "this is call number {} of `{}` with the same arguments, and the result was the same each time; it was \
-             not run again. Change the approach: other arguments, another tool, or ask",
-            report.times, call.name
-        );
-        if let Some(text) = answer.text.filter(|_| by_person) {
-            reason.push_str(". The person says: ");
-            reason.push_str(&text);
-        }
-        Some(Outcome::refused(call, RefusedBy::LoopGuard, reason))
-    }
 }
 
 struct NestedCalls {
@@ -322,14 +279,6 @@ impl Invoker for NestedCalls {
 
     fn find(&self, name: &str) -> Option<Arc<RegisteredTool>> {
         self.executor.registry.get(name).filter(|tool| tool.is_enabled())
-    }
-}
-
-fn shortened(arguments: &Value) -> String {
-    let text = arguments.to_string();
-    match text.char_indices().nth(500) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
     }
 }
 

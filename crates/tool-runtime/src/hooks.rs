@@ -1,7 +1,8 @@
 //! Programs of the person's that are told what happens and may have a say in it, in the common JSON form.
 //!
 //! A hook is a command. It gets a JSON object on standard input; exit code 0 lets things go on (its standard
-//! output may hold a JSON answer), 2 blocks with standard error as the reason, anything else is only a notice.
+//! output may hold a JSON answer), 2 blocks with standard error as the reason, anything else is only a notice. But a
+//! `PreToolUse` hook that cannot be started, crashes or runs too long blocks the call: it could not say no.
 //! Several hooks of an event run side by side and a denial wins. A hook can refuse what would be allowed and
 //! allow what would be asked; it can never allow what is denied.
 

@@ -20,6 +20,7 @@ mod registry;
 mod retry;
 mod tool;
 mod truncate;
+mod wording;
 
 pub use arguments::{ArgumentSchema, Prepared, coerce};
 pub use compose::{
@@ -45,3 +46,4 @@ pub use registry::{
 pub use retry::RetryPolicy;
 pub use tool::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub use truncate::{Truncated, cut_middle};
+pub use wording::counted;

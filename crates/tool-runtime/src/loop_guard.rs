@@ -6,7 +6,7 @@
 //! guard serves a whole tree of tasks: each task has the limit, the tree four times the limit.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -54,6 +54,7 @@ pub struct LoopReport {
 pub struct LoopGuard {
     limits: LoopLimits,
     seen: Mutex<VecDeque<Seen>>,
+    refused: Mutex<HashMap<(TaskId, CallKey), usize>>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,7 +73,7 @@ const TREE_FACTOR: usize = 4;
 
 impl LoopGuard {
     pub fn new(limits: LoopLimits) -> Self {
-        Self { limits, seen: Mutex::default() }
+        Self { limits, seen: Mutex::default(), refused: Mutex::default() }
     }
 
     /// Whether making this call now would be a loop.
@@ -105,15 +106,28 @@ impl LoopGuard {
         self.forget_old(&mut seen);
         let known = seen.iter().any(|entry| entry.call == call && entry.result == result_key);
         let progress = !known && risk > Risk::Read && result.is_success();
+        if progress {
+            self.refused.lock().retain(|(refused_task, _), _| refused_task != task);
+        }
         seen.push_back(Seen { at: Instant::now(), task: task.clone(), call, result: result_key, progress });
         if seen.len() > LONGEST_MEMORY {
             seen.pop_front();
         }
     }
 
+    /// Counts a refusal of this call and gives how often the task has had it refused. The window does not matter
+    /// here: a model that waits it out and begins again goes round in a larger circle.
+    pub fn refused(&self, task: &TaskId, call: CallKey) -> usize {
+        let mut refused = self.refused.lock();
+        let times = refused.entry((task.clone(), call)).or_default();
+        *times += 1;
+        *times
+    }
+
     /// The person said go on: the count of this call starts anew.
     pub fn forgive(&self, call: CallKey) {
         self.seen.lock().retain(|entry| entry.call != call);
+        self.refused.lock().retain(|(_, refused), _| *refused != call);
     }
 
     fn forget_old(&self, seen: &mut VecDeque<Seen>) {

@@ -1,17 +1,13 @@
 //! Which known names an unknown one was probably meant to be.
 
-/// The names closest to `wanted`, best first, at most three; none when nothing is close.
-pub fn near_names<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let wanted = fold(wanted);
+/// The names closest to `given`, best first, at most three; none when nothing is close.
+pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = fold(given);
     let mut scored: Vec<(usize, &str)> = known
         .into_iter()
         .filter_map(|name| {
             let folded = fold(name);
-            let contained = wanted != folded
-                && wanted.len() > 2
-                && folded.len() > 2
-                && (folded.contains(&wanted) || wanted.contains(&folded));
-            let distance = if contained { 1 } else { edit_distance(&wanted, &folded) };
+            let distance = if is_part(given, name) { 1 } else { edit_distance(&wanted, &folded) };
             let allowed = (wanted.chars().count().max(folded.chars().count()) / 3).max(1);
             (distance <= allowed).then_some((distance, name))
         })
@@ -32,6 +28,21 @@ pub(crate) fn did_you_mean(names: &[&str]) -> String {
     }
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     format!("did you mean {}?", quoted.join(" or "))
+}
+
+/// Whether one name is a part of the other that says something: a word of it, its beginning, or most of it. Any three
+/// letters do not: `cat` is in `frobnicate`.
+fn is_part(left: &str, right: &str) -> bool {
+    let (left_folded, right_folded) = (fold(left), fold(right));
+    let (short, long, of) = if left_folded.len() < right_folded.len() {
+        (left_folded, right_folded, right)
+    } else {
+        (right_folded, left_folded, left)
+    };
+    let is_word = || of.split(['_', '-', '.', ' ']).any(|word| fold(word) == short);
+    let is_start = || short.len() > 3 && long.starts_with(&short);
+    let is_most = || short.len() * 2 > long.len() && long.contains(&short);
+    short.len() > 2 && short != long && (is_word() || is_start() || is_most())
 }
 
 fn fold(name: &str) -> String {
@@ -68,9 +79,12 @@ mod tests {
             ("reed", vec!["read"]),
             ("bsh", vec!["bash"]),
             ("todo_write", vec!["todowrite"]),
+            ("read_the_file", vec!["read"]),
+            ("todo", vec!["todoread", "todowrite"]),
             ("launch_rocket", vec![]),
+            ("frobnicate", vec![]),
         ] {
-            let known = ["read", "write", "bash", "todoread", "todowrite"];
+            let known = ["read", "cat", "write", "bash", "todoread", "todowrite"];
             assert_eq!(near_names(wanted, known), expected, "{wanted}");
         }
     }

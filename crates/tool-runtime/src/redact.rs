@@ -8,6 +8,7 @@ mod shapes;
 mod stream;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -74,6 +75,16 @@ impl Redactor {
         if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
     }
 
+    /// The text line by line, for who shows lines with numbers or marks before them: redacted as a whole, and as
+    /// many lines as there were. `None` when there is nothing to hide.
+    pub fn redact_lines(&self, text: &str) -> Option<Vec<String>> {
+        if !self.suspects(text) {
+            return None;
+        }
+        let mut stream = self.stream();
+        Some(text.split_inclusive('\n').map(|line| stream.push_line(line)).collect())
+    }
+
     /// The same for every text inside a JSON value.
     pub fn redact_value(&self, value: &mut Value) {
         match value {
@@ -117,6 +128,16 @@ impl Known {
         self.forms.iter().fold(Cow::Borrowed(text), |text, (form, name)| {
             if text.contains(form) { text.replace(form, &format!("[redacted:{name}]")).into() } else { text }
         })
+    }
+
+    /// Where values are.
+    fn places<'a>(&'a self, text: &'a str) -> Box<dyn Iterator<Item = Range<usize>> + 'a> {
+        match &self.expression {
+            Some(expression) => Box::new(expression.find_iter(text).map(|found| found.range())),
+            None => Box::new(self.forms.iter().flat_map(move |(form, _)| {
+                text.match_indices(form.as_str()).map(|(at, found)| at..at + found.len())
+            })),
+        }
     }
 
     fn is_in(&self, text: &str) -> bool {

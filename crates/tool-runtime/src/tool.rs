@@ -79,7 +79,8 @@ pub struct ToolContext {
     pub call_id: ToolCallId,
     pub cancel: CancellationToken,
     pub host: Arc<dyn Host>,
-    /// For what a tool writes to the disk itself; what it returns or shows is redacted by the executor.
+    /// For what a tool writes to the disk itself, and for lines it numbers or marks, which the executor would not
+    /// know any more as those of a key; what else it returns or shows is redacted by the executor.
     pub redactor: Arc<Redactor>,
     /// How a tool calls other tools; each such call is judged like any other.
     pub invoker: Arc<dyn Invoker>,

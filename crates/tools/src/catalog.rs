@@ -7,8 +7,16 @@ use stepwell_workspace::Workspace;
 
 use crate::{ask, chain, complete, files, shell, todo};
 
+/// What the tools must know of the settings.
+#[derive(Clone, Debug)]
+pub struct CatalogOptions {
+    /// Variables that commands never see, besides those whose names say that they hold a secret: a provider's key
+    /// may have any name.
+    pub removed_variables: Vec<String>,
+}
+
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
-pub fn builtin(workspace: &Workspace) -> Vec<Arc<dyn DynTool>> {
+pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn DynTool>> {
     vec![
         Arc::new(ask::Clarification),
         Arc::new(ask::Decision),
@@ -18,7 +26,7 @@ pub fn builtin(workspace: &Workspace) -> Vec<Arc<dyn DynTool>> {
         Arc::new(files::List::new(workspace.clone())),
         Arc::new(files::Read::new(workspace.clone())),
         Arc::new(files::Write::new(workspace.clone())),
-        Arc::new(shell::Bash::new(workspace.clone())),
+        Arc::new(shell::Bash::new(workspace.clone(), &options.removed_variables)),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
     ]

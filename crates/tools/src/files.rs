@@ -29,7 +29,12 @@ fn explained(workspace: &Workspace, place: Option<&Inside>, error: Error) -> Too
         (Error::NotFound { .. }, Some(place)) => {
             format!("`{}` does not exist; {}", place.display(), workspace.not_found_help(place))
         }
-        (Error::OutsideWorkspace { .. }, _) => {
+        (Error::LinkOutside { .. }, Some(place)) => format!(
+            "`{}` leads outside the workspace ({}) through a symbolic link; nothing outside it may be read or written",
+            place.display(),
+            workspace.root().display()
+        ),
+        (Error::OutsideWorkspace { .. } | Error::LinkOutside { .. }, _) => {
             format!("{error} ({}); nothing outside it may be read or written", workspace.root().display())
         }
         (Error::IsAFolder { .. }, _) => format!("{error}; use `list` to see what is in it"),
@@ -39,9 +44,10 @@ fn explained(workspace: &Workspace, place: Option<&Inside>, error: Error) -> Too
         },
     };
     let class = match error {
-        Error::OutsideWorkspace { .. } | Error::Denied { .. } | Error::ReadOnly { .. } => {
-            ErrorClass::PermissionError
-        }
+        Error::OutsideWorkspace { .. }
+        | Error::LinkOutside { .. }
+        | Error::Denied { .. }
+        | Error::ReadOnly { .. } => ErrorClass::PermissionError,
         Error::BadPath { .. }
         | Error::IsAFolder { .. }
         | Error::NotAFolder { .. }
@@ -51,4 +57,15 @@ fn explained(workspace: &Workspace, place: Option<&Inside>, error: Error) -> Too
         _ => ErrorClass::ExecutionError,
     };
     ToolError::new(class, message)
+}
+
+/// A size for people: "5 B", "1.5 KB", "16 MB".
+pub(crate) fn readable_size(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0..1024 => return format!("{bytes} B"),
+        1024..1_048_576 => (1024.0, "KB"),
+        _ => (1_048_576.0, "MB"),
+    };
+    let size = format!("{:.1}", bytes as f64 / unit);
+    format!("{} {name}", size.strip_suffix(".0").unwrap_or(&size))
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Event, Preview, Risk, TodoItem, TodoPriority, TodoStatus};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
 
 pub struct TodoRead;
 pub struct TodoWrite;
@@ -110,7 +110,7 @@ impl Tool for TodoWrite {
 
     async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
         Preview {
-            summary: format!("Write the todo list ({} items)", input.todos.len()),
+            summary: format!("Write the todo list ({})", counted(input.todos.len() as u64, "item")),
             ..Preview::default()
         }
     }

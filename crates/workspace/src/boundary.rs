@@ -218,7 +218,8 @@ fn open_beneath(
 
 fn refusal(errno: Errno, action: &'static str, path: &Path) -> Error {
     match errno {
-        Errno::XDEV => Error::OutsideWorkspace { path: path.to_path_buf() },
+        // The path itself was placed beneath the root by name, so only a link can lead out of it.
+        Errno::XDEV => Error::LinkOutside { path: path.to_path_buf() },
         Errno::LOOP => {
             Error::BadPath { path: path.to_path_buf(), reason: "its symbolic links go in a circle" }
         }

@@ -20,6 +20,8 @@ pub enum Error {
     Denied { action: &'static str, path: PathBuf },
     #[error("`{path}` lies outside the workspace")]
     OutsideWorkspace { path: PathBuf },
+    #[error("`{path}` leads outside the workspace through a symbolic link")]
+    LinkOutside { path: PathBuf },
     #[error("`{path}` is no path: {reason}")]
     BadPath { path: PathBuf, reason: &'static str },
     #[error("`{path}` is a folder")]
@@ -63,7 +65,9 @@ impl Error {
                 Some("make the file system writable, or set STEPWELL_HOME to a folder that is")
             }
             Self::Denied { .. } => Some("check the owner and mode of the path"),
-            Self::OutsideWorkspace { .. } => Some("only paths in the workspace may be used"),
+            Self::OutsideWorkspace { .. } | Self::LinkOutside { .. } => {
+                Some("only paths in the workspace may be used")
+            }
             Self::Spawn { .. } => Some("check that the program is installed and on the PATH"),
             Self::Io { .. }
             | Self::NotFound { .. }

@@ -101,6 +101,15 @@ impl Workspace {
             similar => format!("similar files: {}", similar.join(", ")),
         }
     }
+
+    /// The same for a folder: the nearest one above it that there is.
+    pub fn missing_folder_help(&self, missing: &Inside) -> String {
+        let above = missing.absolute().ancestors().skip(1).find_map(|path| {
+            let place = self.place(&path.to_string_lossy()).ok()?;
+            self.open_folder(&place).is_ok().then(|| place.display())
+        });
+        format!("list `{}` to see which folders there are", above.unwrap_or_else(|| ".".to_owned()))
+    }
 }
 
 fn walker(folder: &Path, depth: Option<usize>) -> WalkBuilder {

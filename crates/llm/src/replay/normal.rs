@@ -167,7 +167,7 @@ impl NormalRequest {
         };
         let (recorded, found) = (turns(self), turns(other));
         if recorded != found {
-            return Some(format!("the model had answered {recorded} times and has {found} times"));
+            return Some(format!("the number of the model's answers was {recorded} and is {found}"));
         }
         let (recorded, found) = (self.last_words(), other.last_words());
         (recorded != found).then(|| {

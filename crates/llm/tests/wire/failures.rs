@@ -84,7 +84,39 @@ async fn garbage_is_named() {
         assert_eq!(error.kind, ErrorKind::LlmConnection, "{kind:?}: {error}");
         let error = failure(kind, Turn::raw(302, "text/plain", "moved").header("location", "/x")).await;
         assert_eq!(error.kind, ErrorKind::LlmProtocol, "{kind:?}: {error}");
+        assert!(error.to_string().contains("redirects (302) to http://127.0.0.1:"), "{error}");
+        for (body, expected) in [
+            (&b"\x28\xb5\x2f\xfd\x04"[..], "28 b5 2f fd 04"),
+            (b"\x00\x01\x02\x03", "bytes 00 01 02 03"),
+            (b"hello, this is a web server\n", "\"hello, this is a web server\""),
+        ] {
+            let error = failure(kind, Turn::garbage(body)).await;
+            assert_eq!(error.kind, ErrorKind::LlmProtocol, "{kind:?}: {error}");
+            assert!(error.to_string().contains(expected), "{kind:?}: {error}");
+        }
+        let error = failure(kind, Turn::garbage("data: x").header("content-encoding", "br")).await;
+        assert_eq!(error.kind, ErrorKind::LlmProtocol, "{kind:?}: {error}");
+        assert!(error.to_string().contains("compressed with `br`"), "{kind:?}: {error}");
     }
+}
+
+/// `data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}` and an empty line, as gzip writes it.
+const COMPRESSED: &[u8] = &[
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x0d, 0xc8, 0xc1, 0x09, 0x80, 0x30, 0x0c,
+    0x05, 0xd0, 0x7b, 0xa7, 0x90, 0x7f, 0x76, 0x82, 0xac, 0x22, 0x22, 0xa1, 0x8d, 0x34, 0x20, 0x89, 0x98,
+    0xdc, 0x4a, 0x77, 0xb7, 0xef, 0xf8, 0x1a, 0x27, 0xd3, 0x36, 0x50, 0xbb, 0x6b, 0x95, 0x00, 0x1d, 0x03,
+    0x4d, 0x9e, 0x64, 0xd0, 0x4a, 0xb7, 0x14, 0x4b, 0x10, 0xba, 0x62, 0xee, 0xb8, 0xd5, 0x34, 0xfa, 0xf5,
+    0x09, 0x87, 0xdb, 0xda, 0x48, 0x7f, 0x31, 0xcf, 0x59, 0xca, 0x0f, 0x36, 0x14, 0x47, 0xbf, 0x47, 0x00,
+    0x00, 0x00,
+];
+
+#[tokio::test]
+async fn an_answer_that_is_compressed_unasked_is_understood() {
+    let server = ModelServer::start();
+    server.script([Turn::garbage(COMPRESSED).header("content-encoding", "gzip")]);
+    let (deltas, error) = collect(&model(&server, ProviderKind::OpenaiChat), hello()).await;
+    assert_eq!((told(&deltas).as_str(), error), ("text: hi\nstop: EndTurn", None));
+    assert_eq!(server.last_request().header("accept-encoding"), Some("identity"));
 }
 
 /// What was said, without retries and without counts: those follow the end of an answer and may be lost alone.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::coerce::required;
 use crate::near_names::near_names;
+use crate::wording::counted;
 
 /// Names the missing fields, the unknown ones that may have been meant, and shows a call that would do.
 pub(super) fn missing(schema: &Value, arguments: &Value, missing: &[String], unknown: &[String]) -> String {
@@ -54,11 +55,17 @@ pub(super) fn problem(error: &ValidationError<'_>) -> String {
         ValidationErrorKind::Minimum { limit } => format!("`{path}` must be at least {limit}, got {got}"),
         ValidationErrorKind::Maximum { limit } => format!("`{path}` must be at most {limit}, got {got}"),
         ValidationErrorKind::MinItems { limit } => {
-            format!("`{path}` needs at least {limit} items, got {got}")
+            format!("`{path}` needs at least {}, got {got}", counted(*limit, "item"))
         }
-        ValidationErrorKind::MaxItems { limit } => format!("`{path}` takes at most {limit} items, got {got}"),
-        ValidationErrorKind::MinLength { limit } => format!("`{path}` must have at least {limit} characters"),
-        ValidationErrorKind::MaxLength { limit } => format!("`{path}` must have at most {limit} characters"),
+        ValidationErrorKind::MaxItems { limit } => {
+            format!("`{path}` takes at most {}, got {got}", counted(*limit, "item"))
+        }
+        ValidationErrorKind::MinLength { limit } => {
+            format!("`{path}` must have at least {}", counted(*limit, "character"))
+        }
+        ValidationErrorKind::MaxLength { limit } => {
+            format!("`{path}` must have at most {}", counted(*limit, "character"))
+        }
         _ => format!("`{path}`: {}", cut(&error.to_string())),
     }
 }
@@ -107,7 +114,8 @@ fn expected(property: &Value) -> String {
 }
 
 fn with_example(schema: &Value, problems: &[String]) -> String {
-    format!("the arguments do not fit:\n- {}\nexample: {}", problems.join("\n- "), example(schema, 0))
+    // The first reason stands on the first line, which is all that a short view shows.
+    format!("the arguments do not fit: {}\nexample: {}", problems.join("\n- "), example(schema, 0))
 }
 
 /// The smallest value that fits a schema.

@@ -91,8 +91,7 @@ fn problems_are_said_so_that_a_model_can_act() {
         json!({"file_pth": "a"}),
         Risk::Read,
         expect![[r#"
-        the arguments do not fit:
-        - `file_path` is required (a string: Path of the file.)
+        the arguments do not fit: `file_path` is required (a string: Path of the file.)
         - `file_pth` is unknown; use `file_path`
         example: {"file_path":"..."}"#]],
     );
@@ -100,8 +99,7 @@ fn problems_are_said_so_that_a_model_can_act() {
         json!({"file_path": "a", "limit": 0, "status": "done", "recursive": "maybe"}),
         Risk::Read,
         expect![[r#"
-        the arguments do not fit:
-        - `limit` must be at least 1, got the number 0
+        the arguments do not fit: `limit` must be at least 1, got the number 0
         - `status` must be one of "pending", "in_progress", got the string "done"
         - `recursive` must be a boolean, got the string "maybe"
         example: {"file_path":"..."}"#]],

@@ -7,6 +7,7 @@ use crate::ToolError;
 use crate::erased::DynOutput;
 use crate::registry::RegisteredTool;
 use crate::truncate::cut_middle;
+use crate::wording::counted;
 
 impl Executor {
     pub(super) async fn finish(
@@ -64,7 +65,8 @@ impl Executor {
             Err(reason) => format!("the whole could not be kept: {reason}"),
         };
         let cut = cut_middle(&text, limit, |bytes, lines| {
-            format!("[... {bytes} bytes, {lines} lines left out; {place} ...]")
+            let (bytes, lines) = (counted(bytes as u64, "byte"), counted(lines as u64, "line"));
+            format!("[... {bytes}, {lines} left out; {place} ...]")
         });
         artifacts.extend(kept.ok());
         cut.map_or(text, |cut| cut.text)

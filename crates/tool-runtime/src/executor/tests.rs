@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, OutputStream, PermissionMode, Preview,
-    QuestionAnswer, TodoItem,
+    AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, OutputStream, PermissionMode,
+    Preview, Question, QuestionAnswer, TodoItem,
 };
 
 use super::*;
@@ -24,6 +24,7 @@ struct TestHost {
     approvals: Mutex<Vec<ApprovalRequest>>,
     answer: Mutex<Option<ApprovalAnswer>>,
     go_on: Mutex<bool>,
+    questions: Mutex<Vec<String>>,
     shown: Mutex<Vec<Event>>,
     folder: Mutex<Option<PathBuf>>,
 }
@@ -38,7 +39,8 @@ impl Host for TestHost {
         }
     }
 
-    async fn ask(&self, _: Question) -> QuestionAnswer {
+    async fn ask(&self, question: Question) -> QuestionAnswer {
+        self.questions.lock().push(question.text);
         let go_on = *self.go_on.lock();
         let by = if go_on { AnsweredBy::Person } else { AnsweredBy::Nobody };
         QuestionAnswer { option: go_on.then(|| "continue".to_owned()), text: None, by }
@@ -277,7 +279,7 @@ async fn an_invalid_call_is_never_asked_about() {
     let bench = bench(PermissionMode::Default);
     let wrong = ToolCall { arguments: json!({"ac": "x"}), ..call("change", "") };
     let text = shown(&bench.executor.execute(&wrong, &bench.env).await);
-    assert!(text.starts_with("ParameterError: the arguments do not fit:\n- `act` is required"), "{text}");
+    assert!(text.starts_with("ParameterError: the arguments do not fit: `act` is required"), "{text}");
     assert!(bench.host.approvals.lock().is_empty());
 }
 
@@ -333,8 +335,28 @@ async fn a_loop_is_refused_without_a_person_and_goes_on_with_one() {
     assert!(refused.starts_with("PermissionError: this is call number 3 of `look`"), "{refused}");
     assert!(refused.ends_with("[LoopGuard]"), "{refused}");
     assert_eq!(bench.runs(), 2);
+    let question = bench.host.questions.lock().first().cloned().unwrap_or_default();
+    assert!(question.contains("for the 3rd time"), "{question}");
     *bench.host.go_on.lock() = true;
     expect!["look did x"].assert_eq(&bench.run("look", "x").await);
+}
+
+#[tokio::test]
+async fn what_never_works_is_a_loop_too_and_ends_the_run() {
+    let unknown = |number: usize| call("nowhere", &number.to_string());
+    let invalid = |_| ToolCall { arguments: json!({"ac": "x"}), ..call("change", "") };
+    let makers: [&dyn Fn(usize) -> ToolCall; 2] = [&unknown, &invalid];
+    for make in makers {
+        let bench = bench(PermissionMode::BypassPermissions);
+        let mut seen = Vec::new();
+        for number in 0..5 {
+            let outcome = bench.executor.execute(&make(number), &bench.env).await;
+            seen.push((outcome.refused.map(|refusal| refusal.by), outcome.stop));
+        }
+        let guard = Some(RefusedBy::LoopGuard);
+        let stop = "the same call was repeated 3 times although it was refused".to_owned();
+        assert_eq!(seen, [(None, None), (None, None), (guard, None), (guard, None), (guard, Some(stop))]);
+    }
 }
 
 #[tokio::test]

@@ -53,6 +53,12 @@ struct SpecificAnswer {
     additional_context: Option<String>,
 }
 
+/// Whether a program that ended with this code ran: the shell's 126 and 127 say that it could not be started, and
+/// those above 128 that a signal ended it.
+fn did_its_work(code: i32) -> bool {
+    !matches!(code, 126 | 127 | 129..=192)
+}
+
 impl HookOutcome {
     pub(super) fn add(&mut self, event: HookEvent, command: &str, exit: HookExit) {
         match exit {
@@ -68,14 +74,24 @@ impl HookOutcome {
             }
             HookExit::Exited { code, stderr, .. } => {
                 let said: String = stderr.trim().chars().take(500).collect();
-                self.notices.push(format!("the hook `{command}` ended with exit code {code}: {said}"));
+                let trouble = format!("the hook `{command}` ended with exit code {code}: {said}");
+                if did_its_work(code) { self.notices.push(trouble) } else { self.fail(event, trouble) }
             }
             HookExit::TimedOut => {
-                self.notices.push(format!("the hook `{command}` ran into its time limit and was stopped"));
+                self.fail(event, format!("the hook `{command}` ran into its time limit and was stopped"));
             }
             HookExit::Failed { reason } => {
-                self.notices.push(format!("the hook `{command}` could not be run: {reason}"));
+                self.fail(event, format!("the hook `{command}` could not be run: {reason}"));
             }
+        }
+    }
+
+    /// A hook that never had its say. One that guards a call might have refused it, so the call does not run;
+    /// elsewhere there is nothing to hold back.
+    fn fail(&mut self, event: HookEvent, trouble: String) {
+        match event {
+            HookEvent::PreToolUse => self.block(trouble),
+            _ => self.notices.push(trouble),
         }
     }
 

@@ -14,12 +14,36 @@ const LONGEST_TIMEOUT: Duration = Duration::from_mins(10);
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HookConfigError {
+    #[error("there is no hook event `{event}`; events: {}", known_events())]
+    UnknownEvent { event: String },
     #[error("hooks must be an object of event names, got {got}")]
     NoObject { got: String },
     #[error("hooks of `{event}`: {reason}")]
     BadGroup { event: String, reason: String },
     #[error("hooks of `{event}`: the matcher `{matcher}` is no regular expression: {reason}")]
     BadMatcher { event: String, matcher: String, reason: String },
+}
+
+/// Events that other agents know: settings shared with them are no mistake.
+const OF_OTHERS: &[&str] = &[
+    "ConfigChange",
+    "Elicitation",
+    "ElicitationResult",
+    "InstructionsLoaded",
+    "PermissionRequest",
+    "PostCompact",
+    "PreCompact",
+    "Setup",
+    "SubagentStart",
+    "SubagentStop",
+    "TaskCompleted",
+    "TeammateIdle",
+    "WorktreeCreate",
+    "WorktreeRemove",
+];
+
+fn known_events() -> String {
+    HookEvent::ALL.map(HookEvent::name).join(", ")
 }
 
 #[derive(Deserialize)]
@@ -55,7 +79,10 @@ pub(super) fn read(settings: &Value) -> Result<Hooks, HookConfigError> {
     let mut hooks = Hooks::none();
     for (name, groups) in events {
         let Some(event) = HookEvent::ALL.into_iter().find(|event| event.name() == name) else {
-            hooks.warnings.push(format!("hooks of `{name}` are not called: the event is not known"));
+            if !OF_OTHERS.contains(&name.as_str()) {
+                return Err(HookConfigError::UnknownEvent { event: name.clone() });
+            }
+            hooks.warnings.push(format!("hooks of `{name}` are not called: Stepwell has no such event"));
             continue;
         };
         let settings: Vec<GroupSettings> = serde_json::from_value(groups.clone())

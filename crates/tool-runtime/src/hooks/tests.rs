@@ -36,7 +36,9 @@ impl HookRunner for Script {
             ),
             "block" => exited(2, "", ""),
             "garbage" => exited(0, "{not json", ""),
+            "fail" => exited(1, "", "no luck"),
             "slow" => HookExit::TimedOut,
+            code if code.parse::<i32>().is_ok() => exited(code.parse().expect("a number"), "", "no luck"),
             _ => HookExit::Failed { reason: "no such program".into() },
         }
     }
@@ -82,17 +84,32 @@ async fn the_strongest_word_wins() {
         (&["allow", "ask"], "Some(Ask) Some(\"look first\")"),
         (&["deny", "allow", "ask"], "Some(Deny) Some(\"never\")"),
         (&["block"], "Some(Deny) Some(\"the hook `block` blocked it\")"),
-        (&["slow", "missing", "garbage"], "None None"),
+        (&["garbage", "fail"], "None None"),
+        (&["allow", "slow"], "Some(Deny) Some(\"the hook `slow` ran into its time limit and was stopped\")"),
+        (&["missing"], "Some(Deny) Some(\"the hook `missing` could not be run: no such program\")"),
+        (&["127"], "Some(Deny) Some(\"the hook `127` ended with exit code 127: no luck\")"),
+        (&["139"], "Some(Deny) Some(\"the hook `139` ended with exit code 139: no luck\")"),
     ] {
         let (hooks, _) = hooks("PreToolUse", "*", commands);
         let outcome = fire(&hooks, before("bash")).await;
         assert_eq!(format!("{:?} {:?}", outcome.permission, outcome.reason), expected, "{commands:?}");
-        let trouble = commands
-            .iter()
-            .filter(|command| ["slow", "missing", "garbage", "allow"].contains(command))
-            .count();
+        let trouble =
+            commands.iter().filter(|command| ["garbage", "fail", "allow"].contains(command)).count();
         assert_eq!(outcome.notices.len(), trouble, "{:?}", outcome.notices);
     }
+}
+
+#[tokio::test]
+async fn where_nothing_can_be_held_back_a_broken_hook_is_only_told() {
+    let (hooks, _) = hooks("PostToolUse", "*", &["slow", "missing", "127"]);
+    let call = HookCall::PostToolUse {
+        tool: "bash".into(),
+        input: json!({}),
+        call_id: "c1".into(),
+        response: json!("x"),
+    };
+    let outcome = fire(&hooks, call).await;
+    assert_eq!((outcome.blocked, outcome.notices.len()), (false, 3));
 }
 
 #[tokio::test]
@@ -115,10 +132,15 @@ fn settings_are_read_and_what_is_not_supported_is_told() {
     expect![[r"
         a hook of `PreToolUse` is left out: the type `http` is not supported
         the hook `a` of `PreToolUse` is left out: its condition `Bash(git *)` is not supported
-        hooks of `PreCompact` are not called: the event is not known"]]
+        hooks of `PreCompact` are not called: Stepwell has no such event"]]
     .assert_eq(&hooks.warnings().join("\n"));
     for (settings, expected) in [
         (json!([]), "hooks must be an object of event names, got []"),
+        (
+            json!({"hooks": {"Nonsense": []}}),
+            "there is no hook event `Nonsense`; events: PreToolUse, PostToolUse, PostToolUseFailure, \
+             UserPromptSubmit, Stop, SessionStart, SessionEnd, Notification",
+        ),
         (json!({"hooks": {"Stop": 1}}), "hooks of `Stop`: invalid type: integer `1`, expected a sequence"),
     ] {
         let error = Hooks::from_json(&settings, Arc::clone(&runner)).err().map(|error| error.to_string());

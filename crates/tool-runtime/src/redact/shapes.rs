@@ -1,11 +1,12 @@
 //! The shapes of well-known tokens. No expression matches across a line end.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Kind and expression. The first group, where there is one, is kept.
+/// Kind and expression. What of a match is kept is said in [`replace`].
 const SHAPES: &[(&str, &str)] = &[
     ("aws-key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     ("github-token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
@@ -17,11 +18,15 @@ const SHAPES: &[(&str, &str)] = &[
     ("google-key", r"\bAIza[0-9A-Za-z_-]{35}"),
     ("npm-token", r"\bnpm_[A-Za-z0-9]{36}\b"),
     ("huggingface-token", r"\bhf_[A-Za-z0-9]{30,}\b"),
+    ("pypi-token", r"\bpypi-[A-Za-z0-9_-]{20,}"),
     ("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     (
         "authorization",
         r#"(?i)\b(?:authorization["']?[ \t]*[:=][ \t]*["']?(?:bearer|basic|token)[ \t]+)[^\s"',;]{8,}"#,
     ),
+    ("aws-secret-key", r#"(?i)\baws_?secret_?access_?key["']?[ \t]*[:=][ \t]*["']?[A-Za-z0-9/+]{30,}"#),
+    // The user goes without `/`, the rest up to the last `@` of the authority: passwords contain that sign too.
+    ("url-password", r#"://[^\s/:@?#"'<>]*:[^\s/?#"'<>]+@"#),
     ("private-key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^\n]*?-----END [A-Z ]*PRIVATE KEY-----"),
 ];
 
@@ -32,8 +37,6 @@ static SHAPE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&groups.join("|")).ok()
 });
 
-static CREDENTIAL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[^\s]+$").ok());
-
 /// Word boundaries without Unicode tables: they are much faster and tokens are ASCII.
 fn ascii(shape: &str) -> String {
     shape.replace(r"\b", r"(?-u:\b)")
@@ -43,19 +46,36 @@ pub(super) fn suspects(text: &str) -> bool {
     SHAPE.as_ref().is_some_and(|shape| shape.is_match(text)) || text.contains("PRIVATE KEY-----")
 }
 
+/// Where tokens are.
+pub(super) fn places(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    SHAPE.iter().flat_map(|shape| shape.find_iter(text)).map(|found| found.range())
+}
+
 pub(super) fn replace(text: &str) -> Cow<'_, str> {
     let Some(shape) = SHAPE.as_ref() else { return Cow::Borrowed(text) };
     shape.replace_all(text, |found: &Captures<'_>| {
         let matched = found.get(0).map_or("", |found| found.as_str());
         let index = (1..found.len()).find(|index| found.get(*index).is_some()).unwrap_or(1);
         let kind = SHAPES.get(index - 1).map_or("secret", |(kind, _)| *kind);
+        let after = |place: Option<usize>| {
+            let (kept, _) = matched.split_at(place.map_or(0, |place| place + 1));
+            format!("{kept}[redacted:{kind}]")
+        };
         match kind {
-            // Kebab-case words begin with `sk-` too; keys have digits.
-            "api-key" if !matched.bytes().any(|byte| byte.is_ascii_digit()) => matched.to_owned(),
-            "authorization" => {
-                let start =
-                    CREDENTIAL.as_ref().and_then(|last| last.find(matched)).map_or(0, |last| last.start());
-                format!("{}[redacted:{kind}]", &matched[..start])
+            // Kebab-case words begin like keys too; keys have digits.
+            "api-key" | "pypi-token" if !matched.bytes().any(|byte| byte.is_ascii_digit()) => {
+                matched.to_owned()
+            }
+            "authorization" => after(matched.rfind([' ', '\t'])),
+            "aws-secret-key" => after(matched.rfind([':', '=', ' ', '\t', '"', '\''])),
+            "url-password" => {
+                let colon = matched.get(3..).and_then(|rest| rest.find(':')).map(|colon| colon + 3);
+                let password = colon.and_then(|colon| matched.get(colon + 1..)).unwrap_or_default();
+                // A variable that stands for the password is none, and whoever edits the file needs it.
+                if password.starts_with(['$', '{', '%']) {
+                    return matched.to_owned();
+                }
+                after(colon) + "@"
             }
             _ => format!("[redacted:{kind}]"),
         }

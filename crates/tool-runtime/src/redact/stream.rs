@@ -1,12 +1,17 @@
 //! Redaction of text that arrives in pieces.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Known, shapes};
 
-/// A line longer than this is cut for the search, at a place where no token goes on.
-const LONGEST_LINE: usize = 64 * 1024;
+/// A line longer than this and [`OVERLAP`] is cut for the search.
+const PIECE: usize = 64 * 1024;
+/// How far a search looks beyond the place of a cut, so that no secret is cut in two: longer than any secret.
+const OVERLAP: usize = 8 * 1024;
+const LONGEST_LINE: usize = PIECE + OVERLAP;
+const KEY_HIDDEN: &str = "[redacted:private-key]";
 const KEY_BEGIN: &str = "-----BEGIN ";
 const KEY_MARK: &str = "PRIVATE KEY-----";
 
@@ -38,15 +43,32 @@ impl StreamRedactor {
 
     /// Returns the rest. Text pushed later begins anew.
     pub fn finish(&mut self) -> String {
-        let block = std::mem::take(&mut self.pending);
-        let out = self.redact_block(&block);
+        let out = self.redact_rest();
         self.in_key = false;
         out
     }
 
+    /// Takes a whole line with its end and returns it; a line of a private key is a mark, not nothing.
+    pub fn push_line(&mut self, line: &str) -> String {
+        let mut out = self.push(line);
+        out.push_str(&self.redact_rest());
+        let end = &line[line.trim_end_matches(['\n', '\r']).len()..];
+        if out.is_empty() && !line.is_empty() { format!("{KEY_HIDDEN}{end}") } else { out }
+    }
+
+    /// Takes note of a line that nobody is shown: a private key may begin or end with it.
+    pub fn skip_line(&mut self, line: &str) {
+        self.key_line(line);
+    }
+
+    fn redact_rest(&mut self) -> String {
+        let block = std::mem::take(&mut self.pending);
+        self.redact_block(&block)
+    }
+
     fn cut_long_line(&mut self, mut out: String) -> String {
         while self.pending.len() > LONGEST_LINE {
-            let cut = piece_end(&self.pending);
+            let cut = self.piece_end(&self.pending);
             let rest = self.pending.split_off(cut);
             let piece = std::mem::replace(&mut self.pending, rest);
             out.push_str(&self.redact_block(&piece));
@@ -68,7 +90,7 @@ impl StreamRedactor {
                 let start = at;
                 // Long lines are cut here just as they are while they stream in.
                 let long = end - start > LONGEST_LINE;
-                at = if long { start + piece_end(&block[start..end]) } else { end };
+                at = if long { start + self.piece_end(&block[start..end]) } else { end };
                 let key_line = self.key_line(&block[start..at]);
                 let cut_before = start > clean_from && (long || end - start < line.len());
                 if key_line == KeyLine::No && !cut_before {
@@ -80,7 +102,7 @@ impl StreamRedactor {
                     KeyLine::Begin(keep) => {
                         let piece = &block[start..at];
                         out.push_str(&self.redact_lines(&piece[..keep]));
-                        out.push_str("[redacted:private-key]");
+                        out.push_str(KEY_HIDDEN);
                         out.push_str(&piece[piece.trim_end_matches(['\n', '\r']).len()..]);
                         clean_from = at;
                     }
@@ -118,6 +140,27 @@ impl StreamRedactor {
         }
     }
 
+    /// Where a long line is cut: in a gap between words where there is one, and never within a secret.
+    fn piece_end(&self, line: &str) -> usize {
+        let window = &line[..line.floor_char_boundary(LONGEST_LINE)];
+        let limit = window.floor_char_boundary(PIECE);
+        let tail_from = window.floor_char_boundary(limit / 2);
+        let gap = window[tail_from..limit].rfind([' ', '\t', ',', ';', '"']);
+        let mut cut = gap.map_or(limit, |at| tail_from + at + 1);
+        let mut secrets: Vec<Range<usize>> =
+            self.known.places(window).chain(shapes::places(window)).collect();
+        // Last first: a cut that moves before one secret may come to lie within an earlier one.
+        secrets.sort_by_key(|secret| std::cmp::Reverse((secret.end, secret.start)));
+        for secret in &secrets {
+            if secret.start < cut && cut < secret.end {
+                cut = secret.start;
+            }
+        }
+        // One that begins the line is not put off for ever.
+        let first = secrets.iter().filter(|secret| secret.start == 0).map(|secret| secret.end).max();
+        if cut == 0 { first.unwrap_or(limit) } else { cut }
+    }
+
     fn redact_lines<'a>(&self, lines: &'a str) -> Cow<'a, str> {
         match self.known.replace(lines) {
             Cow::Borrowed(lines) => shapes::replace(lines),
@@ -132,15 +175,4 @@ enum KeyLine {
     /// A key begins after this many bytes.
     Begin(usize),
     Inside,
-}
-
-/// Where a long line is cut: after the last character in its first part that no token contains.
-fn piece_end(line: &str) -> usize {
-    let mut limit = LONGEST_LINE.min(line.len());
-    while !line.is_char_boundary(limit) {
-        limit -= 1;
-    }
-    let tail_from = (0..=limit / 2).rev().find(|at| line.is_char_boundary(*at)).unwrap_or_default();
-    let boundary = line[tail_from..limit].rfind([' ', '\t', ',', ';', '"']);
-    boundary.map_or(limit, |at| tail_from + at + 1)
 }

@@ -54,9 +54,16 @@ fn shapes_of_tokens_go() {
         format!("AIza{}", "a".repeat(35)),
         format!("eyJ{0}.eyJ{0}.{0}", "hbGciOiJIUzI1NiJ9"),
         format!("curl -H 'Authorization: Bearer {}'", "abcdef123456"),
+        format!("aws_secret_access_key = {}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+        format!("export AWS_SECRET_ACCESS_KEY=\"{}\"", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+        format!("{{\"SecretAccessKey\": 1, \"awsSecretAccessKey\": \"{}\"}}", "a1".repeat(20)),
+        format!("pypi-{}", "AgEIcHlwaS5vcmcCJDU0"),
+        format!("postgres://admin:{}@db.example.com:5432/app", "hunt:er@2"),
+        format!("git clone https://{}@github.com/a/b", "x-access-token:abc123"),
+        format!("redis://:{}@127.0.0.1", "pass"),
     ];
     let redacted = redactor().redact(&tokens.join("\n")).into_owned();
-    expect![[r"
+    expect![[r#"
         [redacted:aws-key]
         [redacted:github-token]
         [redacted:github-token]
@@ -65,7 +72,14 @@ fn shapes_of_tokens_go() {
         [redacted:slack-token]
         [redacted:google-key]
         [redacted:jwt]
-        curl -H 'Authorization: Bearer [redacted:authorization]'"]]
+        curl -H 'Authorization: Bearer [redacted:authorization]'
+        aws_secret_access_key = [redacted:aws-secret-key]
+        export AWS_SECRET_ACCESS_KEY="[redacted:aws-secret-key]"
+        {"SecretAccessKey": 1, "awsSecretAccessKey": "[redacted:aws-secret-key]"}
+        [redacted:pypi-token]
+        postgres://admin:[redacted:url-password]@db.example.com:5432/app
+        git clone https://x-access-token:[redacted:url-password]@github.com/a/b
+        redis://:[redacted:url-password]@127.0.0.1"#]]
     .assert_eq(&redacted);
 }
 
@@ -81,6 +95,13 @@ fn keys_go_whole_and_ordinary_text_stays() {
         after
     "]]
     .assert_eq(&redactor().redact(&key));
+    for plain in [
+        "http://localhost:8080/a@b git@github.com:a/b.git https://example.com?a=b:c@d http://a:80?x=y@z",
+        "AWS_SECRET_ACCESS_KEY=${{ secrets.AWS_SECRET_ACCESS_KEY }} postgres://me:$PASSWORD@db pypi-server-and-friends-of-it",
+        "password = \"correct horse battery\" aws_secret_access_key = settings.read(AWS_SECRET_ACCESS_KEY)",
+    ] {
+        assert_eq!(redactor().redact(plain), plain);
+    }
     let plain = "task-sk-some-kebab-case-name-here sk-learn-is-a-long-package-name eyJustText AKIA short\n";
     assert!(matches!(redactor().redact(plain), Cow::Borrowed(_)));
 }
@@ -102,6 +123,31 @@ fn five_megabytes_take_no_noticeable_time() {
     assert!(elapsed.as_millis() < 2000, "{elapsed:?}");
 }
 
+#[test]
+fn a_secret_is_never_cut_in_two() {
+    let redactor = redactor();
+    let tokens = ["s3cr3t/value+42".to_owned(), format!("-AKIA{}-", "ABCDEFGHIJ234567")];
+    // Around the cut and around the end of what is looked at beyond it.
+    for before in (65_518..65_540).step_by(3).chain([73_715, 73_727]) {
+        for token in &tokens {
+            let text = format!("{}{token}{}", "x".repeat(before), "z".repeat(80_000));
+            let redacted = redactor.redact(&text);
+            let marks = redacted.matches("[redacted:").count();
+            assert_eq!(marks, 1, "{token} after {before} characters");
+            assert_eq!(redacted.matches(['x', 'z']).count(), before + 80_000);
+        }
+    }
+}
+
+#[test]
+fn lines_keep_their_number() {
+    let key = format!("a\n-----BEGIN {0}-----\nMIIabc\n\nxyz==\n-----END {0}-----\nafter", "PRIVATE KEY");
+    let lines = redactor().redact_lines(&key).expect("a key");
+    let hidden = "[redacted:private-key]\n";
+    assert_eq!(lines, ["a\n", hidden, hidden, hidden, hidden, hidden, "after"]);
+    assert_eq!(redactor().redact_lines("a\nb"), None);
+}
+
 fn secret_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z \n]{0,12}",
@@ -112,6 +158,7 @@ fn secret_text() -> impl Strategy<Value = String> {
         Just("Authorization: Bearer abcdefgh1234\r\n".to_owned()),
         Just("ü\n".to_owned()),
         Just("word ".repeat(20_000)),
+        (60_000usize..80_000).prop_map(|length| "x".repeat(length)),
     ];
     proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use similar::TextDiff;
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{Category, Redactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::{Inside, TextFile, Workspace};
 
-use super::{LARGEST_EDIT, diff, explained, place};
+use super::diff::{self, Change};
+use super::{LARGEST_EDIT, explained, place};
 
 pub struct Edit {
     workspace: Workspace,
@@ -91,34 +92,34 @@ impl Tool for Edit {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
         // An edit that cannot be made is shown as it was asked for; running it tells what is wrong.
-        let diff = match self.edited(input) {
-            Ok(edited) => diff::unified(&edited.place.display(), &edited.old, &edited.new.text),
-            Err(_) => diff::unified(&input.file_path, &input.old_str, &input.new_str),
+        let redactor = &ctx.redactor;
+        let change = match self.edited(redactor, input) {
+            Ok(edited) => diff::change(redactor, &edited.place.display(), &edited.old, &edited.new.text),
+            Err(_) => diff::change(redactor, &input.file_path, &input.old_str, &input.new_str),
         };
         Preview {
             summary: format!("Edit `{}`", input.file_path),
-            diff: Some(diff),
+            diff: Some(change.diff),
             paths: vec![input.file_path.clone()],
             ..Preview::default()
         }
     }
 
-    async fn run(&self, _: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let Edited { place, old, new, replacements, line } = self.edited(&input)?;
+    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+        let Edited { place, old, new, replacements, line } = self.edited(&ctx.redactor, &input)?;
         self.workspace
             .write(&place, &new.to_bytes())
             .map_err(|error| explained(&self.workspace, Some(&place), error))?;
         let path = place.display();
-        let diff = diff::unified(&path, &old, &new.text);
-        let (added, removed) = diff::counts(&diff);
+        let Change { diff, added, removed } = diff::change(&ctx.redactor, &path, &old, &new.text);
         Ok(EditOutput { path, replacements, line, added, removed, diff })
     }
 }
 
 impl Edit {
-    fn edited(&self, input: &EditInput) -> Result<Edited, ToolError> {
+    fn edited(&self, redactor: &Redactor, input: &EditInput) -> Result<Edited, ToolError> {
         let place = place(&self.workspace, &input.file_path)?;
         if input.old_str.is_empty() {
             return Err(ToolError::validation("`old_str` is empty; use `write` for a new file"));
@@ -133,7 +134,11 @@ impl Edit {
         let (wanted, replacement) = with_line_ends(&file, input);
         let lines: Vec<usize> = occurrences(&file.text, &wanted);
         let line = match lines.as_slice() {
-            [] => return Err(not_found(&place, &file.text, &input.old_str)),
+            [] => {
+                // A part of a private key looks like no key.
+                let shown = redactor.redact_lines(&file.text).map_or(file.text, |lines| lines.concat());
+                return Err(not_found(&place, &shown, &input.old_str));
+            }
             [only] => *only,
             [first, ..] if input.replace_all => *first,
             many => {

@@ -10,7 +10,7 @@ use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::{EntryKind, WalkOptions, Workspace};
 
-use super::{explained, place};
+use super::{explained, place, readable_size};
 
 const DEFAULT_LIMIT: usize = 500;
 const LARGEST_LIMIT: usize = 5000;
@@ -64,7 +64,7 @@ impl ToolOutput for ListOutput {
         let lines = self.entries.iter().map(|entry| match (entry.kind, entry.bytes) {
             ("folder", _) => format!("{}/\n", entry.path),
             ("link", _) => format!("{}@\n", entry.path),
-            (_, Some(bytes)) => format!("{} ({})\n", entry.path, readable(bytes)),
+            (_, Some(bytes)) => format!("{} ({})\n", entry.path, readable_size(bytes)),
             _ => format!("{}\n", entry.path),
         });
         let mut text = lines.collect::<Vec<_>>().concat();
@@ -105,7 +105,13 @@ impl Tool for List {
         };
         let (workspace, walked) = (self.workspace.clone(), place.clone());
         let listing = tokio::task::spawn_blocking(move || {
-            workspace.list(&walked, options).map_err(|error| explained(&workspace, Some(&walked), error))
+            workspace.list(&walked, options).map_err(|error| {
+                if error.is_not_found() {
+                    let help = workspace.missing_folder_help(&walked);
+                    return ToolError::execution(format!("`{}` does not exist; {help}", walked.display()));
+                }
+                explained(&workspace, Some(&walked), error)
+            })
         })
         .await
         .map_err(|error| ToolError::execution(format!("the folder could not be listed: {error}")))??;
@@ -119,13 +125,5 @@ impl Tool for List {
             ListedEntry { path: entry.path.display().to_string(), kind, bytes }
         });
         Ok(ListOutput { path: place.display(), entries: entries.collect(), more: listing.more })
-    }
-}
-
-fn readable(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{:.1} KB", bytes as f64 / 1024.0),
-        _ => format!("{:.1} MB", bytes as f64 / 1_048_576.0),
     }
 }

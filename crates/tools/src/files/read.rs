@@ -13,7 +13,9 @@ use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Image, Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{
+    Category, StreamRedactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted,
+};
 use stepwell_workspace::{Inside, Workspace, decode};
 use tokio_util::sync::CancellationToken;
 
@@ -105,9 +107,9 @@ impl Tool for Read {
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
         let (workspace, place) = self.find(ctx, &input.file_path).await?;
-        let cancel = ctx.cancel.clone();
+        let (cancel, redacted) = (ctx.cancel.clone(), ctx.redactor.stream());
         // A file may be huge and its disk slow; neither must hold up the rest of the program.
-        tokio::task::spawn_blocking(move || content(&workspace, &place, &input, cancel))
+        tokio::task::spawn_blocking(move || content(&workspace, &place, &input, cancel, redacted))
             .await
             .map_err(|error| ToolError::execution(format!("the file could not be read: {error}")))?
     }
@@ -151,6 +153,7 @@ fn content(
     place: &Inside,
     input: &ReadInput,
     cancel: CancellationToken,
+    redacted: StreamRedactor,
 ) -> Result<ReadOutput, ToolError> {
     let fail = |error| explained(workspace, Some(place), error);
     let (head, size) = workspace.peek(place).map_err(fail)?;
@@ -159,13 +162,13 @@ fn content(
     }
     if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
         let text = workspace.read_text(place, LARGEST_UTF16).map_err(fail)?.text;
-        return lines(place, text.as_bytes(), input);
+        return lines(place, text.as_bytes(), input, redacted);
     }
     if head.contains(&0) {
-        return Ok(ReadOutput::told(place, format!("binary file, {size} bytes; not shown")));
+        return Ok(ReadOutput::told(place, format!("binary file, {}; not shown", counted(size, "byte"))));
     }
     let file = UntilCancelled { file: workspace.open_file(place).map_err(fail)?, cancel: cancel.clone() };
-    lines(place, BufReader::with_capacity(64 * 1024, file), input).map_err(|error| {
+    lines(place, BufReader::with_capacity(64 * 1024, file), input, redacted).map_err(|error| {
         let stopped = || ToolError::interrupted(format!("reading `{}` was stopped", place.display()));
         if cancel.is_cancelled() { stopped() } else { error }
     })
@@ -199,7 +202,7 @@ fn image(
     }
     let bytes =
         workspace.read(place, LARGEST_IMAGE).map_err(|error| explained(workspace, Some(place), error))?;
-    let mut output = ReadOutput::told(place, format!("{media_type}, {size} bytes"));
+    let mut output = ReadOutput::told(place, format!("{media_type}, {}", counted(size, "byte")));
     output.image = Some(Image { media_type: media_type.to_owned(), data: STANDARD.encode(bytes) });
     Ok(output)
 }
@@ -214,8 +217,14 @@ fn image_type(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Reads lines without ever holding more than one and the answer.
-fn lines(place: &Inside, mut source: impl BufRead, input: &ReadInput) -> Result<ReadOutput, ToolError> {
+/// Reads lines without ever holding more than one and the answer. Secrets are hidden here, before the numbers: with
+/// them, the lines of a private key look like no key.
+fn lines(
+    place: &Inside,
+    mut source: impl BufRead,
+    input: &ReadInput,
+    mut redacted: StreamRedactor,
+) -> Result<ReadOutput, ToolError> {
     let first_line = input.offset.unwrap_or(1).max(1);
     let wanted = input.limit.unwrap_or(DEFAULT_LINES).max(1);
     let mut content = String::new();
@@ -229,6 +238,7 @@ fn lines(place: &Inside, mut source: impl BufRead, input: &ReadInput) -> Result<
         }
         number += 1;
         if number < first_line {
+            redacted.skip_line(&String::from_utf8_lossy(&line));
             continue;
         }
         if shown == wanted || content.len() >= LARGEST_ANSWER {
@@ -238,7 +248,8 @@ fn lines(place: &Inside, mut source: impl BufRead, input: &ReadInput) -> Result<
         let bytes = if number == 1 { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line) } else { &line };
         let text = String::from_utf8_lossy(bytes);
         invalid |= matches!(text, Cow::Owned(_)) && decode(bytes).is_none();
-        let (text, was_cut) = shortened(text.trim_end_matches('\r'));
+        let text = redacted.push_line(&format!("{}\n", text.trim_end_matches('\r')));
+        let (text, was_cut) = shortened(text.trim_end_matches('\n'));
         cut |= was_cut;
         writeln!(content, "{number:>6}\t{text}").map_err(|error| ToolError::execution(error.to_string()))?;
         shown += 1;
@@ -247,7 +258,10 @@ fn lines(place: &Inside, mut source: impl BufRead, input: &ReadInput) -> Result<
     if number == 0 {
         notes.push("the file is empty".to_owned());
     } else if shown == 0 {
-        notes.push(format!("the file has {number} lines; offset {first_line} lies behind its end"));
+        notes.push(format!(
+            "the file has {}; offset {first_line} lies behind its end",
+            counted(number as u64, "line")
+        ));
     }
     if more {
         notes.push(format!("more lines follow; go on with offset {}", first_line + shown));

@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
 use stepwell_workspace::{Encoding, Error, Inside, TextFile, Workspace, Written};
 
-use super::{LARGEST_EDIT, diff, explained, place};
+use super::diff::{self, Change};
+use super::{LARGEST_EDIT, explained, place};
 
 pub struct Write {
     workspace: Workspace,
@@ -57,13 +58,14 @@ pub struct WriteOutput {
 
 impl ToolOutput for WriteOutput {
     fn for_model(&self) -> Cow<'_, str> {
-        let Self { path, lines, added, removed, .. } = self;
+        let Self { path, added, removed, .. } = self;
+        let lines = counted(self.lines as u64, "line");
         Cow::Owned(if self.created {
-            format!("created `{path}` ({lines} lines)")
+            format!("created `{path}` ({lines})")
         } else if self.diff.is_empty() {
-            format!("`{path}` had this content already ({lines} lines)")
+            format!("`{path}` had this content already ({lines})")
         } else {
-            format!("wrote `{path}` ({lines} lines; +{added} -{removed})")
+            format!("wrote `{path}` ({lines}; +{added} -{removed})")
         })
     }
 
@@ -88,20 +90,20 @@ impl Tool for Write {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
         let current = self.workspace.place(&input.file_path).ok().and_then(|place| self.current(&place).ok());
         let old = current.flatten();
         let verb = if old.is_some() { "Replace" } else { "Create" };
         let old = old.map(|file| file.text).unwrap_or_default();
         Preview {
             summary: format!("{verb} `{}`", input.file_path),
-            diff: Some(diff::unified(&input.file_path, &old, &input.content)),
+            diff: Some(diff::change(&ctx.redactor, &input.file_path, &old, &input.content).diff),
             paths: vec![input.file_path.clone()],
             ..Preview::default()
         }
     }
 
-    async fn run(&self, _: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
         let place = place(&self.workspace, &input.file_path)?;
         let fail = |error| explained(&self.workspace, Some(&place), error);
         let current = self.current(&place).map_err(fail)?;
@@ -114,8 +116,7 @@ impl Tool for Write {
         let bytes = file.to_bytes();
         let written = self.workspace.write(&place, &bytes).map_err(fail)?;
         let path = place.display();
-        let diff = diff::unified(&path, &old, &file.text);
-        let (added, removed) = diff::counts(&diff);
+        let Change { diff, added, removed } = diff::change(&ctx.redactor, &path, &old, &file.text);
         Ok(WriteOutput {
             path,
             created: written == Written::Created,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,13 +10,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_protocol::{Artifact, ArtifactId, ErrorClass, Event, OutputStream, Preview, Risk};
-use stepwell_tool_runtime::{Category, StreamRedactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use stepwell_workspace::Workspace;
+use stepwell_tool_runtime::{
+    Category, StreamRedactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted,
+};
 use stepwell_workspace::process::{
     self, Captured, Ending, Environment, KeepOutput, OutputFilters, ProgramCall, TextFilter,
 };
+use stepwell_workspace::{Error, Workspace};
 
 use super::environment;
+use crate::files::readable_size;
 
 const DEFAULT_TIMEOUT: u64 = 300;
 const LONGEST_TIMEOUT: u64 = 600;
@@ -26,18 +29,18 @@ const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 /// Bytes shown live; who wants more reads the artifact.
 const LARGEST_LIVE: usize = 1024 * 1024;
 
-/// Read once: commands must not see variables this process sets for itself later, and it is the same each time.
-static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(environment::for_commands);
-
 pub struct Bash {
     workspace: Workspace,
+    environment: Environment,
     /// Looked up once, at the first call.
     program: OnceLock<PathBuf>,
 }
 
 impl Bash {
-    pub fn new(workspace: Workspace) -> Self {
-        Self { workspace, program: OnceLock::new() }
+    /// Commands see neither secrets nor `removed_variables`.
+    pub fn new(workspace: Workspace, removed_variables: &[String]) -> Self {
+        let environment = environment::for_commands(removed_variables);
+        Self { workspace, environment, program: OnceLock::new() }
     }
 
     fn program(&self) -> &Path {
@@ -137,9 +140,10 @@ impl Tool for Bash {
         let file = ctx.host.artifact_dir().await.ok().map(|folder| folder.join(format!("{id}.txt")));
         let call = ProgramCall {
             program: self.program().into(),
-            arguments: vec!["--norc".into(), "--noprofile".into(), "-c".into(), input.command.into()],
+            // The last one is `$0`: bash begins its messages with it, and they need not say where bash lies.
+            arguments: ["--norc", "--noprofile", "-c", &input.command, "bash"].map(Into::into).to_vec(),
             folder,
-            environment: ENVIRONMENT.clone(),
+            environment: self.environment.clone(),
             input: None,
             time_limit: Duration::from_secs(seconds),
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
@@ -165,13 +169,12 @@ impl Tool for Bash {
         };
         match finished.ending {
             Ending::TimedOut => {
-                let why =
-                    format!("the command was stopped after {seconds} s; it and its children were ended");
+                let why = format!("the command was stopped after {seconds} s; its process group was ended");
                 stopped(ErrorClass::TimeoutError, why)
             }
             Ending::Cancelled => stopped(
                 ErrorClass::Interrupted,
-                "the command was cancelled; it and its children were ended".into(),
+                "the command was cancelled; its process group was ended".into(),
             ),
             Ending::Exited(_) | Ending::Signalled(_) => {
                 let (exit_code, signal) = match finished.ending {
@@ -193,7 +196,7 @@ impl Bash {
         };
         let found = self.workspace.place(folder).and_then(|place| self.workspace.folder_path(&place));
         found.map_err(|error| match error {
-            stepwell_workspace::Error::OutsideWorkspace { .. } => {
+            Error::OutsideWorkspace { .. } | Error::LinkOutside { .. } => {
                 ToolError::permission(format!("working_dir: {error}"))
             }
             error => ToolError::validation(format!("working_dir: {error}")),
@@ -230,7 +233,10 @@ fn artifact(id: ArtifactId, output: &Captured) -> Option<Artifact> {
     let (path, bytes) = output.file.as_ref()?;
     Some(Artifact {
         id,
-        label: "full output of bash".to_owned(),
+        label: match first_part(output) {
+            Some(part) => format!("{part} of the output of bash"),
+            None => "full output of bash".to_owned(),
+        },
         path: path.display().to_string(),
         bytes: *bytes,
         media_type: "text/plain".to_owned(),
@@ -242,19 +248,27 @@ fn joined(output: &Captured) -> String {
     if output.omitted_bytes == 0 {
         return output.head.clone();
     }
-    let place = match &output.file {
-        Some((path, bytes)) if *bytes < output.total_bytes => {
-            format!("the first {bytes} bytes are in {}", path.display())
+    let place = match (&output.file, first_part(output)) {
+        (Some((path, _)), Some(part)) => {
+            format!("{part} of the output are in {}; read it with offset and limit", path.display())
         }
-        Some((path, _)) => format!("the whole is in {}; read it with offset and limit", path.display()),
-        None => "the rest was not kept".to_owned(),
+        (Some((path, _)), None) => {
+            format!("the whole is in {}; read it with offset and limit", path.display())
+        }
+        (None, _) => "the rest was not kept".to_owned(),
     };
     // The cut falls into lines; half lines on both sides are left out too.
     let head = output.head.rfind('\n').map_or(output.head.as_str(), |end| &output.head[..=end]);
     let tail = output.tail.find('\n').map_or(output.tail.as_str(), |end| &output.tail[end + 1..]);
     let omitted = output.total_bytes - (head.len() + tail.len()) as u64;
     let gap = if head.ends_with('\n') { "" } else { "\n" };
-    format!("{head}{gap}[... {omitted} bytes left out; {place} ...]\n{tail}")
+    format!("{head}{gap}[... {} left out; {place} ...]\n{tail}", counted(omitted, "byte"))
+}
+
+/// How much of an output its file has, where that is not all of it.
+fn first_part(output: &Captured) -> Option<String> {
+    let (_, bytes) = output.file.as_ref().filter(|(_, bytes)| *bytes < output.total_bytes)?;
+    Some(format!("the first {}", readable_size(*bytes)))
 }
 
 /// The text with what a screen would hide or reorder written out: control, bidirectional and zero-width

@@ -56,11 +56,17 @@ pub fn secret_variables() -> Vec<(String, String)> {
         .collect()
 }
 
-pub(super) fn for_commands() -> Environment {
+/// The environment without secrets and without the variables named here.
+pub(super) fn for_commands(further: &[String]) -> Environment {
     let secrets =
         std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret_name(&name.to_string_lossy()));
     Environment {
-        removed: REMOVED.iter().map(OsString::from).chain(secrets).collect(),
+        removed: REMOVED
+            .iter()
+            .map(OsString::from)
+            .chain(further.iter().map(OsString::from))
+            .chain(secrets)
+            .collect(),
         set: SET.iter().map(|(name, value)| (name.into(), value.into())).collect(),
     }
 }

@@ -1,0 +1,118 @@
+//! Plans, questions, chains, and what models are offered.
+
+use expect_test::expect;
+use serde_json::json;
+use stepwell_protocol::PermissionMode;
+
+use crate::bench::{self, free};
+
+#[tokio::test]
+async fn the_todo_list_takes_both_forms() {
+    let bench = free();
+    let list = json!({"todos": [{"content": "one", "status": "completed"}, "two"]});
+    bench.check("todowrite", list, expect!["[x] 1. one\n[ ] 2. two"]).await;
+    bench.check("todoread", json!({"status": "Pending"}), expect!["[ ] 2. two"]).await;
+    bench
+        .check(
+            "update_todo_list",
+            json!({"todos": "[x] one\n[-] two\n[ ] three"}),
+            expect!["[x] 1. one\n[-] 2. two\n[ ] 3. three"],
+        )
+        .await;
+    bench.check("todowrite", json!({"todos": []}), expect!["the todo list is empty"]).await;
+}
+
+#[tokio::test]
+async fn questions_reach_the_person_in_every_form() {
+    let bench = free();
+    bench
+        .check(
+            "ask_clarification",
+            json!({"question": "Which cache?", "clarification_type": "approach", "options": [{"id": "redis", "label": "Redis", "recommended": true}, {"label": "Memory"}]}),
+            expect!["Redis (option `redis`)"],
+        )
+        .await;
+    bench
+        .check(
+            "ask_followup_question",
+            json!({"question": "Which?", "follow_up": [{"text": "This one", "mode": null}, "That one"]}),
+            expect!["This one (option `option_1`)"],
+        )
+        .await;
+    bench.check("ask_clarification", json!({"question": "Why?"}), expect!["nobody can answer. Choose the safest reading yourself and say which one you chose, or end the task if no choice is safe"]).await;
+    bench
+        .check(
+            "request_decision",
+            json!({"question": "Delete?", "decision_type": "confirmation", "options": [{"id": "cancel", "label": "Cancel"}], "default_option": "cancle"}),
+            expect!["ValidationError: `default_option` must be the id of an option (cancel), got `cancle`; did you mean `cancel`?"],
+        )
+        .await;
+    bench
+        .check(
+            "request_decision",
+            json!({"question": "Delete?", "options": [{"id": "cancel", "label": "Cancel", "risks": "none"}], "default_option": "cancel", "timeout": 60}),
+            expect!["Cancel (option `cancel`)"],
+        )
+        .await;
+    let asked = bench.host.asked.lock();
+    assert_eq!(asked.last().and_then(|question| question.timeout_seconds), Some(60));
+    assert_eq!(asked.last().map(|question| question.options[0].risks.clone()), Some(vec!["none".to_owned()]));
+}
+
+#[tokio::test]
+async fn completion_reaches_the_host() {
+    let bench = free();
+    bench.check("attempt_completion", json!({"result": "done"}), expect!["the task is complete"]).await;
+    assert_eq!(bench.host.completed.lock().as_deref(), Some("done"));
+}
+
+#[tokio::test]
+async fn a_chain_runs_as_one_call_and_each_step_is_judged() {
+    let bench = free();
+    bench.put("docs/a.txt", b"hello\n");
+    let steps = json!({"steps": [
+        {"tool": "list", "arguments": {"path": "docs"}},
+        {"tool": "bash", "arguments": {}, "transform": {"extract_path": "entries[0].path", "field_mapping": {}}, "into": "command"}
+    ]});
+    bench
+        .check("tool_chain", steps, expect!["bash: line 1: a.txt: command not found\n[exit code 127]"])
+        .await;
+    let copy = json!({"steps": [
+        {"tool": "bash", "arguments": {"command": "echo hello"}},
+        {"tool": "write", "arguments": {"file_path": "copy.txt"}, "transform": {"field_mapping": {"output": "content"}}}
+    ]});
+    bench.check("tool_chain", copy.clone(), expect!["created `copy.txt` (1 line)"]).await;
+    assert_eq!(bench.content("copy.txt"), "hello\n");
+    bench
+        .check(
+            "tool_chain",
+            json!({"steps": [{"tool": "list"}, {"tool": "read"}]}),
+            expect!["ValidationError: step 2: the output of `list` does not fit `read`: the required `file_path` is missing"],
+        )
+        .await;
+    let asking = bench::bench(PermissionMode::Plan);
+    asking
+        .check(
+            "tool_chain",
+            copy,
+            expect!["PermissionError: step 1 (`bash`) failed: not allowed: plan mode allows no commands: only read, and describe what you would do"],
+        )
+        .await;
+}
+
+#[test]
+fn the_definitions_stay_small_and_hide_nothing_of_ours() {
+    let bench = free();
+    let definitions = bench.executor.registry().definitions();
+    let text = serde_json::to_string(&definitions).expect("JSON");
+    println!("{} bytes of definitions", text.len());
+    assert!(text.len() < 8 * 1024, "{} bytes", text.len());
+    assert!(!text.contains("x-aliases") && !text.contains("$schema"));
+    for definition in definitions.iter() {
+        assert!(!definition.description.is_empty(), "{}", definition.name);
+        assert_eq!(definition.input_schema["type"], "object", "{}", definition.name);
+    }
+    let bash = definitions.iter().find(|definition| definition.name == "bash").expect("bash");
+    expect![[r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","minimum":0,"description":"Seconds until it is stopped; 300 by default, at most 600."},"working_dir":{"type":"string","description":"Folder to run in, within the workspace."}},"required":["command"]}"#]]
+        .assert_eq(&bash.input_schema.to_string());
+}
