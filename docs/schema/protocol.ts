@@ -18,7 +18,7 @@ export type ApprovalSource = "person" | "policy" | "hook" | "timeout";
 
 export type Artifact = { id: ArtifactId, 
 /**
- * What it is, in a few words: "full output of bash".
+ * What it is, in a few words: "the whole output of bash".
  */
 label: string, 
 /**

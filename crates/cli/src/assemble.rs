@@ -9,7 +9,7 @@ use stepwell_llm::RequestOptions;
 use stepwell_protocol::PermissionMode;
 use stepwell_store::Home;
 use stepwell_tool_runtime::{Executor, ExecutorOptions, Hooks, ModeJudge, Redactor, Registry};
-use stepwell_tools::catalog;
+use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::Workspace;
 
@@ -154,8 +154,14 @@ impl Benches {
     pub fn executor(&self, workspace: &Path) -> anyhow::Result<Arc<Executor>> {
         let workspace = Workspace::open(workspace, &self.extra_roots)?;
         let registry = Arc::new(Registry::new());
-        registry.register_all(catalog::builtin(&workspace))?;
+        registry.register_all(catalog::builtin(&workspace, &self.catalog_options()))?;
         Ok(Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)))))
+    }
+
+    /// Commands get no provider's key, whatever the variable is called that holds it.
+    fn catalog_options(&self) -> CatalogOptions {
+        let named = self.settings.providers().into_values().filter_map(|provider| provider.api_key_env);
+        CatalogOptions { removed_variables: named.collect() }
     }
 
     pub fn hooks(&self) -> anyhow::Result<Hooks> {

@@ -91,7 +91,7 @@ pub enum ErrorClass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 pub struct Artifact {
     pub id: ArtifactId,
-    /// What it is, in a few words: "full output of bash".
+    /// What it is, in a few words: "the whole output of bash".
     pub label: String,
     /// Where it can be read; a path the `read` tool accepts.
     pub path: String,

@@ -127,7 +127,7 @@ fn a_fork_leaves_the_original_alone() {
 #[test]
 fn a_key_is_nowhere_in_what_is_kept() {
     let world = World::new([
-        Turn::calls([call("bash", json!({"command": "echo the key is mock-key-value; printenv MOCK_KEY"}))]),
+        Turn::calls([call("bash", json!({"command": "echo the key is mock-key-value; env"}))]),
         Turn::text("seen"),
     ]);
     let output = world.output(&["run", "--permission-mode", "bypassPermissions", "go"]);
