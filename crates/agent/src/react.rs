@@ -7,7 +7,7 @@ use stepwell_protocol::{
     AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, Question, QuestionId,
     QuestionKind, QuestionOption, Risk, TaskState, ToolCall,
 };
-use stepwell_tool_runtime::{CallEnv, Executor, HookCall, HookEvent, Host};
+use stepwell_tool_runtime::{CallEnv, Executor, HookCall, HookEvent, Host, Outcome, RefusedBy};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{ContextWindow, DoesNotFit};
@@ -37,6 +37,20 @@ pub struct Run {
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
     pub cancel: CancellationToken,
+}
+
+/// Why a run must end after a tool call.
+enum Halt {
+    Hook(String),
+    Loop(String),
+}
+
+impl Halt {
+    fn of(outcome: &Outcome) -> Option<Self> {
+        let reason = outcome.stop.clone()?;
+        let by_guard = outcome.refused.as_ref().is_some_and(|refusal| refusal.by == RefusedBy::LoopGuard);
+        Some(if by_guard { Self::Loop(reason) } else { Self::Hook(reason) })
+    }
 }
 
 /// How a run ended. The log says the same in events.
@@ -141,9 +155,22 @@ impl Run {
             }
             if !turn.calls.is_empty() {
                 let stop = self.act(turn).await?;
-                if let Some(reason) = stop {
-                    self.notices(vec![format!("a hook stopped the run: {reason}")])?;
-                    return Ok(RunEnd::Paused);
+                match stop {
+                    Some(Halt::Hook(reason)) => {
+                        self.notices(vec![format!("a hook stopped the run: {reason}")])?;
+                        return Ok(RunEnd::Paused);
+                    }
+                    Some(Halt::Loop(message)) => {
+                        return Ok(RunEnd::Stopped(ErrorReport {
+                            kind: ErrorKind::Loop,
+                            message,
+                            hint: Some(format!(
+                                "say what to do differently: `stepwell run --resume {} \"...\"`",
+                                self.session.number()
+                            )),
+                        }));
+                    }
+                    None => {}
                 }
                 if self.cancel.is_cancelled() {
                     return Ok(RunEnd::Cancelled);
@@ -238,8 +265,8 @@ impl Run {
     }
 
     /// Runs the calls of a turn. Neighbouring read-only calls run side by side; each group's results are on
-    /// the disk before the next group starts. Gives a hook's reason to end the run, if one has it.
-    async fn act(&self, turn: Turn) -> Result<Option<String>> {
+    /// the disk before the next group starts. Says whether the run must end here.
+    async fn act(&self, turn: Turn) -> Result<Option<Halt>> {
         let calls = turn.calls.clone();
         let mut events = self.books(&turn);
         let message_id = turn.message_id;
@@ -253,7 +280,7 @@ impl Run {
             let tools = group.iter().map(|call| call.name.clone()).collect();
             self.session.show(Event::AgentStateChanged { state: AgentState::Acting { tools } });
             let outcomes = self.executor.execute_batch(group, &self.env).await;
-            stop = outcomes.iter().find_map(|outcome| outcome.stop.clone()).or(stop);
+            stop = stop.or_else(|| outcomes.iter().find_map(Halt::of));
             let observations =
                 outcomes.into_iter().map(|outcome| Event::Observation { result: outcome.result }).collect();
             self.session.record(observations)?;

@@ -117,7 +117,7 @@ impl Peer {
                 }
             },
             ErrorKind::LlmContextTooLong => {
-                "condense the conversation, or choose a model with a larger window".to_owned()
+                "send less at once, or choose a model with a larger window".to_owned()
             }
             ErrorKind::LlmRateLimit => "wait a little, or choose another model".to_owned(),
             ErrorKind::LlmConnection => {

@@ -205,6 +205,7 @@ pub struct Setup {
     pub max_turns: Option<u32>,
     pub budget: Budget,
     pub window: u64,
+    pub loop_limits: LoopLimits,
 }
 
 impl Setup {
@@ -216,6 +217,7 @@ impl Setup {
             max_turns: None,
             budget: Budget::default(),
             window: 100_000,
+            loop_limits: LoopLimits::STANDARD,
         }
     }
 }
@@ -279,7 +281,7 @@ impl Harness {
                 max_turns: setup.max_turns,
                 budget: setup.budget,
                 request: RequestOptions::default(),
-                loop_limits: LoopLimits::STANDARD,
+                loop_limits: setup.loop_limits,
                 date: "2026-11-15".into(),
             },
         );

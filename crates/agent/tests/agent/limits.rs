@@ -136,6 +136,22 @@ async fn the_budget_stops_before_the_next_request() {
 }
 
 #[tokio::test]
+async fn a_model_that_repeats_itself_for_ever_is_stopped() {
+    let again = || call(&[("look", text_argument("the same place"))]);
+    let harness = Harness::new(Setup::new((0..50).map(|_| again()).collect()));
+    let (end, _) = harness.run("go").await;
+    assert!(matches!(&end, RunEnd::Stopped(error) if error.kind == ErrorKind::Loop), "{end:?}");
+    let calls = harness.log().iter().filter(|event| matches!(event, Event::Action { .. })).count();
+    assert!(calls <= 6, "{calls} calls before the end");
+    assert!(
+        harness
+            .log()
+            .iter()
+            .any(|event| matches!(event, Event::Notice { text } if text.contains("repeated")))
+    );
+}
+
+#[tokio::test]
 async fn an_empty_answer_is_asked_for_again_and_then_an_error() {
     let nothing = || vec![Step::Give(Delta::Stop(stepwell_llm::StopReason::EndTurn))];
     let harness = Harness::new(Setup::new(vec![nothing(), say("there it is")]));

@@ -7,6 +7,8 @@ use stepwell_agent::RunEnd;
 use stepwell_llm::{Delta, StopReason};
 use stepwell_protocol::{AnswerOrigin, Event, EventRecord, InterruptReason, Role, ToolCallId};
 
+use stepwell_tool_runtime::LoopLimits;
+
 use crate::harness::{Harness, Setup, Step, call, say, text_argument, usage};
 
 const TOOLS: [&str; 5] = ["look", "touch", "fail", "no_such_tool", "rm -rf"];
@@ -47,7 +49,9 @@ fn script() -> impl Strategy<Value = Vec<Vec<Step>>> {
 
 fn play(turns: Vec<Vec<Step>>) -> (Harness, RunEnd, Vec<EventRecord>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let harness = runtime.block_on(async { Harness::new(Setup::new(turns)) });
+    // Scripts may repeat themselves; the guard against that has tests of its own.
+    let setup = Setup { loop_limits: LoopLimits::OFF, ..Setup::new(turns) };
+    let harness = runtime.block_on(async { Harness::new(setup) });
     let (end, events) = runtime.block_on(harness.run("go"));
     (harness, end, events)
 }
