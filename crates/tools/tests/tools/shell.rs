@@ -63,7 +63,7 @@ async fn bash_stops_at_its_limit_with_what_there_was() {
             "]],
         )
         .await;
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(25), "it waited for the command");
 }
 
 #[tokio::test]

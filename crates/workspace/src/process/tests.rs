@@ -30,6 +30,9 @@ fn alive(mark: &str) -> bool {
     })
 }
 
+/// Less than the sleeps of these tests take: whoever waited for one of them took longer.
+const NOT_WAITED_FOR: Duration = Duration::from_secs(25);
+
 async fn gone(mark: &str) -> bool {
     for _ in 0..200 {
         if !alive(mark) {
@@ -95,7 +98,7 @@ async fn the_time_limit_ends_the_whole_group_and_keeps_the_output() {
     let ended = finished(slow).await;
     assert_eq!(ended.ending, Ending::TimedOut);
     assert_eq!(ended.output.head, "begun\n");
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(start.elapsed() < NOT_WAITED_FOR, "{:?}", start.elapsed());
     assert!(gone(mark).await);
 }
 
@@ -104,9 +107,7 @@ async fn a_program_that_ignores_the_polite_signal_is_killed() {
     let mark = "29.7532";
     let mut stubborn = call(&format!("trap '' TERM; sleep {mark}; sleep {mark}; sleep {mark}"));
     stubborn.time_limit = Duration::from_millis(100);
-    let start = Instant::now();
     assert_eq!(finished(stubborn).await.ending, Ending::TimedOut);
-    assert!(start.elapsed() < GRACE + Duration::from_secs(2));
     assert!(gone(mark).await);
 }
 
@@ -114,12 +115,9 @@ async fn a_program_that_ignores_the_polite_signal_is_killed() {
 async fn cancel_and_drop_leave_nothing_behind() {
     let mark = "29.7533";
     let cancel = CancellationToken::new();
-    let waiting = run(call(&format!("sleep {mark}")), &cancel, |_, _| {});
-    let ended = tokio::join!(waiting, async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        cancel.cancel();
-    });
-    assert_eq!(ended.0.expect("started").ending, Ending::Cancelled);
+    // Its first word shows that it runs.
+    let ended = run(call(&format!("echo begun; sleep {mark}")), &cancel, |_, _| cancel.cancel()).await;
+    assert_eq!(ended.expect("started").ending, Ending::Cancelled);
     assert!(gone(mark).await);
 
     let mark = "29.7534";
@@ -135,14 +133,14 @@ async fn a_child_that_keeps_the_pipe_open_does_not_hold_the_answer() {
     let start = Instant::now();
     let ended = finished(call(&format!("sleep {mark} & echo done"))).await;
     assert_eq!((ended.ending, ended.output.head.as_str()), (Ending::Exited(0), "done\n"));
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(start.elapsed() < NOT_WAITED_FOR, "{:?}", start.elapsed());
     assert!(gone(mark).await);
 
     // One that left the group cannot be ended this way, and still does not hold the answer.
     let start = Instant::now();
-    let ended = finished(call("setsid sleep 3 & echo done")).await;
+    let ended = finished(call("setsid sleep 29.7 & echo done")).await;
     assert_eq!(ended.output.head, "done\n");
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(start.elapsed() < NOT_WAITED_FOR, "{:?}", start.elapsed());
 }
 
 #[tokio::test]
