@@ -1,6 +1,6 @@
 //! The engine: a message goes in, events come out.
 //!
-//! [`Engine`] is what a door holds. It opens tasks as [`Session`]s over their logs; a [`Run`](react::Run) drives
+//! [`Engine`] is what a door holds. It opens tasks as [`Session`]s over their logs; a run of the loop drives
 //! one through the loop of thinking, acting and observing. Models and tools come in through [`ModelSource`] and
 //! [`WorkbenchSource`]; the engine knows neither a provider nor a tool by name.
 

@@ -6,7 +6,7 @@
 //! ([`XmlToolCalls`]), lost connections and rate limits ([`RetryModel`]), prices ([`Catalog`]) and recorded
 //! runs ([`Recorder`], [`Replay`]).
 //!
-//! [`connect`] puts them together; nothing is connected before the first request:
+//! [`connect`](connect()) puts them together; nothing is connected before the first request:
 //!
 //! ```
 //! use stepwell_llm::{Catalog, ConnectOptions, HttpClient, ModelFacts, Provider, RetryPolicy, Timeouts, connect};

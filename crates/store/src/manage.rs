@@ -1,6 +1,6 @@
 //! What is done to a task from outside: a new name, a star, away with it.
 //!
-//! Each takes the task's lock for its moment; a task that is open elsewhere is [`Error::Busy`](crate::Error::Busy),
+//! Each takes the task's lock for its moment; a task that is open elsewhere is [`Error::Busy`],
 //! and whoever has it open is asked instead.
 
 use stepwell_protocol::{Event, TaskId};

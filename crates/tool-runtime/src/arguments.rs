@@ -1,6 +1,6 @@
 //! From what a model wrote to arguments a tool can run with.
 //!
-//! Three steps, each in its own module: [`repair`] makes JSON of text, [`coerce`] bends values to the schema
+//! Three steps, each in its own module: [`repair`] makes JSON of text, [`coerce`](mod@coerce) bends values to the schema
 //! where the meaning is beyond doubt (`"5"` for 5, one value for a list of one), [`explain`] says what is
 //! wrong with the rest so that the model can send it right. What was cut off in the middle is never completed
 //! by guessing for a tool that changes anything: half a command is another command.

@@ -8,7 +8,7 @@ use stepwell_protocol::{AnswerOrigin, EventRecord, Part, StepStatus, Timestamp, 
 
 use crate::{Home, PersonEntry, TaskFolds, TaskSummary, shown_state};
 
-/// The whole task as Markdown, with its state as [`shown_state`](crate::shown_state) names it.
+/// The whole task as Markdown, with its state as [`shown_state`] names it.
 pub fn to_markdown(home: &Home, records: &[EventRecord]) -> String {
     let folds = TaskFolds::of(records);
     let mut out = String::new();
