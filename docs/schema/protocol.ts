@@ -121,7 +121,16 @@ export type Preview = {
 /**
  * One line: "Run `cargo test`".
  */
-summary: string, diff?: string | null, command?: string | null, paths?: Array<string>, hosts?: Array<string>, };
+summary: string, diff?: string | null, command?: string | null, paths?: Array<string>, hosts?: Array<string>, 
+/**
+ * What the person should know before saying yes: hidden characters, a very long line, a protected file.
+ */
+warnings?: Array<string>, 
+/**
+ * Why the command would run without a sandbox, or without a part of it. Nothing but the person's word, or
+ * the mode in which nothing asks, allows such a call.
+ */
+unconfined?: string | null, };
 
 export type Question = { id: QuestionId, text: string, context?: string | null, options: Array<QuestionOption>, 
 /**

@@ -80,6 +80,13 @@ pub struct Preview {
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// What the person should know before saying yes: hidden characters, a very long line, a protected file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Why the command would run without a sandbox, or without a part of it. Nothing but the person's word, or
+    /// the mode in which nothing asks, allows such a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unconfined: Option<String>,
 }
 
 /// The person's word.

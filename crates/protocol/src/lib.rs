@@ -19,6 +19,7 @@ mod event;
 mod ids;
 mod message;
 mod plan;
+mod protected;
 mod question;
 mod schema;
 mod task;
@@ -32,6 +33,7 @@ pub use event::{AnswerOrigin, ErrorKind, ErrorReport, Event, EventRecord, Output
 pub use ids::{ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId, Timestamp, ToolCallId};
 pub use message::{Image, Message, Part, Role};
 pub use plan::{Plan, PlanStatus, PlanStep, StepStatus};
+pub use protected::{PROTECTED_FILES, PROTECTED_FOLDERS, protected_part};
 pub use question::{
     AnsweredBy, ClarificationKind, DecisionKind, Question, QuestionAnswer, QuestionKind, QuestionOption,
 };
