@@ -3,10 +3,10 @@
 //! The cut moves in large steps, so that between two cuts the beginning of the request stays the same from
 //! turn to turn and a provider's prompt cache keeps working. A tool call is never parted from its result.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use stepwell_llm::{estimate_message, estimate_text, estimate_tool};
-use stepwell_protocol::{Message, MessageId, Part, Role, ToolDefinition};
+use stepwell_protocol::{Message, Part, Role, ToolDefinition};
 
 /// After a cut this share of the room is used; the rest is for the turns to come.
 const REFILL_PERCENT: u64 = 70;
@@ -25,11 +25,14 @@ pub struct ContextWindow {
     start: usize,
 }
 
+/// A message is known by its address: the weak reference keeps that from being used again, and makes whoever
+/// changes the message move it.
 #[derive(Debug)]
 struct Size {
-    id: MessageId,
-    parts: usize,
+    message: Weak<Message>,
     tokens: u64,
+    /// Tokens of this message and all before it.
+    up_to_here: u64,
 }
 
 /// The messages to send.
@@ -57,7 +60,7 @@ impl ContextWindow {
     pub fn fit(&mut self, history: &[Arc<Message>], room: u64) -> Result<Fitted, DoesNotFit> {
         self.measure(history);
         self.start = self.start.min(history.len());
-        let whole: u64 = self.sizes.iter().map(|size| size.tokens).sum();
+        let whole = self.tokens_before(history.len());
         if self.start == 0 && whole <= room {
             return Ok(Fitted {
                 messages: history.to_vec(),
@@ -108,7 +111,11 @@ impl ContextWindow {
     }
 
     fn tail_tokens(&self) -> u64 {
-        self.sizes[self.start..].iter().map(|size| size.tokens).sum()
+        self.tokens_before(self.sizes.len()) - self.tokens_before(self.start)
+    }
+
+    fn tokens_before(&self, index: usize) -> u64 {
+        index.checked_sub(1).and_then(|last| self.sizes.get(last)).map_or(0, |size| size.up_to_here)
     }
 
     fn measure(&mut self, history: &[Arc<Message>]) {
@@ -116,18 +123,19 @@ impl ContextWindow {
             .sizes
             .iter()
             .zip(history)
-            .take_while(|(size, message)| size.id == message.id && size.parts == message.parts.len())
+            .take_while(|(size, message)| std::ptr::eq(size.message.as_ptr(), Arc::as_ptr(message)))
             .count();
         self.sizes.truncate(same);
         if self.start > same {
             // The history was rewound behind the cut.
             self.start = 0;
         }
-        self.sizes.extend(history[same..].iter().map(|message| Size {
-            id: message.id.clone(),
-            parts: message.parts.len(),
-            tokens: estimate_message(message),
-        }));
+        let mut up_to_here = self.tokens_before(same);
+        for message in &history[same..] {
+            let tokens = estimate_message(message);
+            up_to_here += tokens;
+            self.sizes.push(Size { message: Arc::downgrade(message), tokens, up_to_here });
+        }
     }
 }
 

@@ -94,7 +94,7 @@ impl HttpClient {
         &self,
         url: &Url,
         headers: HeaderMap,
-        body: Vec<u8>,
+        body: Bytes,
         peer: &Peer,
     ) -> Result<Reply, Error> {
         let request = self

@@ -6,13 +6,14 @@
 
 pub(crate) mod assembly;
 pub(crate) mod conversation;
-pub(crate) mod form_cache;
 pub(crate) mod json;
 pub(crate) mod text;
+pub(crate) mod written;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::stream;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -50,7 +51,7 @@ pub(crate) trait Dialect: Send + Sync + 'static {
         &[]
     }
 
-    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Vec<u8>, Error>;
+    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Bytes, Error>;
 
     fn decoder(&self) -> Self::Decoder;
 }

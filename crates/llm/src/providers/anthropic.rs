@@ -2,6 +2,9 @@
 
 mod decode;
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
@@ -9,8 +12,8 @@ use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
 use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
-use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
+use crate::wire::written::{Form, TurnWriter, Written};
 use crate::wire::{self, Dialect};
 
 pub(crate) use decode::AnthropicDecoder;
@@ -18,15 +21,12 @@ pub(crate) use decode::AnthropicDecoder;
 /// The API wants a limit; this is one that every model of the last years accepts.
 const DEFAULT_MAX_TOKENS: u64 = 8192;
 
-/// How many of the last input turns are marked, so that the next request finds this one's prefix in the cache.
-const MARKED_TURNS: usize = 2;
-
 /// The least the API accepts as a thinking budget.
 const MIN_THINKING: u64 = 1024;
 
 #[derive(Default)]
 pub(crate) struct Anthropic {
-    forms: FormCache,
+    written: Written,
 }
 
 impl Anthropic {
@@ -69,19 +69,22 @@ impl Anthropic {
         }
         Ok(())
     }
+}
 
-    fn input_turn(
-        &self,
-        info: &ModelInfo,
-        turn: &Turn<'_>,
-        marked: Mark,
-        body: &mut JsonText,
-    ) -> Result<(), Error> {
+struct Turns<'a> {
+    info: &'a ModelInfo,
+}
+
+impl TurnWriter for Turns<'_> {
+    /// Marked for the cache, so that the next request finds this one's prefix in it.
+    const MARKED_INPUTS: usize = 2;
+
+    fn input(&self, turn: &Turn<'_>, is_marked: bool, body: &mut JsonText) -> Result<(), Error> {
         let Turn::Input { messages, unanswered, note } = turn else { return Ok(()) };
         body.comma().raw(r#"{"role":"user","content":["#);
         let mut forms = Vec::with_capacity(messages.len());
         for message in messages {
-            forms.push(self.forms.message(message, |message| input_form(info, message))?);
+            forms.push(input_form(self.info, message)?);
         }
         // Results come first: the API wants them right after their calls.
         for form in &forms {
@@ -98,18 +101,21 @@ impl Anthropic {
         if let Some(note) = note {
             write_text(note, body.comma())?;
         }
-        if marked == Mark::Cache {
+        if is_marked {
             body.member_of_last("cache_control", &ephemeral())?;
         }
         body.raw("]}");
         Ok(())
     }
-}
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Cache,
-    None,
+    fn assistant(&self, messages: &[Arc<Message>], body: &mut JsonText) -> Result<(), Error> {
+        body.comma().raw(r#"{"role":"assistant","content":["#);
+        for message in messages {
+            body.items(&assistant_form(message)?.parts);
+        }
+        body.raw("]}");
+        Ok(())
+    }
 }
 
 impl Dialect for Anthropic {
@@ -129,13 +135,12 @@ impl Dialect for Anthropic {
         &[("anthropic-version", "2023-06-01")]
     }
 
-    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Vec<u8>, Error> {
-        let last = self.forms.begin();
-        let mut body = JsonText::with_capacity(last + last / 8 + 4096);
+    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Bytes, Error> {
+        let mut body = JsonText::with_capacity(64 * 1024);
         body.raw("{").member("model", &info.id)?.member("stream", &true)?;
         Self::options(info, request, &mut body)?;
         if !request.tools.is_empty() {
-            let tools = self.forms.tools(&request.tools, write_tools)?;
+            let tools = self.written.tools(&request.tools, write_tools)?;
             body.comma().raw("\"tools\":[").append(&tools).raw("]");
         }
         if !request.system.is_empty() {
@@ -144,29 +149,7 @@ impl Dialect for Anthropic {
             body.member_of_last("cache_control", &ephemeral())?.raw("]");
         }
         body.comma().raw("\"messages\":[");
-        let turns = conversation::turns(&request.messages);
-        let inputs = turns.iter().filter(|turn| matches!(turn, Turn::Input { .. })).count();
-        let mut seen = 0;
-        for turn in &turns {
-            match turn {
-                Turn::Input { .. } => {
-                    seen += 1;
-                    let mark = if seen + MARKED_TURNS > inputs { Mark::Cache } else { Mark::None };
-                    self.input_turn(info, turn, mark, &mut body)?;
-                }
-                Turn::Assistant { messages } => {
-                    body.comma().raw(r#"{"role":"assistant","content":["#);
-                    for message in messages {
-                        let form = self.forms.message(message, assistant_form)?;
-                        body.items(&form.parts);
-                    }
-                    body.raw("]}");
-                }
-            }
-        }
-        body.raw("]}");
-        self.forms.end(request.messages.len(), body.len());
-        Ok(body.into_bytes())
+        self.written.request(body, &request.messages, &Turns { info })
     }
 
     fn decoder(&self) -> AnthropicDecoder {

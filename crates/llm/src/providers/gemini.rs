@@ -3,15 +3,18 @@
 mod decode;
 mod schema;
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use reqwest::header::HeaderName;
 use serde_json::{Value, json};
 use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
 use url::Url;
 
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
-use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
-use crate::wire::form_cache::{Form, FormCache};
+use crate::wire::conversation::{IMAGE_OMITTED, NO_RESULT, Turn};
 use crate::wire::json::{JsonText, arguments_object};
+use crate::wire::written::{Form, TurnWriter, Written};
 use crate::wire::{self, Dialect};
 
 pub(crate) use decode::GeminiDecoder;
@@ -21,7 +24,7 @@ const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Default)]
 pub(crate) struct Gemini {
-    forms: FormCache,
+    written: Written,
 }
 
 impl Gemini {
@@ -53,13 +56,19 @@ impl Gemini {
         }
         Ok(())
     }
+}
 
-    fn input_turn(&self, info: &ModelInfo, turn: &Turn<'_>, body: &mut JsonText) -> Result<(), Error> {
+struct Turns<'a> {
+    info: &'a ModelInfo,
+}
+
+impl TurnWriter for Turns<'_> {
+    fn input(&self, turn: &Turn<'_>, _is_marked: bool, body: &mut JsonText) -> Result<(), Error> {
         let Turn::Input { messages, unanswered, note } = turn else { return Ok(()) };
         body.comma().raw(r#"{"role":"user","parts":["#);
         let mut forms = Vec::with_capacity(messages.len());
         for message in messages {
-            forms.push(self.forms.message(message, |message| input_form(info, message))?);
+            forms.push(input_form(self.info, message)?);
         }
         for form in &forms {
             body.items(&form.results);
@@ -73,6 +82,15 @@ impl Gemini {
         }
         if let Some(note) = note {
             write_text(note, body.comma())?;
+        }
+        body.raw("]}");
+        Ok(())
+    }
+
+    fn assistant(&self, messages: &[Arc<Message>], body: &mut JsonText) -> Result<(), Error> {
+        body.comma().raw(r#"{"role":"model","parts":["#);
+        for message in messages {
+            body.items(&assistant_form(message)?.parts);
         }
         body.raw("]}");
         Ok(())
@@ -93,9 +111,8 @@ impl Dialect for Gemini {
         (HeaderName::from_static("x-goog-api-key"), key.to_owned())
     }
 
-    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Vec<u8>, Error> {
-        let last = self.forms.begin();
-        let mut body = JsonText::with_capacity(last + last / 8 + 4096);
+    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Bytes, Error> {
+        let mut body = JsonText::with_capacity(64 * 1024);
         body.raw("{");
         Self::options(info, request, &mut body)?;
         if !request.system.is_empty() {
@@ -104,26 +121,11 @@ impl Dialect for Gemini {
             body.raw("]}");
         }
         if !request.tools.is_empty() {
-            let tools = self.forms.tools(&request.tools, write_tools)?;
+            let tools = self.written.tools(&request.tools, write_tools)?;
             body.comma().raw(r#""tools":[{"functionDeclarations":["#).append(&tools).raw("]}]");
         }
         body.comma().raw("\"contents\":[");
-        for turn in conversation::turns(&request.messages) {
-            match &turn {
-                Turn::Input { .. } => self.input_turn(info, &turn, &mut body)?,
-                Turn::Assistant { messages } => {
-                    body.comma().raw(r#"{"role":"model","parts":["#);
-                    for message in messages {
-                        let form = self.forms.message(message, assistant_form)?;
-                        body.items(&form.parts);
-                    }
-                    body.raw("]}");
-                }
-            }
-        }
-        body.raw("]}");
-        self.forms.end(request.messages.len(), body.len());
-        Ok(body.into_bytes())
+        self.written.request(body, &request.messages, &Turns { info })
     }
 
     fn decoder(&self) -> GeminiDecoder {

@@ -3,6 +3,9 @@
 mod decode;
 mod think_tags;
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
 use stepwell_protocol::{Image, Message, Part, ToolDefinition};
@@ -11,8 +14,8 @@ use url::Url;
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
 use crate::presets::{EffortField, MaxTokensField, Quirks, SystemRole};
 use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
-use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
+use crate::wire::written::{Form, TurnWriter, Written};
 use crate::wire::{self, Dialect};
 
 pub(crate) use decode::ChatDecoder;
@@ -25,12 +28,12 @@ const MAX_CALL_ID: usize = 40;
 
 pub(crate) struct OpenAiChat {
     quirks: Quirks,
-    forms: FormCache,
+    written: Written,
 }
 
 impl OpenAiChat {
     pub(crate) fn new(quirks: Quirks) -> Self {
-        Self { quirks, forms: FormCache::default() }
+        Self { quirks, written: Written::default() }
     }
 
     fn options(&self, info: &ModelInfo, request: &Request, body: &mut JsonText) -> Result<(), Error> {
@@ -68,17 +71,24 @@ impl OpenAiChat {
             if quirks.parallel_tool_calls {
                 body.member("parallel_tool_calls", &true)?;
             }
-            let tools = self.forms.tools(&request.tools, write_tools)?;
+            let tools = self.written.tools(&request.tools, write_tools)?;
             body.comma().raw("\"tools\":[").append(&tools).raw("]");
         }
         Ok(())
     }
+}
 
-    fn input(&self, info: &ModelInfo, turn: &Turn<'_>, body: &mut JsonText) -> Result<(), Error> {
+struct Turns<'a> {
+    info: &'a ModelInfo,
+    quirks: Quirks,
+}
+
+impl TurnWriter for Turns<'_> {
+    fn input(&self, turn: &Turn<'_>, _is_marked: bool, body: &mut JsonText) -> Result<(), Error> {
         let Turn::Input { messages, unanswered, note } = turn else { return Ok(()) };
         let mut forms = Vec::with_capacity(messages.len());
         for message in messages {
-            forms.push(self.forms.message(message, |message| input_form(info, message))?);
+            forms.push(input_form(self.info, message)?);
         }
         for form in &forms {
             body.items(&form.results);
@@ -116,43 +126,11 @@ impl OpenAiChat {
         Ok(())
     }
 
-    fn assistant_form(&self, message: &Message) -> Result<Form, Error> {
-        let mut form = Form::default();
-        let out = &mut form.parts;
-        out.raw(r#"{"role":"assistant""#);
-        let text = message.text();
-        let has_calls = message.tool_calls().any(|_| true);
-        if text.is_empty() && has_calls {
-            // An empty string is taken by servers that refuse null, and the other way round.
-            out.member("content", &Value::Null)?;
-        } else {
-            out.member("content", &text)?;
+    fn assistant(&self, messages: &[Arc<Message>], body: &mut JsonText) -> Result<(), Error> {
+        for message in messages {
+            body.items(&assistant_form(self.quirks, message)?.parts);
         }
-        if self.quirks.replay_reasoning && has_calls {
-            let reasoning: String = message
-                .parts
-                .iter()
-                .filter_map(|part| match part {
-                    Part::Reasoning { text, .. } => Some(text.as_str()),
-                    _ => None,
-                })
-                .collect();
-            if !reasoning.is_empty() {
-                out.member("reasoning_content", &reasoning)?;
-            }
-        }
-        if has_calls {
-            out.raw(r#","tool_calls":["#);
-            for call in message.tool_calls() {
-                out.comma().raw(r#"{"id":"#).value(call_id(call.id.as_str()))?;
-                out.raw(r#","type":"function","function":{"name":"#).value(&call.name)?;
-                let arguments = arguments_object(call).to_string();
-                out.raw(r#","arguments":"#).value(&arguments)?.raw("}}");
-            }
-            out.raw("]");
-        }
-        out.raw("}");
-        Ok(form)
+        Ok(())
     }
 }
 
@@ -167,9 +145,8 @@ impl Dialect for OpenAiChat {
         (AUTHORIZATION, format!("Bearer {key}"))
     }
 
-    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Vec<u8>, Error> {
-        let last = self.forms.begin();
-        let mut body = JsonText::with_capacity(last + last / 8 + 4096);
+    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Bytes, Error> {
+        let mut body = JsonText::with_capacity(64 * 1024);
         body.raw("{").member("model", &info.id)?.member("stream", &true)?;
         self.options(info, request, &mut body)?;
         body.comma().raw("\"messages\":[");
@@ -180,25 +157,51 @@ impl Dialect for OpenAiChat {
             };
             body.raw("{").member("role", role)?.member("content", &*request.system)?.raw("}");
         }
-        for turn in conversation::turns(&request.messages) {
-            match &turn {
-                Turn::Input { .. } => self.input(info, &turn, &mut body)?,
-                Turn::Assistant { messages } => {
-                    for message in messages {
-                        let form = self.forms.message(message, |message| self.assistant_form(message))?;
-                        body.items(&form.parts);
-                    }
-                }
-            }
-        }
-        body.raw("]}");
-        self.forms.end(request.messages.len(), body.len());
-        Ok(body.into_bytes())
+        self.written.request(body, &request.messages, &Turns { info, quirks: self.quirks })
     }
 
     fn decoder(&self) -> ChatDecoder {
         ChatDecoder::default()
     }
+}
+
+fn assistant_form(quirks: Quirks, message: &Message) -> Result<Form, Error> {
+    let mut form = Form::default();
+    let out = &mut form.parts;
+    out.raw(r#"{"role":"assistant""#);
+    let text = message.text();
+    let has_calls = message.tool_calls().any(|_| true);
+    if text.is_empty() && has_calls {
+        // An empty string is taken by servers that refuse null, and the other way round.
+        out.member("content", &Value::Null)?;
+    } else {
+        out.member("content", &text)?;
+    }
+    if quirks.replay_reasoning && has_calls {
+        let reasoning: String = message
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Reasoning { text, .. } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        if !reasoning.is_empty() {
+            out.member("reasoning_content", &reasoning)?;
+        }
+    }
+    if has_calls {
+        out.raw(r#","tool_calls":["#);
+        for call in message.tool_calls() {
+            out.comma().raw(r#"{"id":"#).value(call_id(call.id.as_str()))?;
+            out.raw(r#","type":"function","function":{"name":"#).value(&call.name)?;
+            let arguments = arguments_object(call).to_string();
+            out.raw(r#","arguments":"#).value(&arguments)?.raw("}}");
+        }
+        out.raw("]");
+    }
+    out.raw("}");
+    Ok(form)
 }
 
 fn input_form(info: &ModelInfo, message: &Message) -> Result<Form, Error> {

@@ -2,6 +2,9 @@
 
 mod decode;
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use reqwest::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
 use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
@@ -10,8 +13,8 @@ use url::Url;
 use crate::model::{Effort, Error, ModelInfo, Request, ToolChoice};
 use crate::presets::Quirks;
 use crate::wire::conversation::{self, IMAGE_OMITTED, NO_RESULT, Turn};
-use crate::wire::form_cache::{Form, FormCache};
 use crate::wire::json::{JsonText, arguments_object};
+use crate::wire::written::{Form, TurnWriter, Written};
 use crate::wire::{self, Dialect};
 
 pub(crate) use decode::ResponsesDecoder;
@@ -21,12 +24,12 @@ const MAX_CALL_ID: usize = 64;
 
 pub(crate) struct OpenAiResponses {
     quirks: Quirks,
-    forms: FormCache,
+    written: Written,
 }
 
 impl OpenAiResponses {
     pub(crate) fn new(quirks: Quirks) -> Self {
-        Self { quirks, forms: FormCache::default() }
+        Self { quirks, written: Written::default() }
     }
 
     fn options(&self, info: &ModelInfo, request: &Request, body: &mut JsonText) -> Result<(), Error> {
@@ -66,17 +69,23 @@ impl OpenAiResponses {
             if self.quirks.parallel_tool_calls {
                 body.member("parallel_tool_calls", &true)?;
             }
-            let tools = self.forms.tools(&request.tools, write_tools)?;
+            let tools = self.written.tools(&request.tools, write_tools)?;
             body.comma().raw("\"tools\":[").append(&tools).raw("]");
         }
         Ok(())
     }
+}
 
-    fn input_turn(&self, info: &ModelInfo, turn: &Turn<'_>, body: &mut JsonText) -> Result<(), Error> {
+struct Turns<'a> {
+    info: &'a ModelInfo,
+}
+
+impl TurnWriter for Turns<'_> {
+    fn input(&self, turn: &Turn<'_>, _is_marked: bool, body: &mut JsonText) -> Result<(), Error> {
         let Turn::Input { messages, unanswered, note } = turn else { return Ok(()) };
         let mut forms = Vec::with_capacity(messages.len());
         for message in messages {
-            forms.push(self.forms.message(message, |message| input_form(info, message))?);
+            forms.push(input_form(self.info, message)?);
         }
         for form in &forms {
             body.items(&form.results);
@@ -97,6 +106,13 @@ impl OpenAiResponses {
         }
         Ok(())
     }
+
+    fn assistant(&self, messages: &[Arc<Message>], body: &mut JsonText) -> Result<(), Error> {
+        for message in messages {
+            body.items(&assistant_form(message)?.parts);
+        }
+        Ok(())
+    }
 }
 
 impl Dialect for OpenAiResponses {
@@ -110,29 +126,15 @@ impl Dialect for OpenAiResponses {
         (AUTHORIZATION, format!("Bearer {key}"))
     }
 
-    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Vec<u8>, Error> {
-        let last = self.forms.begin();
-        let mut body = JsonText::with_capacity(last + last / 8 + 4096);
+    fn body(&self, info: &ModelInfo, request: &Request) -> Result<Bytes, Error> {
+        let mut body = JsonText::with_capacity(64 * 1024);
         body.raw("{").member("model", &info.id)?.member("stream", &true)?;
         self.options(info, request, &mut body)?;
         if !request.system.is_empty() {
             body.member("instructions", &*request.system)?;
         }
         body.comma().raw("\"input\":[");
-        for turn in conversation::turns(&request.messages) {
-            match &turn {
-                Turn::Input { .. } => self.input_turn(info, &turn, &mut body)?,
-                Turn::Assistant { messages } => {
-                    for message in messages {
-                        let form = self.forms.message(message, assistant_form)?;
-                        body.items(&form.parts);
-                    }
-                }
-            }
-        }
-        body.raw("]}");
-        self.forms.end(request.messages.len(), body.len());
-        Ok(body.into_bytes())
+        self.written.request(body, &request.messages, &Turns { info })
     }
 
     fn decoder(&self) -> ResponsesDecoder {

@@ -35,24 +35,46 @@ pub(crate) enum Turn<'a> {
     },
 }
 
-pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
-    let mut turns: Vec<Turn<'_>> = Vec::with_capacity(messages.len() + 1);
+impl Turn<'_> {
+    pub(crate) fn is_input(&self) -> bool {
+        matches!(self, Self::Input { .. })
+    }
+}
+
+/// The turns of a whole conversation, each with the index of the message it begins with.
+pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<(usize, Turn<'_>)> {
+    collect(messages, Before::Nothing)
+}
+
+/// The turns of a conversation from a message on with which the model begins a turn.
+pub(crate) fn turns_after(messages: &[Arc<Message>]) -> Vec<(usize, Turn<'_>)> {
+    collect(messages, Before::Input)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Input,
+}
+
+fn collect(messages: &[Arc<Message>], before: Before) -> Vec<(usize, Turn<'_>)> {
+    let mut turns: Vec<(usize, Turn<'_>)> = Vec::new();
     let mut pending: Vec<&ToolCall> = Vec::new();
-    for message in messages {
+    for (index, message) in messages.iter().enumerate() {
         if message.role == Role::Assistant {
             // Reasoning alone does not reach a model.
             if last_said(message).is_none() {
                 continue;
             }
             // Calls must be answered before the model speaks again.
-            settle(&mut turns, &mut pending);
+            settle(&mut turns, &mut pending, index);
             match turns.last_mut() {
-                Some(Turn::Assistant { messages }) => messages.push(Arc::clone(message)),
+                Some((_, Turn::Assistant { messages })) => messages.push(Arc::clone(message)),
                 last => {
-                    if last.is_none() {
-                        turns.push(note(EARLIER_LEFT_OUT));
+                    if last.is_none() && before == Before::Nothing {
+                        turns.push((index, note(EARLIER_LEFT_OUT)));
                     }
-                    turns.push(Turn::Assistant { messages: vec![Arc::clone(message)] });
+                    turns.push((index, Turn::Assistant { messages: vec![Arc::clone(message)] }));
                 }
             }
             pending.extend(message.tool_calls());
@@ -62,17 +84,19 @@ pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
             continue;
         }
         if !message.tool_results().any(|_| true) {
-            settle(&mut turns, &mut pending);
+            settle(&mut turns, &mut pending, index);
         }
         let message = adopt(message, &mut pending);
-        match turns.last_mut() {
-            Some(Turn::Input { messages, .. }) => messages.push(message),
-            _ => turns.push(Turn::Input { messages: vec![message], unanswered: Vec::new(), note: None }),
+        if let Some((_, Turn::Input { messages, .. })) = turns.last_mut() {
+            messages.push(message);
+        } else {
+            let turn = Turn::Input { messages: vec![message], unanswered: Vec::new(), note: None };
+            turns.push((index, turn));
         }
     }
-    settle(&mut turns, &mut pending);
-    if !matches!(turns.last(), Some(Turn::Input { .. })) {
-        turns.push(note(CONTINUE));
+    settle(&mut turns, &mut pending, messages.len());
+    if !turns.last().is_some_and(|(_, turn)| turn.is_input()) {
+        turns.push((messages.len(), note(CONTINUE)));
     }
     turns
 }
@@ -82,15 +106,15 @@ fn note(text: &'static str) -> Turn<'static> {
 }
 
 /// Hands the calls that nothing answered to the input turn that follows them.
-fn settle<'a>(turns: &mut Vec<Turn<'a>>, pending: &mut Vec<&'a ToolCall>) {
+fn settle<'a>(turns: &mut Vec<(usize, Turn<'a>)>, pending: &mut Vec<&'a ToolCall>, index: usize) {
     if pending.is_empty() {
         return;
     }
-    match turns.last_mut() {
-        Some(Turn::Input { unanswered, .. }) => unanswered.append(pending),
-        _ => {
-            turns.push(Turn::Input { messages: Vec::new(), unanswered: std::mem::take(pending), note: None });
-        }
+    if let Some((_, Turn::Input { unanswered, .. })) = turns.last_mut() {
+        unanswered.append(pending);
+    } else {
+        let unanswered = std::mem::take(pending);
+        turns.push((index, Turn::Input { messages: Vec::new(), unanswered, note: None }));
     }
 }
 

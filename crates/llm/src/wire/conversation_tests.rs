@@ -21,7 +21,7 @@ fn check(messages: Vec<(Role, Vec<Part>)>, expect: Expect) {
     let messages: Vec<_> =
         messages.into_iter().map(|(role, parts)| Arc::new(Message::new(role, parts))).collect();
     let mut out = String::new();
-    for turn in turns(&messages) {
+    for (_, turn) in turns(&messages) {
         let (name, messages, rest) = match &turn {
             Turn::Input { messages, unanswered, note } => {
                 let ids: Vec<_> = unanswered.iter().map(|call| call.id.as_str()).collect();

@@ -25,7 +25,6 @@ impl JsonText {
         self.bytes.len()
     }
 
-    #[cfg(test)]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -36,6 +35,11 @@ impl JsonText {
 
     pub(crate) fn raw(&mut self, text: &str) -> &mut Self {
         self.bytes.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    pub(crate) fn raw_bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
         self
     }
 
