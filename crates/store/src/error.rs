@@ -53,6 +53,16 @@ pub enum Error {
     #[error("{subject} is damaged: {problem}")]
     DataCorruption { subject: String, problem: String },
 
+    // ---- checkpoints
+    #[error("there is no checkpoint {id} in this folder")]
+    UnknownCheckpoint { id: u64 },
+    #[error("`{}` is too large for checkpoints: {reason}", .path.display())]
+    TooLargeForCheckpoints { path: PathBuf, reason: String },
+    #[error("the checkpoints are damaged: content `{id}` is missing or not what was written")]
+    CheckpointContent { id: String },
+    #[error("`{}` changed while it was being restored; nothing of it was touched", .path.display())]
+    ChangedMeanwhile { path: PathBuf },
+
     // ---- the index (never reaches a person: the index is rebuilt or bypassed)
     #[error("the task index failed: {0}")]
     Index(#[from] rusqlite::Error),
@@ -91,6 +101,12 @@ impl Error {
             Self::InvalidJson { .. } => Some("check that the file was copied whole and is the exported file"),
             Self::SchemaVersion { .. } => Some("update Stepwell, or export again with the version you have"),
             Self::DataCorruption { .. } => Some("import it again from a backup or a fresh export"),
+            Self::UnknownCheckpoint { .. } => Some("`stepwell checkpoints list` lists the ones there are"),
+            Self::TooLargeForCheckpoints { .. } => {
+                Some("add large folders to .gitignore, or raise `checkpoints.max_disk_mb`")
+            }
+            Self::CheckpointContent { .. } => Some("that state cannot be restored any more; others can"),
+            Self::ChangedMeanwhile { .. } => Some("try it again when nothing else writes there"),
             Self::TransientEvent { .. } | Self::Encode(_) | Self::Index(_) => None,
         }
     }

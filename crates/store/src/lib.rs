@@ -34,6 +34,7 @@
 //! # }
 //! ```
 
+pub mod checkpoints;
 mod error;
 mod export;
 mod fold;

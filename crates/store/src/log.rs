@@ -19,6 +19,7 @@ use stepwell_workspace::files::{self, AppendFile, LockAttempt, LockFile, Privacy
 use crate::{Error, Home, Result};
 
 pub(crate) use blobs::{Blobs, LostBlob, referenced};
+pub(crate) use checksum::checksum;
 pub(crate) use follow::read_tail;
 pub use follow::{Follower, read_log, read_log_prefix};
 pub(crate) use line::{FORMAT, LineEncoder, RawLine, decode};

@@ -1,5 +1,6 @@
 //! Stepwell's own files: settings, task logs, blobs. Host paths, never a model's.
 
+mod data;
 mod lock;
 mod reader;
 
@@ -12,6 +13,7 @@ use rustix::fs::FlockOperation;
 
 use crate::{Error, Result};
 
+pub use data::DataFile;
 pub use lock::{LockAttempt, LockFile};
 pub use reader::{FileStamp, ReadFile, link_or_copy, stamp};
 

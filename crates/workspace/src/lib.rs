@@ -2,7 +2,7 @@
 //!
 //! [`files`] is for Stepwell's own data (settings, task logs): plain host paths, atomic writes, append files
 //! that can be synced, errors that name the path and say what to do. [`Workspace`] is for paths a model gives:
-//! whatever they contain, they are resolved beneath the workspace's roots. [`process`] runs programs so that
+//! whatever they contain, they are resolved beneath the workspace's roots. [`tree`] is for snapshots of a whole folder. [`process`] runs programs so that
 //! they always end, with all their children, and never fill the memory.
 
 // This crate is the door: the bans of clippy.toml hold everywhere else.
@@ -14,6 +14,7 @@ mod error;
 pub mod files;
 pub mod process;
 mod read;
+pub mod tree;
 mod walk;
 mod write;
 

@@ -53,7 +53,12 @@ impl Workspace {
     }
 }
 
-fn replace(folder: &OwnedFd, name: &OsStr, content: &[u8], mode: Option<Mode>) -> std::io::Result<()> {
+pub(crate) fn replace(
+    folder: &OwnedFd,
+    name: &OsStr,
+    content: &[u8],
+    mode: Option<Mode>,
+) -> std::io::Result<()> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let temporary = format!(".stepwell-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
