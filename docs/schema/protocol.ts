@@ -28,6 +28,12 @@ path: string, bytes: number, media_type: string, };
 
 export type ArtifactId = string;
 
+export type ChangedFile = { 
+/**
+ * Relative to the folder.
+ */
+path: string, change: FileChange, };
+
 export type ClarificationKind = "scope" | "approach" | "prerequisite" | "priority" | "custom";
 
 export type Command = { "type": "start_task", task: TaskId, prompt: Array<Part>, workspace: string, mode?: string | null, model?: string | null, parent?: TaskId | null, } | { "type": "send_message", task: TaskId, parts: Array<Part>, } | { "type": "resume_task", task: TaskId, } | { "type": "cancel", task: TaskId, } | { "type": "pause", task: TaskId, } | { "type": "approve", task: TaskId, approval: ApprovalId, } & ({ "answer": "yes" } | { "answer": "yes_for_session" } | { "answer": "always" } | { "answer": "no", 
@@ -52,13 +58,23 @@ export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "tas
 /**
  * What the model is told.
  */
-reason?: string | null, }) | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "plan", plan: Plan, } | { "type": "step_complete", step: number, result: string, } | { "type": "error", error: ErrorReport, } | { "type": "notice", text: string, } | { "type": "token", message_id: MessageId, content: string, } | { "type": "reasoning_token", message_id: MessageId, content: string, } | { "type": "call_forming", message_id: MessageId, name: string, 
+reason?: string | null, }) | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "plan", plan: Plan, } | { "type": "step_complete", step: number, result: string, } | { "type": "error", error: ErrorReport, } | { "type": "checkpoint_saved", checkpoint: number, call_id: ToolCallId, folder: string, 
+/**
+ * How many files changed.
+ */
+changed: number, 
+/**
+ * The first of them.
+ */
+files: Array<ChangedFile>, } | { "type": "notice", text: string, } | { "type": "token", message_id: MessageId, content: string, } | { "type": "reasoning_token", message_id: MessageId, content: string, } | { "type": "call_forming", message_id: MessageId, name: string, 
 /**
  * Bytes of arguments so far.
  */
 bytes: number, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "tool_progress", call_id: ToolCallId, text: string, } | { "type": "tool_output", call_id: ToolCallId, stream: OutputStream, chunk: string, } | { "type": "agent_state_changed", state: AgentState, } | { "type": "retrying", attempt: number, limit: number, delay_ms: number, reason: string, };
 
 export type EventRecord = { seq: Seq, ts: Timestamp, event: Event, };
+
+export type FileChange = "created" | "modified" | "deleted";
 
 export type Image = { 
 /**

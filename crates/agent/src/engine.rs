@@ -11,8 +11,8 @@ use stepwell_protocol::{
 };
 use stepwell_store::{Home, ModelHistory, OnDamage, TaskLog, TaskSummary};
 use stepwell_tool_runtime::{
-    CallEnv, Executor, HookCall, HookFacts, HookOutcome, Hooks, LoopGuard, LoopLimits, PermissionJudge,
-    Redactor,
+    CallEnv, Checkpoints, Executor, HookCall, HookFacts, HookOutcome, Hooks, LoopGuard, LoopLimits,
+    PermissionJudge, Redactor,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +39,7 @@ pub struct Workbench {
     pub redactor: Arc<Redactor>,
     pub instructions: Instructions,
     pub extra_roots: Vec<PathBuf>,
+    pub checkpoints: Option<Arc<dyn Checkpoints>>,
 }
 
 /// Where workbenches come from: the assembly knows the tools, the engine does not.
@@ -372,6 +373,7 @@ impl Engine {
                 permission_mode: bench.permission_mode,
             },
             redactor: bench.redactor,
+            checkpoints: bench.checkpoints,
         };
         Ok(Run {
             session: Arc::clone(session),

@@ -5,6 +5,7 @@
 //! [`WorkbenchSource`]; the engine knows neither a provider nor a tool by name.
 
 mod budget;
+mod checkpoints;
 mod context;
 mod engine;
 mod error;
@@ -16,6 +17,7 @@ mod session;
 mod turn;
 
 pub use budget::{Budget, Exhausted, Ledger};
+pub use checkpoints::WorkspaceCheckpoints;
 pub use context::{ContextWindow, DoesNotFit, Fitted};
 pub use engine::{Engine, EngineOptions, ModelSource, Workbench, WorkbenchSource};
 pub use error::{Error, Result};

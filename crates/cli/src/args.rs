@@ -33,6 +33,13 @@ pub enum Door {
     /// List the tools, or call one by hand
     #[command(subcommand)]
     Tool(ToolCommand),
+    /// Take back what the agent changed last
+    Undo(UndoArgs),
+    /// Take back the last undo or restore
+    Redo(RedoArgs),
+    /// See what the agent changed, and go back to before it
+    #[command(subcommand)]
+    Checkpoints(CheckpointsCommand),
     /// List the models that can be reached
     Models(ModelsArgs),
     /// Check keys, servers and the machine
@@ -102,6 +109,95 @@ pub struct RunArgs {
     /// Write nothing but the answer
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// How many of the agent's changes to take back
+    #[arg(default_value_t = 1, value_name = "N")]
+    pub count: usize,
+    /// Show what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Also restore files that somebody else has changed since
+    #[arg(long)]
+    pub force: bool,
+    #[arg(long)]
+    pub json: bool,
+    /// The folder the agent worked in
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct RedoArgs {
+    /// Show what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Also restore files that somebody else has changed since
+    #[arg(long)]
+    pub force: bool,
+    #[arg(long)]
+    pub json: bool,
+    /// The folder the agent worked in
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CheckpointsCommand {
+    /// List the checkpoints of this folder, the newest last
+    #[command(visible_alias = "ls")]
+    List {
+        #[arg(long, default_value_t = 30, value_name = "N")]
+        limit: usize,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what changed in the call a checkpoint was made for
+    Diff {
+        checkpoint: u64,
+        /// Only these files or folders
+        paths: Vec<PathBuf>,
+        /// Everything the agent changed from that checkpoint until now
+        #[arg(long)]
+        since: bool,
+    },
+    /// Go back to the state before the call a checkpoint was made for
+    Restore(RestoreArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    pub checkpoint: u64,
+    /// What goes back
+    #[arg(long, value_enum, default_value_t = RestoreWhat::Files)]
+    pub what: RestoreWhat,
+    /// Only this file or folder (may be given several times)
+    #[arg(long, value_name = "PATH")]
+    pub path: Vec<PathBuf>,
+    /// Only this hunk of the one --path, from 1 (may be given several times)
+    #[arg(long, value_name = "N")]
+    pub hunk: Vec<usize>,
+    /// Also what others have changed since, not the agent alone
+    #[arg(long)]
+    pub all: bool,
+    /// Also files that somebody else has changed after the agent
+    #[arg(long)]
+    pub force: bool,
+    /// Show what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RestoreWhat {
+    Files,
+    /// The task goes on from before that call
+    Conversation,
+    Both,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepwell_agent::prompt::instructions::{self, InstructionPlaces};
-use stepwell_agent::{Attendance, Budget, Engine, EngineOptions, ModelSource, Workbench, WorkbenchSource};
+use stepwell_agent::{
+    Attendance, Budget, Engine, EngineOptions, ModelSource, Workbench, WorkbenchSource, WorkspaceCheckpoints,
+};
 use stepwell_llm::RequestOptions;
 use stepwell_protocol::PermissionMode;
 use stepwell_store::Home;
-use stepwell_tool_runtime::{Executor, ExecutorOptions, Hooks, ModeJudge, Redactor, Registry};
+use stepwell_tool_runtime::{Checkpoints, Executor, ExecutorOptions, Hooks, ModeJudge, Redactor, Registry};
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::Workspace;
@@ -164,6 +166,17 @@ impl Benches {
         CatalogOptions { removed_variables: named.collect() }
     }
 
+    /// Keeps what calls change, unless the settings say not to.
+    pub fn checkpoints(&self, workspace: &Path) -> anyhow::Result<Option<Arc<dyn Checkpoints>>> {
+        let settings = self.settings.checkpoints();
+        if !settings.enabled {
+            return Ok(None);
+        }
+        let workspace = Workspace::open(workspace, &self.extra_roots)?;
+        let home = Home::new(&self.places.data);
+        Ok(Some(Arc::new(WorkspaceCheckpoints::new(home, workspace, settings.limits()))))
+    }
+
     pub fn hooks(&self) -> anyhow::Result<Hooks> {
         let mut hooks = Hooks::none();
         for config in self.settings.hooks() {
@@ -209,6 +222,7 @@ impl WorkbenchSource for Benches {
             redactor: self.redactor(),
             instructions: self.instructions(workspace, mode)?,
             extra_roots: self.extra_roots.clone(),
+            checkpoints: self.checkpoints(workspace).map_err(setup)?,
         })
     }
 }

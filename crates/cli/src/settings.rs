@@ -17,7 +17,7 @@ use stepwell_protocol::PermissionMode;
 use stepwell_tool_runtime::LoopLimits;
 use stepwell_workspace::files;
 
-pub use layer::SettingsLayer;
+pub use layer::{CheckpointSettings, SettingsLayer};
 pub use places::Places;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
 
@@ -163,6 +163,10 @@ impl Settings {
     /// Hooks of every layer; all of them run.
     pub fn hooks(&self) -> Vec<serde_json::Value> {
         self.layers.iter().filter_map(|(_, layer)| layer.hooks.clone()).collect()
+    }
+
+    pub fn checkpoints(&self) -> CheckpointSettings {
+        self.value(|layer| layer.checkpoints).unwrap_or_default()
     }
 
     pub fn loop_limits(&self) -> LoopLimits {

@@ -136,6 +136,18 @@ pub enum Event {
     Error {
         error: ErrorReport,
     },
+    /// A call changed files; their state before it is kept under this number, for `undo` and `checkpoints`.
+    CheckpointSaved {
+        #[ts(type = "number")]
+        checkpoint: u64,
+        call_id: ToolCallId,
+        folder: String,
+        /// How many files changed.
+        #[ts(type = "number")]
+        changed: u64,
+        /// The first of them.
+        files: Vec<ChangedFile>,
+    },
     /// Something the person should know, such as a hook's message.
     Notice {
         text: String,
@@ -213,6 +225,22 @@ impl Event {
                 | Self::Answer { .. }
         )
     }
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ChangedFile {
+    /// Relative to the folder.
+    pub path: String,
+    pub change: FileChange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChange {
+    Created,
+    Modified,
+    Deleted,
 }
 
 /// Where the final words came from.

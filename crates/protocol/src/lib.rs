@@ -29,7 +29,10 @@ mod usage;
 
 pub use approval::{ApprovalAnswer, ApprovalRequest, ApprovalSource, PermissionMode, Preview, Risk};
 pub use command::Command;
-pub use event::{AnswerOrigin, ErrorKind, ErrorReport, Event, EventRecord, OutputStream, PartialKind};
+pub use event::{
+    AnswerOrigin, ChangedFile, ErrorKind, ErrorReport, Event, EventRecord, FileChange, OutputStream,
+    PartialKind,
+};
 pub use ids::{ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId, Timestamp, ToolCallId};
 pub use message::{Image, Message, Part, Role};
 pub use plan::{Plan, PlanStatus, PlanStep, StepStatus};

@@ -223,7 +223,7 @@ impl Checkpoints {
             self.known.save(&self.store.join("known"))?;
         } else if !found.is_empty() {
             let changes = self.stored(&found)?;
-            self.append(Record::Found { id: self.next_id(), changes })?;
+            self.append(Record::Found { changes })?;
         }
         if self.needs_sync {
             self.objects.sync()?;

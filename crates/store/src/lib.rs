@@ -63,6 +63,6 @@ pub use import::{ImportedTask, import_task};
 pub use index::{Index, Refreshed, SearchHit, SortOrder, TaskQuery, TaskRow, TaskSort};
 pub use interrupted::{is_interrupted, shown_state};
 pub use log::{Follower, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
-pub use manage::{delete_task, rename_task, set_favourite};
+pub use manage::{delete_task, rename_task, rewind_task, set_favourite};
 pub use repair::{RepairedTask, repair_task};
 pub use resume::{ResumedTask, repair_events, resume};

@@ -3,7 +3,7 @@
 //! Each takes the task's lock for its moment; a task that is open elsewhere is [`Error::Busy`],
 //! and whoever has it open is asked instead.
 
-use stepwell_protocol::{Event, TaskId};
+use stepwell_protocol::{Event, MessageId, TaskId};
 use stepwell_workspace::files;
 
 use crate::log::take_lock;
@@ -15,6 +15,11 @@ pub fn rename_task(home: &Home, id: &TaskId, title: &str) -> Result<()> {
 
 pub fn set_favourite(home: &Home, id: &TaskId, favourite: bool) -> Result<()> {
     append_one(home, id, Event::FavouriteChanged { favourite })
+}
+
+/// Takes back everything from a message on; the originals stay in the log.
+pub fn rewind_task(home: &Home, id: &TaskId, to_before: &MessageId) -> Result<()> {
+    append_one(home, id, Event::HistoryRewound { to_before: to_before.clone() })
 }
 
 /// Removes the task with everything it kept. The index forgets it at its next refresh.

@@ -3,6 +3,7 @@
 //! Whatever fails on the way is a refusal or a failure result, never a panic and never a silent yes.
 
 mod batch;
+mod checkpoint;
 mod guarded_host;
 mod looping;
 mod permit;
@@ -24,7 +25,7 @@ use crate::near_names::did_you_mean;
 use crate::redact::Redactor;
 use crate::registry::{RegisteredTool, Registry};
 use crate::retry::RetryPolicy;
-use crate::{ArtifactWriter, Host, PermissionJudge, ToolContext, ToolError};
+use crate::{ArtifactWriter, Checkpoints, Host, PermissionJudge, ToolContext, ToolError};
 
 use guarded_host::GuardedHost;
 
@@ -57,6 +58,8 @@ pub struct CallEnv {
     pub hooks: Arc<Hooks>,
     pub hook_facts: HookFacts,
     pub redactor: Arc<Redactor>,
+    /// Keeps the workspace's state before calls that may change it.
+    pub checkpoints: Option<Arc<dyn Checkpoints>>,
 }
 
 /// What came of a call.
@@ -107,8 +110,9 @@ const DEEPEST: usize = 3;
 ///    what can be shown: an invalid call is never asked about;
 /// 4. hooks may refuse or change the call (changed arguments are validated again), then the judge decides and
 ///    the person is asked where it says so. The very value that was judged is the one that runs;
-/// 5. the tool runs with its time limit and the task's cancel, and again where a retry is safe;
-/// 6. the result is redacted, cut to its limit (the whole kept as an artifact), and hooks hear of it.
+/// 5. the state of the workspace is kept where the call may change it;
+/// 6. the tool runs with its time limit and the task's cancel, and again where a retry is safe;
+/// 7. the result is redacted, cut to its limit (the whole kept as an artifact), and hooks hear of it.
 #[derive(Clone)]
 pub struct Executor {
     registry: Arc<Registry>,
@@ -214,9 +218,14 @@ impl Executor {
             Ok(permitted) => permitted,
             Err(outcome) => return *outcome,
         };
-        let arguments = permitted.arguments.clone();
-        let ran = self.run_with_retries(tool, &ctx, permitted.arguments).await;
+        let kept = match self.checkpoint(call, env, &permitted.facts).await {
+            Ok(kept) => kept,
+            Err(outcome) => return *outcome,
+        };
+        let arguments = permitted.facts.arguments.clone();
+        let ran = self.run_with_retries(tool, &ctx, permitted.facts.arguments).await;
         host.flush();
+        self.after_checkpoint(env, kept).await;
         let time = started.elapsed();
         let mut outcome = self.finish(call, tool, env, ran).await;
         tool.count(time, outcome.result.error.as_ref().map(|error| error.message.as_str()));

@@ -6,6 +6,7 @@
 //! [`HookRunner`]), because this crate touches no file and starts no process.
 
 mod arguments;
+mod checkpoints;
 mod compose;
 mod erased;
 mod executor;
@@ -23,6 +24,7 @@ mod truncate;
 mod wording;
 
 pub use arguments::{ArgumentSchema, Prepared, coerce};
+pub use checkpoints::{AfterCall, CheckpointCall, CheckpointReach, Checkpoints, Kept};
 pub use compose::{
     Aggregate, Chain, ChainError, ChainStep, Filter, FilterOperator, Misfit, StepReport, Transform,
     TransformError, compatibility, extract_path,

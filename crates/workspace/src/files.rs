@@ -47,6 +47,16 @@ pub fn metadata(path: &Path) -> Result<fs::Metadata> {
     fs::metadata(path).map_err(|error| Error::io("look at", path, error))
 }
 
+/// The path with every symbolic link followed; of one that does not exist, as far as it does.
+pub fn resolved(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path.to_path_buf()
+}
+
 /// Creates the folder and its parents with mode 0700.
 pub fn create_private_dir(path: &Path) -> Result<()> {
     fs::DirBuilder::new()

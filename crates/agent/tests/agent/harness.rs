@@ -185,6 +185,7 @@ impl WorkbenchSource for Bench {
             redactor: Arc::new(Redactor::new()),
             instructions: Instructions::default(),
             extra_roots: Vec::new(),
+            checkpoints: None,
         })
     }
 }

@@ -126,6 +126,7 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
             ..HookFacts::default()
         },
         redactor: benches.redactor(),
+        checkpoints: benches.checkpoints(&assembly.workspace)?,
     };
     let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
     let mut interrupts = Interrupts::listen()?;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
+use stepwell_store::checkpoints::CheckpointLimits;
 
 /// Settings of Stepwell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +48,9 @@ pub struct SettingsLayer {
     /// When the same call counts as a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_guard: Option<LoopGuardSettings>,
+    /// How what the agent changes can be undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoints: Option<CheckpointSettings>,
     /// Servers that offer models, by name. A name of a built-in preset changes that preset.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderConfig>,
@@ -71,6 +75,43 @@ pub struct LoopGuardSettings {
 impl Default for LoopGuardSettings {
     fn default() -> Self {
         Self { repetitions: 3, window_seconds: 30 }
+    }
+}
+
+/// How what the agent changes can be undone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CheckpointSettings {
+    /// Without them nothing can be undone.
+    pub enabled: bool,
+    /// Files larger than this are not kept.
+    pub largest_file_mb: u64,
+    /// What the checkpoints of one folder may take on the disk; the oldest are given up beyond it.
+    pub max_disk_mb: u64,
+    /// Checkpoints older than this may be given up.
+    pub keep_days: u32,
+}
+
+impl Default for CheckpointSettings {
+    fn default() -> Self {
+        let limits = CheckpointLimits::default();
+        Self {
+            enabled: true,
+            largest_file_mb: limits.largest_file >> 20,
+            max_disk_mb: limits.disk >> 20,
+            keep_days: limits.days,
+        }
+    }
+}
+
+impl CheckpointSettings {
+    pub fn limits(self) -> CheckpointLimits {
+        CheckpointLimits {
+            largest_file: self.largest_file_mb.saturating_mul(1 << 20),
+            disk: self.max_disk_mb.saturating_mul(1 << 20),
+            days: self.keep_days,
+            ..CheckpointLimits::default()
+        }
     }
 }
 
@@ -135,6 +176,7 @@ impl SettingsLayer {
             ("max_cost_usd", self.max_cost_usd.take().is_some()),
             ("max_tokens", self.max_tokens.take().is_some()),
             ("loop_guard", self.loop_guard.take().is_some()),
+            ("checkpoints", self.checkpoints.take().is_some()),
         ] {
             if taken {
                 withheld.push(name.to_owned());

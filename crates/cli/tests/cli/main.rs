@@ -10,6 +10,7 @@
     reason = "tests"
 )]
 
+mod checkpoints;
 mod config;
 mod crash;
 mod demo;

@@ -109,7 +109,7 @@ impl World {
             (r"0[0-9a-f]{31}", "[TASK]"),
             (r"(msg|call|apr|qst|art)_[0-9a-f]{32}", "[$1]"),
             (r"\d+\.\d+ s\b", "[TIME]"),
-            (r"\d{4}-\d\d-\d\d \d\d:\d\d", "[DATE]"),
+            (r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?", "[DATE]"),
             (r#""(ts|duration_ms|created_at)":\d+"#, "\"$1\":0"),
         ];
         patterns.iter().fold(text, |text, (pattern, mask)| {

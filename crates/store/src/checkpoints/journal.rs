@@ -23,7 +23,7 @@ pub(super) enum Record {
     /// The call is over.
     Ended { id: u64, changes: Changes },
     /// Paths that were looked at for the first time, of a folder that was never looked at as a whole.
-    Found { id: u64, changes: Changes },
+    Found { changes: Changes },
     /// Something changed between two calls: the person's work, or that of a process still running.
     Outside { id: u64, at: Timestamp, changes: Changes },
     /// Changes were taken back.
@@ -85,9 +85,10 @@ impl Record {
         match self {
             Self::Begun { id, .. }
             | Self::Ended { id, .. }
-            | Self::Found { id, .. }
             | Self::Outside { id, .. }
             | Self::Restored { id, .. } => *id,
+            // No checkpoint has this number.
+            Self::Found { .. } => 0,
         }
     }
 

@@ -173,6 +173,7 @@ impl PersonHistory {
             | Event::StateChanged { .. }
             | Event::MessageQueued { .. }
             | Event::Todo { .. }
+            | Event::CheckpointSaved { .. }
             | Event::Token { .. }
             | Event::ReasoningToken { .. }
             | Event::CallForming { .. }

@@ -15,7 +15,7 @@ use crate::{ToolContext, ToolError};
 
 /// A call that may run.
 pub(super) struct Permitted {
-    pub arguments: Value,
+    pub facts: CallFacts,
     /// For the model: what was bent, and what hooks add.
     pub notes: Vec<String>,
 }
@@ -88,7 +88,7 @@ impl Executor {
             }
             Verdict::Ask { reason } => self.ask(call, env, &facts, reason).await?,
         }
-        Ok(Permitted { arguments: facts.arguments, notes })
+        Ok(Permitted { facts, notes })
     }
 
     async fn before_hooks(

@@ -189,6 +189,7 @@ fn bench(mode: PermissionMode) -> Bench {
         hooks: Arc::new(Hooks::none()),
         hook_facts: HookFacts::default(),
         redactor: Arc::new(Redactor::with_secrets([("PASSWORD".to_owned(), "hunter2-hunter2".to_owned())])),
+        checkpoints: None,
     };
     let options = ExecutorOptions::standard(Arc::clone(&kept) as Arc<dyn ArtifactWriter>);
     Bench { executor: Executor::new(registry, options), env, host, runs, kept }

@@ -107,6 +107,7 @@ pub fn bench(mode: PermissionMode) -> Bench {
         hooks: Arc::new(Hooks::none()),
         hook_facts: HookFacts { cwd: root, ..HookFacts::default() },
         redactor: Arc::new(Redactor::new()),
+        checkpoints: None,
     };
     let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
     Bench { folder, host, executor, env }

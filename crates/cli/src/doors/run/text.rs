@@ -145,6 +145,22 @@ impl Show for TextShow {
                 self.note(&self.style.yellow(&line));
             }
             Event::Notice { text } => self.note(&self.style.yellow(&format!("  {}", harmless(text)))),
+            Event::CheckpointSaved { checkpoint, changed, files, .. } => {
+                let names: Vec<&str> = files.iter().take(3).map(|file| file.path.as_str()).collect();
+                let more = changed.saturating_sub(names.len() as u64);
+                let names = harmless(&names.join(", "));
+                let line = match (self.language, more) {
+                    (Language::English, 0) => format!("  changed {names} (checkpoint {checkpoint})"),
+                    (Language::English, more) => {
+                        format!("  changed {names} and {more} more (checkpoint {checkpoint})")
+                    }
+                    (Language::Chinese, 0) => format!("  已更改 {names}（检查点 {checkpoint}）"),
+                    (Language::Chinese, more) => {
+                        format!("  已更改 {names} 等，另有 {more} 个（检查点 {checkpoint}）")
+                    }
+                };
+                self.note(&self.style.dim(&line));
+            }
             Event::ContextTruncated { dropped_messages, .. } => {
                 let line = match self.language {
                     Language::English => {
