@@ -6,8 +6,10 @@
 //! `codex/`, `goose/`, `pi/`, and a Node in `node22/`); those that are not there are left out of the table.
 
 mod agents;
+mod checkpoint;
 mod server;
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -93,6 +95,9 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
         table.add("23 MB command output, ms", times);
         table.add("23 MB command output, peak MB", memory);
     }
+    if wanted("checkpoint") {
+        checkpoint::measure(&agents[0], &mut table)?;
+    }
     table.print();
     Ok(())
 }
@@ -112,9 +117,13 @@ fn build() -> anyhow::Result<std::path::PathBuf> {
 
 /// Runs an agent on a script, in a fresh home and workspace.
 fn work(agent: &Agent, script: &Script) -> anyhow::Result<Measured> {
-    let folder = tempfile::tempdir()?;
+    work_in(tempfile::tempdir()?.path(), agent, script)
+}
+
+/// Runs an agent on a script; its home is `folder`, its workspace `folder/work`.
+fn work_in(folder: &Path, agent: &Agent, script: &Script) -> anyhow::Result<Measured> {
     let server = Server::start(script.clone(), agent.tool.clone())?;
-    let mut command = agent.command(folder.path(), server.port())?;
+    let mut command = agent.command(folder, server.port())?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let started = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", agent.name))?;

@@ -27,7 +27,12 @@ impl Script {
 
     /// One command, then a short answer.
     pub fn command(command: &str) -> Self {
-        Self { turns: 1, command: Some(command.to_owned()), answer_bytes: 0 }
+        Self::repeated(1, command)
+    }
+
+    /// A command in every turn, with its number for `TURN`, then a short answer.
+    pub fn repeated(turns: usize, command: &str) -> Self {
+        Self { turns, command: Some(command.to_owned()), answer_bytes: 0 }
     }
 
     /// A long answer in pieces of 40 bytes.
@@ -230,7 +235,8 @@ fn answer(shared: &Shared, path: &str, turn: usize, offers_tool: bool) -> Vec<u8
     let script = &shared.script;
     if offers_tool && turn < script.turns {
         let number = turn + 1;
-        let command = script.command.clone().unwrap_or_else(|| format!("echo step-{number}-ok"));
+        let command = script.command.as_deref().unwrap_or("echo step-TURN-ok");
+        let command = command.replace("TURN", &number.to_string());
         let arguments = json!({ shared.tool.argument: command }).to_string();
         return call_events(path, shared.tool.name, &format!("call_bench{number}"), &arguments);
     }
