@@ -23,6 +23,8 @@ pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn D
         Arc::new(chain::ToolChain),
         Arc::new(complete::AttemptCompletion),
         Arc::new(files::Edit::new(workspace.clone())),
+        Arc::new(files::Glob::new(workspace.clone())),
+        Arc::new(files::Grep::new(workspace.clone())),
         Arc::new(files::List::new(workspace.clone())),
         Arc::new(files::Read::new(workspace.clone())),
         Arc::new(files::Write::new(workspace.clone())),

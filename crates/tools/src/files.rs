@@ -2,15 +2,21 @@
 
 mod diff;
 mod edit;
+mod glob;
+mod grep;
 mod list;
 mod read;
 mod write;
 
+use std::path::Path;
+
 use stepwell_protocol::ErrorClass;
-use stepwell_tool_runtime::ToolError;
+use stepwell_tool_runtime::{ToolContext, ToolError};
 use stepwell_workspace::{Error, Inside, Workspace};
 
 pub use edit::Edit;
+pub use glob::Glob;
+pub use grep::Grep;
 pub use list::List;
 pub use read::Read;
 pub use write::Write;
@@ -47,16 +53,43 @@ fn explained(workspace: &Workspace, place: Option<&Inside>, error: Error) -> Too
         Error::OutsideWorkspace { .. }
         | Error::LinkOutside { .. }
         | Error::Denied { .. }
+        | Error::Hidden { .. }
         | Error::ReadOnly { .. } => ErrorClass::PermissionError,
         Error::BadPath { .. }
         | Error::IsAFolder { .. }
         | Error::NotAFolder { .. }
         | Error::NotAFile { .. }
         | Error::TooLarge { .. }
+        | Error::BadPattern { .. }
         | Error::Binary { .. } => ErrorClass::ValidationError,
         _ => ErrorClass::ExecutionError,
     };
     ToolError::new(class, message)
+}
+
+/// Does work that may take long on a thread of its own; it hears when the call is cancelled.
+async fn in_background<T: Send + 'static>(
+    ctx: &ToolContext,
+    workspace: &Workspace,
+    place: &Inside,
+    work: impl FnOnce(&Workspace, &(dyn Fn() -> bool + Sync)) -> stepwell_workspace::Result<T> + Send + 'static,
+) -> Result<T, ToolError> {
+    let (workspace, place, cancel) = (workspace.clone(), place.clone(), ctx.cancel.clone());
+    let done = tokio::task::spawn_blocking(move || {
+        work(&workspace, &|| cancel.is_cancelled())
+            .map_err(|error| explained(&workspace, Some(&place), error))
+    });
+    done.await.map_err(|error| ToolError::execution(format!("the search ended early: {error}")))?
+}
+
+/// A path found beneath a place, as tools take it.
+fn under(place: &Inside, found: &Path) -> String {
+    let shown = place.display();
+    match (shown.as_str(), found.as_os_str().is_empty()) {
+        (_, true) => shown,
+        (".", false) => found.display().to_string(),
+        (folder, false) => Path::new(folder).join(found).display().to_string(),
+    }
 }
 
 /// A size for people: "5 B", "1.5 KB", "16 MB".

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use crate::hidden::Hidden;
 use crate::{Error, Result};
 
 /// A root folder and the descriptor all paths beneath it are resolved from.
@@ -23,6 +24,7 @@ struct Root {
     /// As it was named; a model may use this spelling where it has symbolic links.
     named: PathBuf,
     folder: OwnedFd,
+    hidden: Hidden,
 }
 
 /// The folders tools may work in. Cheap to clone.
@@ -49,6 +51,11 @@ impl Inside {
         &self.absolute
     }
 
+    /// What a walk found beneath this place.
+    pub(crate) fn join(&self, found: &Path) -> Self {
+        Self { root: self.root, relative: self.relative.join(found), absolute: self.absolute.join(found) }
+    }
+
     /// As people and models are shown it: relative in the first root, absolute in others.
     pub fn display(&self) -> String {
         if self.root != 0 {
@@ -73,7 +80,8 @@ impl Workspace {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let folder = rustix::fs::open(&path, flags, Mode::empty())
                 .map_err(|errno| Error::io("open the workspace", &path, errno.into()))?;
-            roots.push(Root { path, named, folder });
+            let hidden = Hidden::read(&path)?;
+            roots.push(Root { path, named, folder, hidden });
         }
         Ok(Self { roots: Arc::new(roots) })
     }
@@ -119,6 +127,9 @@ impl Workspace {
         };
         let base = self.roots.get(root).ok_or_else(outside)?;
         let absolute = if rest.as_os_str().is_empty() { base.path.clone() } else { base.path.join(&rest) };
+        if let Some(by) = base.hidden.by(&rest) {
+            return Err(Error::Hidden { path: given.to_path_buf(), by });
+        }
         Ok(Inside { root, relative: rest, absolute })
     }
 
@@ -194,8 +205,30 @@ impl Workspace {
             .get(place.root)
             .ok_or_else(|| Error::OutsideWorkspace { path: place.absolute.clone() })?;
         let relative = if place.relative.as_os_str().is_empty() { Path::new(".") } else { &place.relative };
-        open_beneath(root.folder.as_fd(), relative, flags)
-            .map_err(|errno| refusal(errno, action, &place.absolute))
+        let opened = open_beneath(root.folder.as_fd(), relative, flags)
+            .map_err(|errno| refusal(errno, action, &place.absolute))?;
+        root.refuse_hidden(&opened, place)?;
+        Ok(opened)
+    }
+
+    pub(crate) fn hidden(&self, place: &Inside) -> &Hidden {
+        // Every place was made with one of the roots.
+        &self.roots[place.root.min(self.roots.len() - 1)].hidden
+    }
+}
+
+impl Root {
+    /// A link may lead to what is hidden: the real path of what was opened is looked at too.
+    fn refuse_hidden(&self, opened: &OwnedFd, place: &Inside) -> Result<()> {
+        if self.hidden.is_empty() {
+            return Ok(());
+        }
+        let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(opened));
+        let real = std::fs::read_link(link).map_err(|error| Error::io("open", &place.absolute, error))?;
+        match real.strip_prefix(&self.path).ok().and_then(|relative| self.hidden.by(relative)) {
+            Some(by) => Err(Error::Hidden { path: place.absolute.clone(), by }),
+            None => Ok(()),
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::{Encoding, EntryKind, TextFile, WalkOptions, Written};
+use crate::search::WalkRules;
+use crate::{Encoding, EntryKind, TextFile, Written};
 
 /// A workspace beside a folder it must not reach.
 struct House {
@@ -203,7 +204,8 @@ fn listing_respects_gitignore_and_its_bounds() {
     symlink("/etc", house.path("ws/etc")).expect("link");
     let list = |depth, limit| {
         let place = house.workspace.place(".").expect("placed");
-        house.workspace.list(&place, WalkOptions { depth, limit }).expect("listed")
+        let rules = WalkRules { depth, ..WalkRules::default() };
+        house.workspace.list(&place, &rules, limit, &|| false).expect("listed")
     };
     let names = |depth| -> Vec<String> {
         list(depth, 100).entries.iter().map(|entry| entry.path.display().to_string()).collect()

@@ -22,6 +22,10 @@ pub enum Error {
     OutsideWorkspace { path: PathBuf },
     #[error("`{path}` leads outside the workspace through a symbolic link")]
     LinkOutside { path: PathBuf },
+    #[error("`{path}` is hidden by {by}")]
+    Hidden { path: PathBuf, by: PathBuf },
+    #[error("`{pattern}` cannot be searched for: {problem}")]
+    BadPattern { pattern: String, problem: String },
     #[error("`{path}` is no path: {reason}")]
     BadPath { path: PathBuf, reason: &'static str },
     #[error("`{path}` is a folder")]
@@ -65,6 +69,8 @@ impl Error {
                 Some("make the file system writable, or set STEPWELL_HOME to a folder that is")
             }
             Self::Denied { .. } => Some("check the owner and mode of the path"),
+            Self::Hidden { .. } => Some("the person keeps it from you; go on without it"),
+            Self::BadPattern { .. } => Some("mend the pattern, or search for plain text instead"),
             Self::OutsideWorkspace { .. } | Self::LinkOutside { .. } => {
                 Some("only paths in the workspace may be used")
             }

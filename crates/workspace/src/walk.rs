@@ -4,16 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
+use crate::search::{IsCancelled, WalkRules};
 use crate::{Inside, Result, Workspace};
-
-/// What is listed.
-#[derive(Clone, Copy, Debug)]
-pub struct WalkOptions {
-    /// `None` for all levels.
-    pub depth: Option<usize>,
-    /// Entries at most.
-    pub limit: usize,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
@@ -41,34 +33,28 @@ pub struct Listing {
     pub more: bool,
 }
 
-/// Entries looked at before a walk gives up, however many of them match.
-const LONGEST_WALK: usize = 200_000;
-
 impl Workspace {
     /// Lists a folder. Symbolic links are shown and not followed, so the walk stays beneath the root.
-    pub fn list(&self, place: &Inside, options: WalkOptions) -> Result<Listing> {
-        let folder = self.folder_path(place)?;
-        let mut listing = Listing::default();
-        for entry in walker(&folder, options.depth).build().skip(1).take(LONGEST_WALK) {
-            // What cannot be read is not listed; the rest is.
-            let Ok(entry) = entry else { continue };
-            let Ok(relative) = entry.path().strip_prefix(&folder) else { continue };
-            if listing.entries.len() >= options.limit {
-                listing.more = true;
-                break;
-            }
-            let kind = match entry.file_type() {
-                Some(kind) if kind.is_dir() => EntryKind::Folder,
-                Some(kind) if kind.is_symlink() => EntryKind::Link,
-                Some(kind) if kind.is_file() => {
-                    EntryKind::File { bytes: entry.metadata().map_or(0, |metadata| metadata.len()) }
+    pub fn list(
+        &self,
+        place: &Inside,
+        rules: &WalkRules,
+        limit: usize,
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Listing> {
+        let (entries, more) = self.entries(place, rules, limit, is_cancelled)?;
+        // Only what is shown is looked at closely.
+        let entries = entries.into_iter().map(|(path, kind)| {
+            let kind = match kind {
+                EntryKind::File { .. } => {
+                    let metadata = std::fs::symlink_metadata(place.absolute().join(&path));
+                    EntryKind::File { bytes: metadata.map_or(0, |metadata| metadata.len()) }
                 }
-                _ => EntryKind::Other,
+                kind => kind,
             };
-            listing.entries.push(Entry { path: relative.to_path_buf(), kind });
-        }
-        listing.entries.sort_by(|left, right| left.path.cmp(&right.path));
-        Ok(listing)
+            Entry { path, kind }
+        });
+        Ok(Listing { entries: entries.collect(), more })
     }
 
     /// Files whose name is like that of a path that does not exist, best first, at most three.
@@ -79,8 +65,13 @@ impl Workspace {
             return Vec::new();
         };
         let mut found: Vec<(usize, String)> = Vec::new();
-        for entry in walker(self.root(), None).build().take(LOOK_AT).flatten() {
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        let Ok(root) = self.place(".") else { return Vec::new() };
+        for entry in walker(self.root()).build().take(LOOK_AT).flatten() {
+            let is_hidden = || {
+                let relative = entry.path().strip_prefix(self.root());
+                relative.is_ok_and(|relative| self.hidden(&root).by(relative).is_some())
+            };
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) || is_hidden() {
                 continue;
             }
             let candidate = entry.file_name().to_string_lossy().to_lowercase();
@@ -112,10 +103,9 @@ impl Workspace {
     }
 }
 
-fn walker(folder: &Path, depth: Option<usize>) -> WalkBuilder {
+fn walker(folder: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(folder);
     builder
-        .max_depth(depth)
         .hidden(false)
         .follow_links(false)
         .require_git(false)

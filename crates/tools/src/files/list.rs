@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use stepwell_workspace::{EntryKind, WalkOptions, Workspace};
+use stepwell_workspace::search::WalkRules;
+use stepwell_workspace::{EntryKind, Workspace};
 
 use super::{explained, place, readable_size};
 
@@ -34,6 +35,11 @@ pub struct ListInput {
     /// Also everything in subfolders.
     #[serde(default)]
     recursive: bool,
+    /// Levels of subfolders, instead of `recursive`.
+    depth: Option<usize>,
+    /// Also what git ignores.
+    #[serde(default)]
+    include_ignored: bool,
     /// Entries at most; 500 by default.
     limit: Option<usize>,
 }
@@ -96,16 +102,18 @@ impl Tool for List {
         Preview { summary: format!("List `{path}`"), paths: vec![path.to_owned()], ..Preview::default() }
     }
 
-    async fn run(&self, _: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
         let path = input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
         let place = place(&self.workspace, path)?;
-        let options = WalkOptions {
-            depth: (!input.recursive).then_some(1),
-            limit: input.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT),
+        let rules = WalkRules {
+            depth: input.depth.map(|depth| depth.max(1)).or((!input.recursive).then_some(1)),
+            include_ignored: input.include_ignored,
+            ..WalkRules::default()
         };
-        let (workspace, walked) = (self.workspace.clone(), place.clone());
+        let limit = input.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT);
+        let (workspace, walked, cancel) = (self.workspace.clone(), place.clone(), ctx.cancel.clone());
         let listing = tokio::task::spawn_blocking(move || {
-            workspace.list(&walked, options).map_err(|error| {
+            workspace.list(&walked, &rules, limit, &|| cancel.is_cancelled()).map_err(|error| {
                 if error.is_not_found() {
                     let help = workspace.missing_folder_help(&walked);
                     return ToolError::execution(format!("`{}` does not exist; {help}", walked.display()));
