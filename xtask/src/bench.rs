@@ -7,6 +7,7 @@
 
 mod agents;
 mod checkpoint;
+mod search;
 mod server;
 
 use std::path::Path;
@@ -94,6 +95,9 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
         }
         table.add("23 MB command output, ms", times);
         table.add("23 MB command output, peak MB", memory);
+    }
+    if wanted("search") {
+        search::measure(&binary)?;
     }
     if wanted("checkpoint") {
         checkpoint::measure(&agents[0], &mut table)?;

@@ -336,14 +336,20 @@ async fn grep_and_glob_find_what_is_there() {
     bench.put("notes/long.txt", format!("{}greet{}\n", "x".repeat(5000), "y".repeat(5000)).as_bytes());
     bench.put(".gitignore", b"*.log\n");
     bench.put("a.log", b"greet\n");
-    bench.check("grep", json!({"pattern": "greet\\(", "context": 1}), expect![[r#"
+    bench
+        .check(
+            "grep",
+            json!({"pattern": "greet\\(", "context": 1}),
+            expect![[r#"
         src/main.rs
              1- fn main() {
              2:     greet();
              3- }
              4- 
              5: fn greet() {}
-    "#]]).await;
+    "#]],
+        )
+        .await;
     bench
         .check(
             "search_files",
@@ -354,25 +360,51 @@ async fn grep_and_glob_find_what_is_there() {
             "#]],
         )
         .await;
-    bench.check("grep", json!({"pattern": "greet", "output_mode": "count"}), expect![[r#"
+    bench
+        .check(
+            "grep",
+            json!({"pattern": "greet", "output_mode": "count"}),
+            expect![[r#"
         notes/long.txt: 1
         src/lib.rs: 1
         src/main.rs: 2
-    "#]]).await;
-    bench.check("grep", json!({"pattern": "fn", "limit": 1, "offset": 1}), expect![[r#"
+    "#]],
+        )
+        .await;
+    bench
+        .check(
+            "grep",
+            json!({"pattern": "fn", "limit": 1, "offset": 1}),
+            expect![[r#"
         src/main.rs
              1: fn main() {
-        (3 matching lines in 2 files; more lines follow, go on with offset 2 or narrow the search)"#]]).await;
-    bench.check("grep", json!({"pattern": "nowhere_at_all"}), expect!["(nothing matches `nowhere_at_all`)"]).await;
-    bench.check("grep", json!({"pattern": "("}), expect![[r#"
+        (3 matching lines in 2 files; more lines follow, go on with offset 2 or narrow the search)"#]],
+        )
+        .await;
+    bench
+        .check("grep", json!({"pattern": "nowhere_at_all"}), expect!["(nothing matches `nowhere_at_all`)"])
+        .await;
+    bench
+        .check(
+            "grep",
+            json!({"pattern": "("}),
+            expect![[r#"
         ValidationError: `(` cannot be searched for: regex parse error:
             (?:()
             ^
-        error: unclosed group; mend the pattern, or search for plain text instead"#]]).await;
+        error: unclosed group; mend the pattern, or search for plain text instead"#]],
+        )
+        .await;
     bench.check("grep", json!({"pattern": "x", "path": "../out"}), expect!["PermissionError: `../out` lies outside the workspace ($TMP/ws); nothing outside it may be read or written"]).await;
-    bench.check("glob", json!({"pattern": "src/*.rs"}), expect![[r#"
+    bench
+        .check(
+            "glob",
+            json!({"pattern": "src/*.rs"}),
+            expect![[r#"
         src/lib.rs
-        src/main.rs"#]]).await;
+        src/main.rs"#]],
+        )
+        .await;
     bench.check("glob", json!({"pattern": "*.log"}), expect!["(no file matches `*.log`)"]).await;
     bench.check("glob", json!({"pattern": "*.log", "include_ignored": true}), expect!["a.log"]).await;
 }
@@ -386,10 +418,16 @@ async fn grep_shows_no_line_of_a_private_key() {
         "MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu"
     );
     bench.put("key.txt", key.as_bytes());
-    bench.check("grep", json!({"pattern": "^M|after"}), expect![[r#"
+    bench
+        .check(
+            "grep",
+            json!({"pattern": "^M|after"}),
+            expect![[r#"
         key.txt
              2: [redacted:private-key]
              3: [redacted:private-key]
              5: after
-    "#]]).await;
+    "#]],
+        )
+        .await;
 }
