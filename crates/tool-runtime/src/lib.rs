@@ -19,6 +19,7 @@ mod ports;
 mod redact;
 mod registry;
 mod retry;
+pub mod shell;
 mod tool;
 mod truncate;
 mod wording;

@@ -1,0 +1,270 @@
+//! Why it cannot be known what a command does, or why its words say less than they seem to.
+
+use super::commands::{GIT_COMMANDS, GIT_OPTIONS, INTERPRETERS, RUNNERS, SHELLS, STARTING_OPTIONS};
+use super::readers::is_harmless_sed;
+use super::{Part, Word, base_name};
+
+/// The reason for which a part is opaque by itself.
+pub(super) fn of(part: &Part) -> Option<String> {
+    let first = part.words.first()?;
+    if !first.literal {
+        let what = if first.pattern { "a pattern" } else { "a variable or another command's output" };
+        return Some(format!("what it runs is given by {what}: `{}`", first.text));
+    }
+    if first.text.is_empty() || first.text.chars().any(|c| c.is_control() || !c.is_ascii()) {
+        return Some(format!(
+            "the name of its program holds unusual characters: `{}`",
+            super::visible(&first.text)
+        ));
+    }
+    let name = base_name(&first.text);
+    let arguments = part.arguments();
+    if let Some((_, reason)) = RUNNERS.iter().find(|(runner, _)| *runner == name) {
+        return Some(format!("`{name}`: {reason}"));
+    }
+    if let Some((_, options)) = INTERPRETERS.iter().find(|(interpreter, _)| is_interpreter(name, interpreter))
+    {
+        return interpreter(name, arguments, options);
+    }
+    if let Some((_, options)) = STARTING_OPTIONS.iter().find(|(program, _)| *program == name)
+        && let Some(option) =
+            arguments.iter().find(|word| options.iter().any(|option| is_option(word, option)))
+    {
+        return Some(format!("`{name} {}` may run another program", option.text));
+    }
+    match name {
+        "git" => git(arguments),
+        "set" => {
+            let harmless = [
+                "-e", "-u", "-x", "-eu", "-ex", "-eux", "-o", "-euo", "-eo", "-euxo", "+e", "+x", "+u",
+                "pipefail", "errexit", "nounset",
+            ];
+            let known = arguments.iter().all(|word| harmless.iter().any(|option| word.is(option)));
+            (!known).then(|| "`set` changes how the shell reads commands".into())
+        }
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk(name, arguments),
+        "sed" | "gsed" => {
+            (!is_harmless_sed(arguments)).then(|| "a script of `sed` may write files or run programs".into())
+        }
+        "less" | "more" | "most" => {
+            let runs = arguments.iter().any(|word| word.text.starts_with('+') || !word.literal);
+            runs.then(|| format!("`{name}` may run another program"))
+        }
+        "read" | "unset" | "mapfile" | "readarray" | "getopts" | "declare" | "typeset" | "local"
+        | "export" | "readonly" => builtin(name, arguments),
+        "make" | "gmake" => {
+            let sets = arguments.iter().any(|word| word.text.contains('=') && !word.text.starts_with('-'));
+            sets.then(|| format!("`{name}` gets a variable that may change what it runs"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a word is an option, alone, with its value, or abbreviated.
+fn is_option(word: &Word, option: &str) -> bool {
+    let text = word.text.as_str();
+    if let Some(long) = option.strip_prefix("--") {
+        let given = text.split('=').next().unwrap_or(text);
+        return given.strip_prefix("--").is_some_and(|given| !given.is_empty() && long.starts_with(given));
+    }
+    if option.len() == 2 && option.starts_with('-') {
+        // A short option may stand in a bunch and carry its value.
+        return text.starts_with('-') && !text.starts_with("--") && text.contains(&option[1..]);
+    }
+    text == option || text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+}
+
+/// `python3.12` is python3.
+fn is_interpreter(name: &str, interpreter: &str) -> bool {
+    name.strip_prefix(interpreter)
+        .is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+fn interpreter(name: &str, arguments: &[Word], code: &[&str]) -> Option<String> {
+    if arguments.iter().any(|word| word.is("--version") || word.is("-V") || word.is("--help"))
+        && arguments.len() == 1
+    {
+        return None;
+    }
+    for word in arguments {
+        if !word.literal {
+            return Some(format!("what `{name}` runs is not written down: `{}`", word.text));
+        }
+        if code.iter().any(|option| is_option(word, option)) {
+            return Some(format!("`{name}` gets a program on the command line"));
+        }
+        if word.text == "-m" {
+            return None;
+        }
+        if !word.text.starts_with('-') {
+            return None;
+        }
+    }
+    Some(format!("`{name}` reads its program from its input"))
+}
+
+fn git(arguments: &[Word]) -> Option<String> {
+    let mut rest = arguments.iter();
+    let command = loop {
+        let word = rest.next()?;
+        match word.known() {
+            None => return Some(format!("which command of git runs is not written down: `{}`", word.text)),
+            Some(
+                "--version" | "--help" | "--no-pager" | "-P" | "--no-optional-locks" | "--literal-pathspecs",
+            ) => {}
+            Some("-C") => {
+                rest.next()?;
+            }
+            Some(option) if option.starts_with('-') => {
+                return Some(format!("`git {option}` may run another program"));
+            }
+            Some(command) => break command,
+        }
+    };
+    if GIT_COMMANDS.contains(&command) {
+        return Some(format!("`git {command}` may run another program"));
+    }
+    for word in rest {
+        if word.is("--") {
+            break;
+        }
+        let dangerous = GIT_OPTIONS.iter().any(|option| is_option(word, option));
+        // `-O` of grep, `-x` of rebase, `-u` of fetch and clone, `-c` of clone and commit, `-o` of format-patch.
+        let short = word.text.starts_with('-')
+            && !word.text.starts_with("--")
+            && match command {
+                "grep" => word.text.contains('O'),
+                "rebase" => word.text.contains('x') || word.text.contains('i'),
+                "fetch" | "clone" | "pull" | "ls-remote" => word.text.contains(['u', 'c']),
+                "diff" | "log" | "show" | "format-patch" => word.text.starts_with("-o"),
+                _ => false,
+            };
+        if dangerous || short || word.text.starts_with("ext::") {
+            return Some(format!("`git {command} {}` may write a file or run another program", word.text));
+        }
+    }
+    None
+}
+
+fn awk(name: &str, arguments: &[Word]) -> Option<String> {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        match text {
+            "-F" | "-v" => {
+                words.next();
+            }
+            _ if text.starts_with("-F") || text.starts_with("-v") => {}
+            _ if text.starts_with('-') => return Some(format!("`{name} {text}` may load a program")),
+            _ => {
+                let harmless = word.literal
+                    && !["system", "|", ">", "getline", "@", "close"].iter().any(|mark| text.contains(mark));
+                return (!harmless).then(|| format!("a program of `{name}` may write files or run programs"));
+            }
+        }
+    }
+    Some(format!("`{name}` has no program"))
+}
+
+/// Builtins that take names of variables: an index in one is evaluated, and the variable may decide what runs.
+fn builtin(name: &str, arguments: &[Word]) -> Option<String> {
+    let hazard = |word: &&Word| {
+        let variable = word.text.split(['=', '+']).next().unwrap_or(&word.text);
+        !word.text.starts_with('-')
+            && (variable.contains('[') || variable.contains('$') || decides_what_runs(variable))
+    };
+    let word = arguments.iter().find(hazard)?;
+    Some(format!("`{name} {}` sets what decides what runs", word.text))
+}
+
+/// The first assignment that decides what later commands run.
+pub(super) fn of_assignments(assignments: &[(String, Word)]) -> Option<String> {
+    let (name, _) = assignments.iter().find(|(name, _)| decides_what_runs(name))?;
+    Some(format!("it sets {name}, which can decide what runs"))
+}
+
+/// Whether a variable can make other programs run other things, read other settings or talk to other machines.
+pub(super) fn decides_what_runs(name: &str) -> bool {
+    const EXACT: &[&str] = &[
+        "ENV",
+        "IFS",
+        "HOME",
+        "CC",
+        "CXX",
+        "LD",
+        "AR",
+        "AS",
+        "RUSTC",
+        "RUSTDOC",
+        "PS0",
+        "PS1",
+        "PS2",
+        "PS4",
+        "BROWSER",
+        "CLASSPATH",
+        "DISPLAY",
+        "TERMINFO",
+        "TERMCAP",
+        "LESS",
+        "MORE",
+        "FCEDIT",
+        "HISTFILE",
+        "TMPDIR",
+        "_",
+        "MAKE",
+    ];
+    const BEGINNINGS: &[&str] = &[
+        "LD_",
+        "DYLD_",
+        "GIT_",
+        "BASH_",
+        "PYTHON",
+        "PERL",
+        "RUBY",
+        "NODE_",
+        "NPM_",
+        "CARGO_",
+        "JAVA_",
+        "_JAVA",
+        "JDK_",
+        "GO",
+        "LUA_",
+        "PHP",
+        "XDG_",
+        "SSH_",
+        "SUDO_",
+        "DOCKER_",
+        "GCONV",
+        "GLIBC_",
+        "MALLOC_",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "NIX_",
+        "DEBUGINFOD",
+        "R_",
+        "GEM_",
+        "BUNDLE_",
+        "PIP_",
+        "UV_",
+        "KUBE",
+        "AWS_",
+        "GTK_",
+        "QT_",
+        "CMAKE_",
+        "PKG_CONFIG",
+    ];
+    const PARTS: &[&str] = &[
+        "PATH", "OPTS", "OPTIONS", "FLAGS", "PRELOAD", "PAGER", "EDITOR", "VISUAL", "SHELL", "COMMAND",
+        "CMD", "PROXY", "CONFIG", "WRAPPER", "HOOK", "ASKPASS", "PLUGIN", "STARTUP", "INIT", "RCFILE",
+        "LIBRARY", "MAKEFILE", "LINKER", "RUNNER", "LOADER", "EXEC",
+    ];
+    let upper = name.to_ascii_uppercase();
+    EXACT.contains(&upper.as_str())
+        || BEGINNINGS.iter().any(|start| upper.starts_with(start))
+        || PARTS.iter().any(|part| upper.contains(part))
+}
+
+/// Whether a shell's options are only those that change nothing about what its script does.
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
