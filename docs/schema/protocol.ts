@@ -12,7 +12,12 @@ export type ApprovalRequest = { id: ApprovalId, call: ToolCall, risk: Risk,
 /**
  * Why it asks: "default mode asks before commands".
  */
-reason: string, preview: Preview, };
+reason: string, preview: Preview, 
+/**
+ * What "for this session" and "always" would allow, word for word as it is kept. Absent where only a yes to
+ * this one call is possible.
+ */
+grant?: string | null, };
 
 export type ApprovalSource = "person" | "policy" | "hook" | "timeout";
 

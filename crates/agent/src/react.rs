@@ -152,6 +152,7 @@ impl Run {
             };
             if let Some(usage) = turn.usage {
                 self.session.ledger.add(usage);
+                self.env.permission.spent(usage.cost_usd.unwrap_or(0.0));
             }
             if !turn.calls.is_empty() {
                 let stop = self.act(turn).await?;

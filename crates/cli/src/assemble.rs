@@ -10,7 +10,9 @@ use stepwell_agent::{
 use stepwell_llm::RequestOptions;
 use stepwell_protocol::PermissionMode;
 use stepwell_store::Home;
-use stepwell_tool_runtime::{Checkpoints, Executor, ExecutorOptions, Hooks, ModeJudge, Redactor, Registry};
+use stepwell_tool_runtime::{
+    Checkpoints, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
+};
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::Workspace;
@@ -19,7 +21,7 @@ use crate::keys;
 use crate::language::Language;
 use crate::models::Models;
 use crate::report;
-use crate::settings::{Places, Settings, SettingsLayer};
+use crate::settings::{self, Places, Settings, SettingsLayer, UserSettingsKeeper};
 use crate::terminal::{self, Style};
 
 /// The modes there are; custom ones are data files and come with the mode system.
@@ -185,6 +187,18 @@ impl Benches {
         Ok(hooks)
     }
 
+    /// The judge of a task in a workspace.
+    pub fn judge(&self, workspace: &Path) -> anyhow::Result<RuleJudge> {
+        let places = settings::judge_places(&self.places, workspace, &self.extra_roots);
+        Ok(RuleJudge::new(JudgeOptions {
+            mode: self.permission_mode(),
+            rules: self.settings.rules(&self.places, &places)?,
+            auto_approve: self.settings.auto_approve(),
+            places,
+            keeper: Some(Arc::new(UserSettingsKeeper::new(&self.places))),
+        }))
+    }
+
     pub fn permission_mode(&self) -> PermissionMode {
         self.settings.permission_mode()
     }
@@ -216,7 +230,7 @@ impl WorkbenchSource for Benches {
             |error: anyhow::Error| stepwell_agent::Error::Setup { message: format!("{error:#}"), hint: None };
         Ok(Workbench {
             executor: self.executor(workspace).map_err(setup)?,
-            permission: Arc::new(ModeJudge::new(self.permission_mode())),
+            permission: Arc::new(self.judge(workspace).map_err(setup)?),
             permission_mode: self.permission_mode(),
             hooks: Arc::new(self.hooks().map_err(setup)?),
             redactor: self.redactor(),

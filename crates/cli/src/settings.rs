@@ -4,6 +4,7 @@
 //! own settings are somebody else's text until the person trusts the folder: before that they can narrow what
 //! the agent may do, never widen it, and can neither name servers nor programs.
 
+mod keep;
 mod layer;
 mod places;
 mod trust;
@@ -14,9 +15,10 @@ use std::time::Duration;
 
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
-use stepwell_tool_runtime::LoopLimits;
+use stepwell_tool_runtime::{AutoApprove, JudgePlaces, LoopLimits, Rule, RuleSource};
 use stepwell_workspace::files;
 
+pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, SettingsLayer};
 pub use places::Places;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
@@ -79,7 +81,35 @@ impl Settings {
         }
         layers.push((Source::Environment, SettingsLayer::from_environment()?));
         layers.push((Source::CommandLine, command_line));
-        Ok(Self { layers, withheld, trusted })
+        let settings = Self { layers, withheld, trusted };
+        // Rules are tried here, so that a mistake in one is told before anything is done.
+        settings.rules(places, &judge_places(places, workspace, &[]))?;
+        Ok(settings)
+    }
+
+    /// The rules of every layer, with where each comes from.
+    pub fn rules(&self, places: &Places, judged: &JudgePlaces) -> anyhow::Result<Vec<Rule>> {
+        let mut rules = Vec::new();
+        for (source, layer) in &self.layers {
+            let (Source::File(path), Some(permissions)) = (source, &layer.permissions) else { continue };
+            let from = match path {
+                path if *path == Places::managed_settings() => RuleSource::Managed,
+                path if *path == places.user_settings() => RuleSource::User,
+                _ => RuleSource::Project,
+            };
+            let found = permissions.rules(from, judged).map_err(|problem| {
+                crate::report::usage(
+                    format!("the settings in `{}` cannot be used: {problem}", path.display()),
+                    "docs/permissions.md tells how rules are written; `stepwell permissions test` tries them",
+                )
+            })?;
+            rules.extend(found);
+        }
+        Ok(rules)
+    }
+
+    pub fn auto_approve(&self) -> AutoApprove {
+        self.value(|layer| layer.auto_approve.clone()).unwrap_or_default()
     }
 
     /// The strongest layer's value, with its source.
@@ -173,6 +203,13 @@ impl Settings {
         let settings = self.value(|layer| layer.loop_guard).unwrap_or_default();
         LoopLimits { repetitions: settings.repetitions, window: Duration::from_secs(settings.window_seconds) }
     }
+}
+
+/// The folders that paths in rules and calls are judged against.
+pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path::PathBuf]) -> JudgePlaces {
+    let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
+    let roots = std::iter::once(workspace).chain(extra_roots.iter().map(std::path::PathBuf::as_path));
+    JudgePlaces { roots: roots.map(text).collect(), home: places.user_home.as_deref().map(text) }
 }
 
 fn read_layer(path: &Path) -> anyhow::Result<Option<SettingsLayer>> {

@@ -65,6 +65,10 @@ pub struct ApprovalRequest {
     /// Why it asks: "default mode asks before commands".
     pub reason: String,
     pub preview: Preview,
+    /// What "for this session" and "always" would allow, word for word as it is kept. Absent where only a yes to
+    /// this one call is possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
 }
 
 /// What will happen if the person says yes.

@@ -6,6 +6,7 @@ mod batch;
 mod checkpoint;
 mod guarded_host;
 mod looping;
+mod network;
 mod permit;
 mod result;
 mod run;
@@ -25,9 +26,10 @@ use crate::near_names::did_you_mean;
 use crate::redact::Redactor;
 use crate::registry::{RegisteredTool, Registry};
 use crate::retry::RetryPolicy;
-use crate::{ArtifactWriter, Checkpoints, Host, PermissionJudge, ToolContext, ToolError};
+use crate::{ArtifactWriter, CallFacts, Checkpoints, Host, PermissionJudge, ToolContext, ToolError};
 
 use guarded_host::GuardedHost;
+use network::CallNetwork;
 
 /// How calls are run; the same for all tasks.
 #[derive(Clone)]
@@ -198,22 +200,7 @@ impl Executor {
         depth: usize,
     ) -> Outcome {
         let started = Instant::now();
-        let cancel = env.cancel.child_token();
-        let host = Arc::new(GuardedHost::new(Arc::clone(&env.host), &env.redactor));
-        let nested = Arc::new(NestedCalls {
-            executor: self.clone(),
-            env: env.clone(),
-            depth: depth + 1,
-            stop: Mutex::default(),
-        });
-        let ctx = ToolContext {
-            task: env.task.clone(),
-            call_id: call.id.clone(),
-            cancel,
-            host: Arc::clone(&host) as Arc<dyn Host>,
-            redactor: Arc::clone(&env.redactor),
-            invoker: Arc::clone(&nested) as Arc<dyn Invoker>,
-        };
+        let (ctx, host, nested) = self.context(call, env, depth);
         let permitted = match self.permit(call, tool, env, &ctx).await {
             Ok(permitted) => permitted,
             Err(outcome) => return *outcome,
@@ -233,6 +220,44 @@ impl Executor {
         outcome.append(&permitted.notes);
         outcome.stop = outcome.stop.take().or_else(|| nested.stop.lock().take());
         outcome
+    }
+
+    /// What a call is run with, and the parts of it that are looked at afterwards.
+    fn context(
+        &self,
+        call: &ToolCall,
+        env: &CallEnv,
+        depth: usize,
+    ) -> (ToolContext, Arc<GuardedHost>, Arc<NestedCalls>) {
+        let host = Arc::new(GuardedHost::new(
+            Arc::clone(&env.host),
+            &env.redactor,
+            env.permission.question_seconds(),
+        ));
+        let nested = Arc::new(NestedCalls {
+            executor: self.clone(),
+            env: env.clone(),
+            depth: depth + 1,
+            stop: Mutex::default(),
+        });
+        let ctx = ToolContext {
+            task: env.task.clone(),
+            call_id: call.id.clone(),
+            cancel: env.cancel.child_token(),
+            host: Arc::clone(&host) as Arc<dyn Host>,
+            redactor: Arc::clone(&env.redactor),
+            invoker: Arc::clone(&nested) as Arc<dyn Invoker>,
+            network: Arc::new(CallNetwork::new(env.clone(), call.clone())),
+        };
+        (ctx, host, nested)
+    }
+
+    /// What would be judged about a call; nothing is asked and nothing runs.
+    pub async fn facts(&self, call: &ToolCall, env: &CallEnv) -> Result<CallFacts, ToolError> {
+        let tool = self.resolve(&call.name)?;
+        let prepared = tool.arguments().prepare(&call.arguments, tool.spec().risk)?;
+        let (ctx, ..) = self.context(call, env, 0);
+        permit::facts(&tool, env, &ctx, prepared.arguments).await
     }
 
     /// Tells the hooks what came of the call; they may add to what the model reads.

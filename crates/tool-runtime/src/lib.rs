@@ -39,8 +39,11 @@ pub use hooks::{
 pub use host::{Host, HostError};
 pub use loop_guard::{CallKey, LoopGuard, LoopLimits, LoopReport};
 pub use near_names::near_names;
-pub use permission::{CallFacts, Grant, ModeJudge, PermissionJudge, Verdict, by_mode};
-pub use ports::ArtifactWriter;
+pub use permission::{
+    AutoApprove, CallFacts, Effect, Finding, Grant, GrantKeeper, JudgeOptions, JudgePlaces, PermissionJudge,
+    PermissionSettings, Rule, RuleJudge, RuleSource, RuleTable, Ruling, Verdict, add_warnings, by_mode,
+};
+pub use ports::{ArtifactWriter, NetworkGate};
 pub use redact::{Redactor, StreamRedactor};
 pub use registry::{
     CachedSource, CompositeSource, RegisteredTool, Registry, RegistryError, SourceError, StaticSource,

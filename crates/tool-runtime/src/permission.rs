@@ -2,16 +2,33 @@
 //!
 //! A [`PermissionJudge`] is asked once per call, with everything that is known about it. Its word binds to
 //! exactly these arguments: the executor runs the very value that was judged. Whatever goes wrong on the way is
-//! a refusal.
+//! a refusal. [`RuleJudge`] is the judge of the product; the order in which it decides is told in `ruling.rs`.
 
-use std::collections::HashSet;
+mod blacklist;
+mod grant;
+mod judge;
+mod patterns;
+mod places;
+mod rule;
+mod ruling;
+mod settings;
+mod warnings;
 
 use async_trait::async_trait;
-use parking_lot::{Mutex, RwLock};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stepwell_protocol::{ApprovalAnswer, PermissionMode, Preview, Risk, TaskId};
 
 use crate::Category;
+
+pub use grant::{Grant, GrantKeeper};
+pub use judge::{JudgeOptions, RuleJudge};
+pub use places::JudgePlaces;
+pub use rule::{Rule, RuleSource};
+pub use ruling::{Finding, Ruling};
+pub use settings::{AutoApprove, PermissionSettings, RuleTable};
+pub use warnings::add_warnings;
 
 /// What is judged.
 #[derive(Clone, Debug)]
@@ -19,6 +36,8 @@ pub struct CallFacts {
     pub task: TaskId,
     /// The name the tool is registered under, whatever alias the call used.
     pub tool: String,
+    /// Its other names; a rule may use any of them.
+    pub aliases: &'static [&'static str],
     pub category: Category,
     pub risk: Risk,
     /// The arguments as the tool will get them.
@@ -33,81 +52,49 @@ pub enum Verdict {
     Ask { reason: String },
 }
 
+/// What a rule says; the later, the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl Effect {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
 #[async_trait]
 pub trait PermissionJudge: Send + Sync {
     async fn judge(&self, facts: &CallFacts) -> Verdict;
 
-    /// The person said yes for longer than this call.
-    fn granted(&self, facts: &CallFacts, answer: &ApprovalAnswer);
-}
-
-/// Judges by mode and risk, and remembers what the person allowed for the session.
-#[derive(Debug, Default)]
-pub struct ModeJudge {
-    mode: RwLock<PermissionMode>,
-    grants: Mutex<HashSet<Grant>>,
-}
-
-/// What a yes for the session covers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Grant {
-    /// Every call of a tool.
-    Tool { tool: String },
-    /// Plain commands of one program, or of one subcommand (`cargo test`) where a program has them.
-    Program { tool: String, program: String },
-    /// One exact command, where it is more than one plain program call.
-    Command { tool: String, command: String },
-}
-
-impl Grant {
-    /// The grant that would cover a call.
-    pub fn covering(facts: &CallFacts) -> Self {
-        let tool = facts.tool.clone();
-        match &facts.preview.command {
-            None => Self::Tool { tool },
-            Some(command) => match plain_program(command) {
-                Some(program) => Self::Program { tool, program },
-                None => Self::Command { tool, command: command.clone() },
-            },
-        }
-    }
-}
-
-impl ModeJudge {
-    pub fn new(mode: PermissionMode) -> Self {
-        Self { mode: RwLock::new(mode), grants: Mutex::default() }
+    /// What a yes for longer than this call would allow, in words; nothing where it would allow nothing more.
+    fn offer(&self, _facts: &CallFacts) -> Option<String> {
+        None
     }
 
-    pub fn mode(&self) -> PermissionMode {
-        *self.mode.read()
+    /// Whether the person must be asked even where a hook would allow the call.
+    fn insists(&self, _facts: &CallFacts) -> bool {
+        false
     }
 
-    pub fn set_mode(&self, mode: PermissionMode) {
-        *self.mode.write() = mode;
+    /// The person said yes. An error says why a yes for longer could not be kept; the call runs all the same.
+    fn granted(&self, facts: &CallFacts, answer: &ApprovalAnswer) -> Result<(), String>;
+
+    /// After how many seconds questions are answered by their default.
+    fn question_seconds(&self) -> Option<u64> {
+        None
     }
 
-    /// What the person allowed so far.
-    pub fn grants(&self) -> Vec<Grant> {
-        self.grants.lock().iter().cloned().collect()
-    }
-}
-
-#[async_trait]
-impl PermissionJudge for ModeJudge {
-    async fn judge(&self, facts: &CallFacts) -> Verdict {
-        let mode = self.mode();
-        let verdict = by_mode(mode, facts.risk);
-        match verdict {
-            Verdict::Ask { .. } if self.grants.lock().contains(&Grant::covering(facts)) => Verdict::Allow,
-            other => other,
-        }
-    }
-
-    fn granted(&self, facts: &CallFacts, answer: &ApprovalAnswer) {
-        if matches!(answer, ApprovalAnswer::YesForSession | ApprovalAnswer::Always) {
-            self.grants.lock().insert(Grant::covering(facts));
-        }
-    }
+    /// What the task has cost since the last time, for limits on what is approved without asking.
+    fn spent(&self, _usd: f64) {}
 }
 
 /// The table of permission modes and risks.
@@ -133,65 +120,5 @@ pub fn by_mode(mode: PermissionMode, risk: Risk) -> Verdict {
     }
 }
 
-/// Programs whose arguments are programs, or too dangerous to allow by their name alone.
-const RUNNERS: &[&str] = &[
-    "bash", "sh", "dash", "zsh", "fish", "env", "sudo", "doas", "su", "xargs", "nohup", "setsid", "timeout",
-    "time", "nice", "ionice", "stdbuf", "watch", "find", "eval", "exec", "command", "builtin", "source", ".",
-    "trap", "ssh", "docker", "podman", "chroot", "unshare", "parallel", "script", "strace", "gdb", "busybox",
-    "python", "python3", "perl", "ruby", "node", "awk", "rm",
-];
-
-/// Programs whose second word says what they do: a yes to `git status` is none to `git push`.
-const WITH_SUBCOMMANDS: &[&str] = &[
-    "apt",
-    "apt-get",
-    "brew",
-    "bun",
-    "cargo",
-    "deno",
-    "dnf",
-    "gh",
-    "git",
-    "go",
-    "helm",
-    "kubectl",
-    "npm",
-    "pip",
-    "pip3",
-    "pnpm",
-    "poetry",
-    "rustup",
-    "systemctl",
-    "terraform",
-    "uv",
-    "yarn",
-];
-
-/// The program of a command that is nothing but a call of it, with its subcommand where it has them: no
-/// operators, substitutions, redirections, assignments or quoting tricks, so that the first words tell what runs.
-fn plain_program(command: &str) -> Option<String> {
-    let plain = command.chars().all(|character| {
-        character.is_ascii_alphanumeric()
-            || matches!(character, ' ' | '-' | '_' | '.' | '/' | ':' | ',' | '@' | '+' | '=' | '%')
-    });
-    let mut words = command.split_whitespace();
-    let program = words.next()?;
-    let base = program.rsplit('/').next().unwrap_or(program);
-    if !plain || program.contains('=') || RUNNERS.contains(&base) {
-        return None;
-    }
-    if !WITH_SUBCOMMANDS.contains(&base) {
-        return Some(program.to_owned());
-    }
-    // Options before the subcommand change what it does (`git -c core.fsmonitor=./x status`), and git's own
-    // write files and run programs (`--output`, `--upload-pack`, `-O`), in any abbreviation.
-    let subcommand = words.next().filter(|word| !word.starts_with('-'))?;
-    if base == "git" && words.any(|word| word.starts_with('-')) {
-        return None;
-    }
-    Some(format!("{program} {subcommand}"))
-}
-
 #[cfg(test)]
-#[path = "permission_tests.rs"]
 mod tests;

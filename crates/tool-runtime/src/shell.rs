@@ -76,6 +76,11 @@ impl Part {
         self.words.first().map_or("", |word| base_name(&word.guess))
     }
 
+    /// Whether it only reads: a known reader with harmless options, no writes, no network.
+    pub fn only_reads(&self) -> bool {
+        readers::only_reads(self)
+    }
+
     pub fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -108,7 +113,7 @@ impl Analysis {
         self.problem.is_none()
             && self.functions.is_empty()
             && !self.parts.is_empty()
-            && self.parts.iter().all(|part| readers::only_reads(part) && !(moves && part.name() == "git"))
+            && self.parts.iter().all(|part| part.only_reads() && !(moves && part.name() == "git"))
     }
 
     /// Why it cannot be known what the command does.

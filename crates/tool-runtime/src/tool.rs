@@ -12,7 +12,7 @@ use serde_json::Value;
 use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Host, Invoker, Redactor};
+use crate::{Host, Invoker, NetworkGate, Redactor};
 
 /// One ability. The description a model reads is the doc comment of `Input`; the schema comes from its fields.
 #[async_trait]
@@ -84,6 +84,8 @@ pub struct ToolContext {
     pub redactor: Arc<Redactor>,
     /// How a tool calls other tools; each such call is judged like any other.
     pub invoker: Arc<dyn Invoker>,
+    /// Asked before a tool, or what it runs, reaches another machine.
+    pub network: Arc<dyn NetworkGate>,
 }
 
 /// A failure with its class; the class decides about retries and wording.

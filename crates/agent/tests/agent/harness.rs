@@ -24,8 +24,8 @@ use stepwell_protocol::{
 };
 use stepwell_store::Home;
 use stepwell_tool_runtime::{
-    ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, LoopLimits, ModeJudge, Redactor,
-    Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+    ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, JudgeOptions, LoopLimits,
+    Redactor, Registry, RuleJudge, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
 };
 use tokio::sync::Notify;
 
@@ -179,7 +179,7 @@ impl WorkbenchSource for Bench {
                 Arc::clone(&self.registry),
                 ExecutorOptions::standard(Arc::new(NoArtifacts)),
             )),
-            permission: Arc::new(ModeJudge::new(self.mode)),
+            permission: Arc::new(RuleJudge::new(JudgeOptions::for_mode(self.mode))),
             permission_mode: self.mode,
             hooks: Arc::new(Hooks::none()),
             redactor: Arc::new(Redactor::new()),

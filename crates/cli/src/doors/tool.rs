@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use stepwell_protocol::{ErrorClass, TaskId, ToolCall, ToolCallId};
-use stepwell_tool_runtime::{CallEnv, HookFacts, LoopGuard, LoopLimits, ModeJudge, RegisteredTool};
+use stepwell_tool_runtime::{CallEnv, HookFacts, LoopGuard, LoopLimits, PermissionJudge, RegisteredTool};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::ToolCommand;
@@ -98,6 +98,32 @@ fn show(name: &str, json: bool) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// What a single call from the command line is run with.
+pub(super) fn call_env(
+    assembly: &Assembly,
+    permission: Arc<dyn PermissionJudge>,
+    cancel: CancellationToken,
+) -> anyhow::Result<CallEnv> {
+    let benches = assembly.benches();
+    let task = TaskId::generate();
+    Ok(CallEnv {
+        task: task.clone(),
+        host: Arc::new(host::CommandLineHost::new()),
+        cancel,
+        permission,
+        loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
+        hooks: Arc::new(benches.hooks()?),
+        hook_facts: HookFacts {
+            session_id: task.to_string(),
+            cwd: assembly.workspace.clone(),
+            permission_mode: benches.permission_mode(),
+            ..HookFacts::default()
+        },
+        redactor: benches.redactor(),
+        checkpoints: benches.checkpoints(&assembly.workspace)?,
+    })
+}
+
 async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) -> anyhow::Result<Exit> {
     let text = if arguments == "-" {
         let mut text = String::new();
@@ -111,23 +137,8 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
     let benches = assembly.benches();
     let executor = benches.executor(&assembly.workspace)?;
     let cancel = CancellationToken::new();
-    let task = TaskId::generate();
-    let env = CallEnv {
-        task: task.clone(),
-        host: Arc::new(host::CommandLineHost::new()),
-        cancel: cancel.clone(),
-        permission: Arc::new(ModeJudge::new(benches.permission_mode())),
-        loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
-        hooks: Arc::new(benches.hooks()?),
-        hook_facts: HookFacts {
-            session_id: task.to_string(),
-            cwd: assembly.workspace.clone(),
-            permission_mode: benches.permission_mode(),
-            ..HookFacts::default()
-        },
-        redactor: benches.redactor(),
-        checkpoints: benches.checkpoints(&assembly.workspace)?,
-    };
+    let judge = Arc::new(benches.judge(&assembly.workspace)?);
+    let env = call_env(assembly, judge, cancel.clone())?;
     let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
     let mut interrupts = Interrupts::listen()?;
     let mut execution = Box::pin(executor.execute(&call, &env));

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
 use stepwell_store::checkpoints::CheckpointLimits;
+use stepwell_tool_runtime::{AutoApprove, PermissionSettings};
 
 /// Settings of Stepwell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,12 @@ pub struct SettingsLayer {
     /// What may be done without asking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<PermissionMode>,
+    /// Rules about single tools, commands, files and hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<PermissionSettings>,
+    /// Classes of calls that need no asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_approve: Option<AutoApprove>,
     /// The language answers are written in, such as `Chinese`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
@@ -165,6 +172,12 @@ impl SettingsLayer {
         if self.hooks.take().is_some() {
             withheld.push("hooks".to_owned());
         }
+        if self.permissions.as_mut().is_some_and(PermissionSettings::without_allowing) {
+            withheld.push("permissions.allow".to_owned());
+        }
+        if self.auto_approve.take().is_some() {
+            withheld.push("auto_approve".to_owned());
+        }
         if let Some(mode) = self.permission_mode
             && width(mode) > width(allowed)
         {
@@ -209,16 +222,24 @@ mod tests {
             model = "openai/gpt"
             permission_mode = "bypassPermissions"
             max_turns = 100000
+            permissions.allow = ["bash"]
+            permissions.deny = ["bash(curl *)"]
+            auto_approve.commands = true
             [providers.openai]
             kind = "openai-chat"
             base_url = "http://127.0.0.1:1/v1"
         "#;
         let mut layer: SettingsLayer = toml::from_str(text).unwrap();
         let withheld = layer.narrow(PermissionMode::Default);
-        expect![[r#"providers, permission_mode = "bypassPermissions", max_turns"#]]
-            .assert_eq(&withheld.join(", "));
+        expect![[
+            r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", max_turns"#
+        ]]
+        .assert_eq(&withheld.join(", "));
         assert_eq!(layer.model.as_deref(), Some("openai/gpt"));
         assert_eq!(layer.permission_mode, None);
+        let left = layer.permissions.unwrap();
+        assert!(left.allow.is_empty());
+        assert_eq!(left.deny, ["bash(curl *)"]);
 
         let mut layer: SettingsLayer = toml::from_str("permission_mode = \"plan\"").unwrap();
         assert!(layer.narrow(PermissionMode::Default).is_empty());

@@ -46,11 +46,16 @@ fn exit_codes_follow_the_class_of_the_error() {
     assert!(code != Some(0) && !text.contains("root:"), "{text}");
     let (code, text) = call(&world, &["read", r#"{"limit": 5}"#]);
     assert_eq!(code, Some(2), "{text}");
-    let (code, text) = call(&world, &["bash", r#"{"command": "echo hi"}"#]);
+    let (code, text) = call(&world, &["bash", r#"{"command": "echo hi > b.txt"}"#]);
     assert!(code == Some(3) && text.contains("--permission-mode"), "{text}");
-    let (code, text) =
-        call(&world, &["bash", r#"{"command": "echo hi"}"#, "--permission-mode", "bypassPermissions"]);
+    let (code, text) = call(
+        &world,
+        &["bash", r#"{"command": "echo hi > b.txt; cat b.txt"}"#, "--permission-mode", "bypassPermissions"],
+    );
     assert!(code == Some(0) && text.contains("hi"), "{text}");
+    // What only reads needs no asking.
+    let (code, text) = call(&world, &["bash", r#"{"command": "cat a.txt"}"#]);
+    assert!(code == Some(0) && text.contains("hello"), "{text}");
     // A key in use is shown by no tool, whatever prints it.
     let (_, text) = call(
         &world,

@@ -206,6 +206,7 @@ fn step_events(step: &Step, id: &mut impl FnMut(&str) -> String, events: &mut Ve
                     risk: Risk::Execute,
                     reason: "asks".into(),
                     preview: Preview::default(),
+                    grant: None,
                 },
             });
             events.push(Event::ApprovalResolved {

@@ -17,6 +17,8 @@ pub(super) struct GuardedHost {
     inner: Arc<dyn Host>,
     redactor: Arc<Redactor>,
     streams: Mutex<Vec<LiveStream>>,
+    /// After so many seconds a question is answered by its default.
+    question_seconds: Option<u64>,
 }
 
 struct LiveStream {
@@ -26,8 +28,8 @@ struct LiveStream {
 }
 
 impl GuardedHost {
-    pub(super) fn new(inner: Arc<dyn Host>, redactor: &Arc<Redactor>) -> Self {
-        Self { inner, redactor: Arc::clone(redactor), streams: Mutex::default() }
+    pub(super) fn new(inner: Arc<dyn Host>, redactor: &Arc<Redactor>, question_seconds: Option<u64>) -> Self {
+        Self { inner, redactor: Arc::clone(redactor), streams: Mutex::default(), question_seconds }
     }
 
     /// Shows what the redactor still held back.
@@ -51,7 +53,10 @@ impl Host for GuardedHost {
         self.inner.approve(request).await
     }
 
-    async fn ask(&self, question: Question) -> QuestionAnswer {
+    async fn ask(&self, mut question: Question) -> QuestionAnswer {
+        if let Some(seconds) = self.question_seconds {
+            question.timeout_seconds = Some(question.timeout_seconds.map_or(seconds, |own| own.min(seconds)));
+        }
         self.inner.ask(question).await
     }
 

@@ -9,7 +9,7 @@ use stepwell_protocol::{ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSou
 
 use super::{CallEnv, Executor, Outcome, RefusedBy, notify};
 use crate::hooks::{HookCall, HookEvent, HookOutcome, HookPermission};
-use crate::permission::{CallFacts, Verdict};
+use crate::permission::{CallFacts, Verdict, add_warnings};
 use crate::registry::RegisteredTool;
 use crate::{ToolContext, ToolError};
 
@@ -61,17 +61,11 @@ impl Executor {
         notes.extend(said.additional_context);
         let notes: Vec<String> = notes.iter().map(|note| redact(note)).collect();
 
-        let preview = preview(tool, ctx, &prepared.arguments).await.map_err(failed)?;
-        let facts = CallFacts {
-            task: env.task.clone(),
-            tool: tool.name().to_owned(),
-            category: tool.spec().category,
-            risk,
-            arguments: prepared.arguments,
-            preview,
-        };
+        let facts = facts(tool, env, ctx, prepared.arguments).await.map_err(failed)?;
         let verdict = match (env.permission.judge(&facts).await, said.permission) {
-            (Verdict::Ask { .. }, Some(HookPermission::Allow)) => Verdict::Allow,
+            (Verdict::Ask { .. }, Some(HookPermission::Allow)) if !env.permission.insists(&facts) => {
+                Verdict::Allow
+            }
             (Verdict::Allow, Some(HookPermission::Ask)) => {
                 Verdict::Ask { reason: said.reason.unwrap_or_else(|| "a hook wants it asked".to_owned()) }
             }
@@ -116,40 +110,75 @@ impl Executor {
         facts: &CallFacts,
         reason: String,
     ) -> Result<(), Box<Outcome>> {
-        // The request shows the call as it will run, not as it was written.
-        let shown = ToolCall { name: facts.tool.clone(), arguments: facts.arguments.clone(), ..call.clone() };
-        let request = ApprovalRequest {
-            id: ApprovalId::generate(),
-            call: shown,
-            risk: facts.risk,
-            reason,
-            preview: facts.preview.clone(),
-        };
-        let (answer, source) = tokio::select! {
-            answer = env.host.approve(request) => answer,
-            () = env.cancel.cancelled() => return Err(Box::new(Outcome::interrupted(call))),
-        };
-        if answer.is_yes() {
-            env.permission.granted(facts, &answer);
-            return Ok(());
+        match ask(env, facts, call, reason).await {
+            Answered::Yes => Ok(()),
+            Answered::No { by, words } => Err(Box::new(Outcome::refused(call, by, words))),
+            Answered::Cancelled => Err(Box::new(Outcome::interrupted(call))),
         }
-        let ApprovalAnswer::No { reason } = answer else { return Ok(()) };
-        let (by, who) = match source {
-            ApprovalSource::Person => (RefusedBy::Person, "the person refused this call"),
-            ApprovalSource::Policy => {
-                (RefusedBy::Nobody, "nobody can be asked here, so this call is refused")
-            }
-            ApprovalSource::Timeout => {
-                (RefusedBy::Nobody, "nobody answered in time, so this call is refused")
-            }
-            ApprovalSource::Hook => (RefusedBy::Hook, "a hook refused this call"),
-        };
-        let words = match reason {
-            Some(reason) => format!("{who}: {reason}"),
-            None => format!("{who}; do not try it again in another way"),
-        };
-        Err(Box::new(Outcome::refused(call, by, words)))
     }
+}
+
+/// What came of asking.
+pub(super) enum Answered {
+    Yes,
+    No { by: RefusedBy, words: String },
+    Cancelled,
+}
+
+/// Asks the person about a call, and keeps what they allow beyond it.
+pub(super) async fn ask(env: &CallEnv, facts: &CallFacts, call: &ToolCall, reason: String) -> Answered {
+    // The request shows the call as it will run, not as it was written.
+    let shown = ToolCall { name: facts.tool.clone(), arguments: facts.arguments.clone(), ..call.clone() };
+    let request = ApprovalRequest {
+        id: ApprovalId::generate(),
+        call: shown,
+        risk: facts.risk,
+        reason,
+        preview: facts.preview.clone(),
+        grant: env.permission.offer(facts),
+    };
+    let (answer, source) = tokio::select! {
+        answer = env.host.approve(request) => answer,
+        () = env.cancel.cancelled() => return Answered::Cancelled,
+    };
+    let ApprovalAnswer::No { reason } = answer else {
+        if let Err(problem) = env.permission.granted(facts, &answer) {
+            notify(env, &[problem]).await;
+        }
+        return Answered::Yes;
+    };
+    let (by, who) = match source {
+        ApprovalSource::Person => (RefusedBy::Person, "the person refused this call"),
+        ApprovalSource::Policy => (RefusedBy::Nobody, "nobody can be asked here, so this call is refused"),
+        ApprovalSource::Timeout => (RefusedBy::Nobody, "nobody answered in time, so this call is refused"),
+        ApprovalSource::Hook => (RefusedBy::Hook, "a hook refused this call"),
+    };
+    let words = match reason {
+        Some(reason) => format!("{who}: {reason}"),
+        None => format!("{who}; do not try it again in another way"),
+    };
+    Answered::No { by, words }
+}
+
+/// Everything that is known about a call before it is judged.
+pub(super) async fn facts(
+    tool: &RegisteredTool,
+    env: &CallEnv,
+    ctx: &ToolContext,
+    arguments: Value,
+) -> Result<CallFacts, ToolError> {
+    let mut preview = preview(tool, ctx, &arguments).await?;
+    add_warnings(&mut preview);
+    let spec = tool.spec();
+    Ok(CallFacts {
+        task: env.task.clone(),
+        tool: tool.name().to_owned(),
+        aliases: spec.aliases,
+        category: spec.category,
+        risk: spec.risk,
+        arguments,
+        preview,
+    })
 }
 
 /// What the person would be shown; a tool that breaks here is not run at all.

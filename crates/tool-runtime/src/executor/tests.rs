@@ -17,7 +17,7 @@ use stepwell_protocol::{
 
 use super::*;
 use crate::hooks::{HookExit, HookProcess, HookRunner};
-use crate::{Category, HostError, LoopLimits, ModeJudge, Tool, ToolOutput, ToolSpec};
+use crate::{Category, HostError, JudgeOptions, LoopLimits, RuleJudge, Tool, ToolOutput, ToolSpec};
 
 #[derive(Default)]
 struct TestHost {
@@ -133,6 +133,16 @@ impl Tool for Act {
             }
             "unreachable" if run < 4 => return Err(ToolError::new(ErrorClass::ConnectionError, "refused")),
             "fail with hunter2-hunter2" => return Err(ToolError::execution("hunter2-hunter2")),
+            act if act.starts_with("connect ") => {
+                let host = act.trim_start_matches("connect ");
+                let mut answers = Vec::new();
+                for port in [443, 443, 80] {
+                    answers.push(
+                        ctx.network.admit(host, port).await.err().unwrap_or_else(|| "connected".to_owned()),
+                    );
+                }
+                return Ok(ActOutput { text: answers.join("; ") });
+            }
             "look too" => {
                 let outcome = ctx.invoker.invoke(&call("look", "a")).await;
                 return Ok(ActOutput { text: outcome.result.output });
@@ -184,7 +194,7 @@ fn bench(mode: PermissionMode) -> Bench {
         task: "t".into(),
         host: Arc::clone(&host) as Arc<dyn Host>,
         cancel: CancellationToken::new(),
-        permission: Arc::new(ModeJudge::new(mode)),
+        permission: Arc::new(RuleJudge::new(JudgeOptions::for_mode(mode))),
         loop_guard: Arc::new(LoopGuard::new(LoopLimits::STANDARD)),
         hooks: Arc::new(Hooks::none()),
         hook_facts: HookFacts::default(),
@@ -436,7 +446,9 @@ impl PermissionJudge for CancellingJudge {
         crate::Verdict::Allow
     }
 
-    fn granted(&self, _: &crate::CallFacts, _: &ApprovalAnswer) {}
+    fn granted(&self, _: &crate::CallFacts, _: &ApprovalAnswer) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 #[tokio::test]
@@ -466,7 +478,7 @@ async fn hooks_may_deny_change_and_add_but_never_lift_a_denial() {
 
         ctx"#]]
     .assert_eq(&bench.run("change", "a").await);
-    bench.env.permission = Arc::new(ModeJudge::new(PermissionMode::Plan));
+    bench.env.permission = Arc::new(RuleJudge::new(JudgeOptions::for_mode(PermissionMode::Plan)));
     assert!(bench.run("change", "c").await.ends_with("[Policy]"));
 
     bench.hooks(before(""), &[(1, "", "broken hook")]);
@@ -554,4 +566,49 @@ proptest! {
         prop_assert_eq!(outcome.result.is_success(), known);
         prop_assert_eq!(bench.runs() == 1, known);
     }
+}
+
+#[tokio::test]
+async fn a_host_is_judged_like_a_call_and_remembered() {
+    let bench = bench(PermissionMode::Default);
+    let refused = bench.run("look", "connect a.example").await;
+    assert!(refused.starts_with("connecting to a.example:443: nobody can be asked here"), "{refused}");
+    assert_eq!(bench.host.approvals.lock().len(), 2, "the same host and port is asked about once in a call");
+
+    *bench.host.answer.lock() = Some(ApprovalAnswer::Yes);
+    assert_eq!(bench.run("look", "connect b.example").await, "connected; connected; connected");
+    let before = bench.host.approvals.lock().len();
+    assert_eq!(bench.run("look", "connect b.example").await, "connected; connected; connected");
+    assert!(bench.host.approvals.lock().len() > before, "a plain yes is for one call");
+
+    *bench.host.answer.lock() = Some(ApprovalAnswer::YesForSession);
+    bench.run("look", "connect C.example.").await;
+    let asked = bench.host.approvals.lock().last().cloned().expect("asked");
+    assert_eq!(asked.grant.as_deref(), Some("`network(c.example)`"));
+    *bench.host.answer.lock() = None;
+    let before = bench.host.approvals.lock().len();
+    assert_eq!(bench.run("look", "connect c.example").await, "connected; connected; connected");
+    assert_eq!(bench.host.approvals.lock().len(), before);
+
+    for wrong in ["", "evil.test\u{0}.example.com", "exa mple.com", "ex\u{430}mple.com"] {
+        let refused = bench.run("look", &format!("connect {wrong}")).await;
+        assert!(refused.contains("is no name of a host"), "{wrong:?}: {refused}");
+    }
+}
+
+/// T13: the answer holds for exactly what was shown.
+#[tokio::test]
+async fn an_approval_is_bound_to_the_call_it_was_given_for() {
+    let bench = bench(PermissionMode::Default);
+    *bench.host.answer.lock() = Some(ApprovalAnswer::Yes);
+    expect!["change did one"].assert_eq(&bench.run("change", "one").await);
+    *bench.host.answer.lock() = None;
+    let refused = bench.run("change", "two").await;
+    assert!(refused.ends_with("[Nobody]"), "another argument is asked about anew: {refused}");
+    let refused = bench.run("change", "one").await;
+    assert!(refused.ends_with("[Nobody]"), "and so is the same call, later: {refused}");
+    let shown: Vec<Value> =
+        bench.host.approvals.lock().iter().map(|request| request.call.arguments.clone()).collect();
+    assert_eq!(shown, [json!({"act": "one"}), json!({"act": "two"}), json!({"act": "one"})]);
+    assert_eq!(bench.runs(), 1);
 }

@@ -9,13 +9,10 @@ pub(super) fn of(part: &Part) -> Option<String> {
     let first = part.words.first()?;
     if !first.literal {
         let what = if first.pattern { "a pattern" } else { "a variable or another command's output" };
-        return Some(format!("what it runs is given by {what}: `{}`", first.text));
+        return Some(format!("what it runs is given by {what}"));
     }
     if first.text.is_empty() || first.text.chars().any(|c| c.is_control() || !c.is_ascii()) {
-        return Some(format!(
-            "the name of its program holds unusual characters: `{}`",
-            super::visible(&first.text)
-        ));
+        return Some("the name of its program holds unusual characters".to_owned());
     }
     let name = base_name(&first.text);
     let arguments = part.arguments();

@@ -12,8 +12,8 @@ use stepwell_protocol::{
     QuestionAnswer, TodoItem, ToolCall,
 };
 use stepwell_tool_runtime::{
-    CallEnv, Executor, ExecutorOptions, HookFacts, Hooks, Host, HostError, LoopGuard, LoopLimits, ModeJudge,
-    Outcome, Redactor, Registry,
+    CallEnv, Executor, ExecutorOptions, HookFacts, Hooks, Host, HostError, JudgeOptions, JudgePlaces,
+    LoopGuard, LoopLimits, Outcome, Redactor, Registry, RuleJudge,
 };
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::ArtifactFiles;
@@ -102,7 +102,10 @@ pub fn bench(mode: PermissionMode) -> Bench {
         task: "t".into(),
         host: Arc::clone(&host) as Arc<dyn Host>,
         cancel: CancellationToken::new(),
-        permission: Arc::new(ModeJudge::new(mode)),
+        permission: Arc::new(RuleJudge::new(JudgeOptions {
+            places: JudgePlaces { roots: vec![root.display().to_string()], home: None },
+            ..JudgeOptions::for_mode(mode)
+        })),
         loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
         hooks: Arc::new(Hooks::none()),
         hook_facts: HookFacts { cwd: root, ..HookFacts::default() },

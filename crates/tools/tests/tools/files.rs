@@ -318,10 +318,10 @@ async fn what_a_person_is_shown_before_a_change() {
         -old
         +new
 
-        Run `cargo test …` (default mode asks before commands)
+        Run `cargo test …` (default mode asks before commands: `cargo test`, `rm x`)
         cargo test
         rm x
-        Run `r\u{200b}m -rf x` (default mode asks before commands)
+        Run `r\u{200b}m -rf x` (the name of its program holds unusual characters: `r\u{200b}m -rf x`)
         r<hidden>m -rf x"]]
     .assert_eq(&shown.join("\n").replace('\u{200b}', "<hidden>"));
     drop(approvals);

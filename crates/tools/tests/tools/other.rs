@@ -95,7 +95,7 @@ async fn a_chain_runs_as_one_call_and_each_step_is_judged() {
         .check(
             "tool_chain",
             copy,
-            expect!["PermissionError: step 1 (`bash`) failed: not allowed: plan mode allows no commands: only read, and describe what you would do"],
+            expect!["PermissionError: step 2 (`write`) failed: not allowed: plan mode allows no changes to files: only read, and describe what you would do"],
         )
         .await;
 }

@@ -12,7 +12,7 @@ use stepwell_protocol::{
 use stepwell_tool_runtime::{Host, HostError};
 use stepwell_workspace::files;
 
-use crate::terminal::error_line;
+use crate::terminal::{error_line, visible};
 
 pub struct CommandLineHost {
     todo: Mutex<Vec<TodoItem>>,
@@ -31,7 +31,10 @@ impl CommandLineHost {
 #[async_trait]
 impl Host for CommandLineHost {
     async fn approve(&self, request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource) {
-        error_line(&format!("{}: {}", request.reason, request.preview.summary));
+        error_line(&format!("{}: {}", visible(&request.reason), request.preview.summary));
+        for warning in &request.preview.warnings {
+            error_line(&format!("  {}", visible(warning)));
+        }
         let mode = match request.risk {
             Risk::Write => PermissionMode::AcceptEdits,
             _ => PermissionMode::BypassPermissions,

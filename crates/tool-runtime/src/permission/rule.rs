@@ -1,0 +1,231 @@
+//! One rule: what it is about, and what it says.
+
+use super::patterns::{Care, CommandPattern, HostPattern, PathPattern};
+use super::places::JudgePlaces;
+use super::{CallFacts, Effect};
+use crate::shell::Part;
+use stepwell_protocol::Risk;
+
+/// Where a rule comes from; the later, the more it is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RuleSource {
+    /// The folder's own settings.
+    Project,
+    /// What the person said in this task.
+    Session,
+    User,
+    /// The machine's owner.
+    Managed,
+}
+
+impl RuleSource {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Session => "session",
+            Self::User => "user",
+            Self::Managed => "managed",
+        }
+    }
+
+    /// The person's word in the task weighs as much as the person's settings.
+    fn trust(self) -> u8 {
+        match self {
+            Self::Project => 0,
+            Self::Session | Self::User => 1,
+            Self::Managed => 2,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Rule {
+    pub effect: Effect,
+    pub source: RuleSource,
+    /// What is told when it decides.
+    pub reason: Option<String>,
+    /// How it is written: `bash(cargo test *)`.
+    pub text: String,
+    about: About,
+}
+
+#[derive(Clone, Debug)]
+enum About {
+    /// Every call of a tool.
+    Tool(String),
+    Command(String, CommandPattern),
+    /// One command line and nothing else.
+    Exact(String, String),
+    Path(String, PathPattern),
+    Host(HostPattern),
+}
+
+/// Names that mean running commands, changing files and reading files, whatever the tool is called.
+const COMMANDS: &[&str] = &["bash", "shell", "execute_command", "run_command", "terminal_command"];
+const HOSTS: &[&str] = &["network", "webfetch", "web_fetch"];
+
+/// One thing a call does that a rule can speak about.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Deed<'a> {
+    /// Uses a tool.
+    Call,
+    Command(&'a Part),
+    /// Writes a file, by absolute path.
+    Write(&'a str),
+    Read(&'a str),
+    Host(&'a str),
+}
+
+impl Rule {
+    /// Reads `Tool` or `Tool(spec)`.
+    pub fn parse(
+        effect: Effect,
+        text: &str,
+        source: RuleSource,
+        places: &JudgePlaces,
+    ) -> Result<Self, String> {
+        let text = text.trim();
+        let (tool, spec) = match text.split_once('(') {
+            Some((tool, rest)) => {
+                let spec = rest.strip_suffix(')').ok_or_else(|| "`)` is missing at the end".to_owned())?;
+                (tool.trim(), Some(spec))
+            }
+            None => (text, None),
+        };
+        Self::build(effect, tool, spec, source, places)
+    }
+
+    /// The same from its parts.
+    pub fn build(
+        effect: Effect,
+        tool: &str,
+        spec: Option<&str>,
+        source: RuleSource,
+        places: &JudgePlaces,
+    ) -> Result<Self, String> {
+        let name = tool.to_ascii_lowercase();
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.'));
+        if name.is_empty() || !plain {
+            return Err(format!("`{tool}` is no name of a tool"));
+        }
+        let about = match spec {
+            Some(spec) if COMMANDS.contains(&name.as_str()) && spec.trim() != "*" => {
+                About::Command(name, CommandPattern::parse(spec)?)
+            }
+            None if HOSTS.contains(&name.as_str()) => About::Host(HostPattern::parse("*")?),
+            Some(spec) if HOSTS.contains(&name.as_str()) => About::Host(HostPattern::parse(spec)?),
+            None => About::Tool(name),
+            Some(spec) if matches!(spec.trim(), "*" | "**") => About::Tool(name),
+            Some(_) if name.starts_with("mcp__") => {
+                return Err("a rule about an MCP server has no part in parentheses".to_owned());
+            }
+            Some(spec) => About::Path(name, PathPattern::parse(spec, places)?),
+        };
+        let text = match spec {
+            Some(spec) => format!("{tool}({spec})"),
+            None => tool.to_owned(),
+        };
+        Ok(Self { effect, source, reason: None, text, about })
+    }
+
+    /// A rule about one command line.
+    pub fn exact(effect: Effect, tool: &str, command: &str, source: RuleSource) -> Self {
+        let about = About::Exact(tool.to_ascii_lowercase(), command.to_owned());
+        Self { effect, source, reason: None, text: format!("{tool}: exactly `{command}`"), about }
+    }
+
+    /// Whether it speaks about a deed of a call.
+    pub(super) fn covers(&self, facts: &CallFacts, deed: Deed<'_>) -> bool {
+        let care = if self.effect == Effect::Allow { Care::Certain } else { Care::Possible };
+        match (&self.about, deed) {
+            (About::Tool(name), Deed::Call | Deed::Command(_)) => names(name, facts, None),
+            // A bare `edit` or `read` is also about the files of commands.
+            (About::Tool(name), Deed::Write(_)) => names(name, facts, Some(Risk::Write)),
+            (About::Tool(name), Deed::Read(_)) => names(name, facts, Some(Risk::Read)),
+            (About::Command(name, pattern), Deed::Command(part)) => {
+                is_called(name, facts) && pattern.matches(part, care)
+            }
+            (About::Exact(name, command), Deed::Call) => {
+                is_called(name, facts) && facts.preview.command.as_ref() == Some(command)
+            }
+            (About::Path(name, pattern), Deed::Write(path)) => {
+                (name == "edit" || is_called(name, facts)) && pattern.matches(path, care)
+            }
+            (About::Path(name, pattern), Deed::Read(path)) => {
+                (name == "read" || is_called(name, facts)) && pattern.matches(path, care)
+            }
+            (About::Host(pattern), Deed::Host(host)) => pattern.matches(host),
+            _ => false,
+        }
+    }
+
+    /// Whether it is about commands of a call's tool.
+    pub(super) fn covers_commands_of(&self, facts: &CallFacts) -> bool {
+        matches!(&self.about, About::Command(name, _) if is_called(name, facts))
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        matches!(self.about, About::Exact(..))
+    }
+
+    /// The program a rule about commands names; for what cannot be taken apart.
+    pub(super) fn program(&self) -> Option<&str> {
+        match &self.about {
+            About::Command(_, pattern) => pattern.program(),
+            _ => None,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match &self.about {
+            About::Tool(name) if name.contains('*') => 0,
+            About::Tool(_) => 1,
+            About::Command(_, pattern) => 2 + pattern.weight(),
+            About::Path(_, pattern) => 2 + pattern.weight(),
+            About::Host(pattern) => 2 + pattern.weight(),
+            About::Exact(..) => usize::MAX,
+        }
+    }
+}
+
+/// Whether a name in a rule means the tool of a call; `kind` is the class of files `edit` and `read` stand for.
+fn names(name: &str, facts: &CallFacts, kind: Option<Risk>) -> bool {
+    let by_kind = match (name, kind) {
+        ("edit", Some(Risk::Write)) | ("read", Some(Risk::Read)) => true,
+        ("edit", None) => facts.risk == Risk::Write && facts.preview.command.is_none(),
+        _ => false,
+    };
+    by_kind || is_called(name, facts) && (kind.is_none() || facts.preview.command.is_none())
+}
+
+fn is_called(name: &str, facts: &CallFacts) -> bool {
+    let is = |tool: &str| {
+        let tool = tool.to_ascii_lowercase();
+        let of_server =
+            name.starts_with("mcp__") && tool.strip_prefix(name).is_some_and(|rest| rest.starts_with("__"));
+        match name.strip_suffix('*') {
+            Some(start) => tool.starts_with(start),
+            None => tool == name || of_server,
+        }
+    };
+    is(&facts.tool) || facts.aliases.iter().any(|alias| is(alias))
+}
+
+/// The rule that decides among those that speak about the same thing: the most specific one, the stricter at a
+/// tie. Nothing less trusted overrides a denial.
+pub(super) fn decisive<'r>(rules: impl Iterator<Item = &'r Rule>) -> Option<&'r Rule> {
+    let matching: Vec<&Rule> = rules.collect();
+    let best =
+        matching.iter().copied().max_by_key(|rule| (rule.weight(), rule.effect, rule.source.trust()))?;
+    let overruled = |deny: &&Rule| {
+        deny.effect == Effect::Deny
+            && (deny.source.trust() > best.source.trust() || deny.weight() >= best.weight())
+    };
+    Some(
+        matching
+            .into_iter()
+            .filter(|rule| overruled(rule))
+            .max_by_key(|rule| rule.source.trust())
+            .unwrap_or(best),
+    )
+}
