@@ -40,6 +40,9 @@ pub enum Door {
     /// See what the agent changed, and go back to before it
     #[command(subcommand)]
     Checkpoints(CheckpointsCommand),
+    /// Try what is allowed, and list the rules
+    #[command(subcommand)]
+    Permissions(PermissionsCommand),
     /// List the models that can be reached
     Models(ModelsArgs),
     /// Check keys, servers and the machine
@@ -344,6 +347,43 @@ pub enum ToolCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PermissionsCommand {
+    /// Tell whether a command or a call would be allowed, and what decides; nothing is run
+    #[command(
+        after_help = "Exit codes:\n  0    it is allowed\n  2    the call or the settings are wrong\n  \
+                            3    it is asked about or denied"
+    )]
+    Test(PermissionsTestArgs),
+    /// List the rules in force, with where each comes from
+    #[command(visible_alias = "ls")]
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct PermissionsTestArgs {
+    /// A command line for bash
+    #[arg(required_unless_present = "tool", conflicts_with = "tool")]
+    pub command: Option<String>,
+    /// Another tool, with its arguments in --args
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// The arguments of the tool as JSON
+    #[arg(long, value_name = "JSON", default_value = "{}", requires = "tool")]
+    pub args: String,
+    /// Judge in this permission mode
+    #[arg(long, value_name = "MODE", value_parser = permission_modes(), ignore_case = true)]
+    pub mode: Option<PermissionMode>,
+    /// Judge in this folder
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

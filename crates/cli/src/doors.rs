@@ -4,6 +4,7 @@ pub mod checkpoints;
 pub mod config;
 pub mod doctor;
 pub mod models;
+pub mod permissions;
 pub mod run;
 pub mod tasks;
 pub mod tool;

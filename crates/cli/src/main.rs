@@ -35,6 +35,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Undo(args) => doors::checkpoints::undo(&args),
         Door::Redo(args) => doors::checkpoints::redo(&args),
         Door::Checkpoints(command) => doors::checkpoints::run(command),
+        Door::Permissions(command) => wait(doors::permissions::run(command)),
         Door::Models(args) => wait(doors::models::run(args)),
         Door::Doctor(args) => wait(doors::doctor::run(args)),
         Door::Config(command) => doors::config::run(command),

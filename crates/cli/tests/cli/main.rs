@@ -20,6 +20,7 @@ mod errors;
 mod help;
 mod hooks;
 mod interrupt;
+mod permissions;
 mod prompt;
 mod replay;
 mod run;
