@@ -157,14 +157,8 @@ impl Workspace {
     /// Opens the folder that holds `place`, making it and its parents where they are missing, and gives the
     /// last name of the path.
     pub fn open_parent<'a>(&self, place: &'a Inside) -> Result<(OwnedFd, &'a OsStr)> {
-        let name =
-            place.relative.file_name().ok_or_else(|| Error::IsAFolder { path: place.absolute.clone() })?;
-        let parent = place.relative.parent().unwrap_or(Path::new(""));
-        let parent_place = Inside {
-            root: place.root,
-            relative: parent.to_path_buf(),
-            absolute: self.join(place.root, parent),
-        };
+        let (parent_place, name) = self.parent(place)?;
+        let parent = parent_place.relative.as_path();
         match self.open_folder(&parent_place) {
             Err(error) if error.is_not_found() => {}
             opened => return Ok((opened?, name)),
@@ -192,6 +186,20 @@ impl Workspace {
             }
         }
         Ok((self.open_folder(&parent_place)?, name))
+    }
+
+    /// The same without making anything.
+    pub(crate) fn open_existing_parent<'a>(&self, place: &'a Inside) -> Result<(OwnedFd, &'a OsStr)> {
+        let (parent, name) = self.parent(place)?;
+        Ok((self.open_folder(&parent)?, name))
+    }
+
+    fn parent<'a>(&self, place: &'a Inside) -> Result<(Inside, &'a OsStr)> {
+        let name =
+            place.relative.file_name().ok_or_else(|| Error::IsAFolder { path: place.absolute.clone() })?;
+        let parent = place.relative.parent().unwrap_or(Path::new(""));
+        let absolute = self.join(place.root, parent);
+        Ok((Inside { root: place.root, relative: parent.to_path_buf(), absolute }, name))
     }
 
     fn join(&self, root: usize, relative: &Path) -> PathBuf {

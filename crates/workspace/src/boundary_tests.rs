@@ -171,7 +171,7 @@ fn reading_is_bounded_and_knows_text() {
     let house = house();
     fs::write(
         house.path("ws/utf16.txt"),
-        TextFile { text: "hé\r\n".into(), encoding: Encoding::Utf16Little }.to_bytes(),
+        TextFile { text: "hé\r\n".into(), encoding: Encoding::Utf16Little }.to_bytes().expect("bytes"),
     )
     .expect("file");
     fs::write(house.path("ws/blob"), [0u8, 1, 2]).expect("file");
@@ -241,4 +241,34 @@ fn extra_roots_and_linked_roots_are_reached_by_absolute_paths() {
         assert!(workspace.read(&place, 100).is_ok(), "{}", path.display());
     }
     assert!(workspace.place("../out/canary.txt").is_err());
+}
+
+#[test]
+fn a_write_keeps_mode_and_attributes_and_a_removal_takes_only_files() {
+    let house = house();
+    let main = house.path("ws/src/main.rs");
+    fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).expect("mode");
+    let attribute = |path: &Path| {
+        let mut value = vec![0; 64];
+        rustix::fs::getxattr(path, "user.origin", &mut value).map(|length| value[..length].to_vec())
+    };
+    let flags = rustix::fs::XattrFlags::empty();
+    let has_attributes = rustix::fs::setxattr(&main, "user.origin", b"somewhere", flags).is_ok();
+    assert_eq!(house.write("src/main.rs", "fn main() { }\n").expect("written"), Written::Replaced);
+    assert_eq!(fs::metadata(&main).expect("file").mode() & 0o7777, 0o755);
+    if has_attributes {
+        assert_eq!(attribute(&main).expect("kept"), b"somewhere");
+    }
+    let place = |path: &str| house.workspace.place(path).expect("inside");
+    let program = house.workspace.write_as(&place("run.sh"), b"#!/bin/sh\n", crate::Executable::Yes);
+    assert_eq!(program.expect("written"), Written::Created);
+    assert_ne!(fs::metadata(house.path("ws/run.sh")).expect("file").mode() & 0o100, 0);
+
+    symlink(house.path("out/canary.txt"), house.path("ws/link")).expect("link");
+    for (path, told) in [("link", "a symbolic link"), ("src", "is a folder"), ("none", "does not exist")] {
+        let refused = house.workspace.remove(&place(path)).expect_err(path).to_string();
+        assert!(refused.contains(told), "{refused}");
+    }
+    house.workspace.remove(&place("run.sh")).expect("deleted");
+    assert!(!house.path("ws/run.sh").exists() && house.path("out/canary.txt").exists());
 }

@@ -21,7 +21,7 @@ mod walk;
 mod write;
 
 pub use boundary::{Inside, Workspace};
-pub use encoding::{Encoding, TextFile, decode};
+pub use encoding::{Encoding, TextFile, Unencodable, decode};
 pub use error::{Error, Result};
 pub use walk::{Entry, EntryKind, Listing};
-pub use write::Written;
+pub use write::{Executable, Written};

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::write::replace;
+use crate::write::replace_by;
 use crate::{Error, Result};
 
 pub use scan::{ScanOptions, Scanned};
@@ -110,8 +110,9 @@ impl Tree {
     /// Makes or replaces a file, all or nothing.
     pub fn put_file(&self, relative: &Path, content: &[u8], mode: u32) -> Result<()> {
         let (folder, name) = self.parent(relative)?;
-        replace(&folder, name, content, Some(Mode::from_raw_mode(mode & 0o7777)))
-            .map_err(|error| Error::io("write", &self.path.join(relative), error))
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        let fresh = mode & Mode::from_raw_mode(0o777);
+        replace_by(&folder, name, content, fresh, |file| Ok(rustix::fs::fchmod(file, mode)?)).map_err(|error| Error::io("write", &self.path.join(relative), error))
     }
 
     pub fn put_link(&self, relative: &Path, target: &[u8]) -> Result<()> {
