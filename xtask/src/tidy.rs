@@ -13,10 +13,14 @@ const LONGEST_FILE: usize = 700;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("stepwell-protocol", &[]),
     ("stepwell-workspace", &["stepwell-protocol"]),
+    ("stepwell-code-intel", &["stepwell-workspace", "stepwell-protocol"]),
     ("stepwell-llm", &["stepwell-protocol"]),
     ("stepwell-tool-runtime", &["stepwell-protocol"]),
     ("stepwell-store", &["stepwell-workspace", "stepwell-protocol"]),
-    ("stepwell-tools", &["stepwell-tool-runtime", "stepwell-workspace", "stepwell-protocol"]),
+    (
+        "stepwell-tools",
+        &["stepwell-tool-runtime", "stepwell-code-intel", "stepwell-workspace", "stepwell-protocol"],
+    ),
     (
         "stepwell-agent",
         &[

@@ -1,0 +1,184 @@
+//! Languages, and how a file's language is told.
+
+use std::path::Path;
+
+/// A language that can be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Language {
+    Bash,
+    C,
+    Cpp,
+    CSharp,
+    Css,
+    Go,
+    Html,
+    Java,
+    JavaScript,
+    Json,
+    Php,
+    Python,
+    Ruby,
+    Rust,
+    Toml,
+    Tsx,
+    TypeScript,
+    Yaml,
+}
+
+/// A language with the endings and whole names of its files, in lower case, and the programs that run them.
+struct Signs {
+    language: Language,
+    name: &'static str,
+    endings: &'static [&'static str],
+    names: &'static [&'static str],
+    programs: &'static [&'static str],
+}
+
+const SIGNS: &[Signs] = &[
+    Signs {
+        language: Language::Bash,
+        name: "Bash",
+        endings: &["sh", "bash"],
+        names: &[".bashrc", ".bash_profile", ".profile", "pkgbuild"],
+        programs: &["sh", "bash", "dash", "ash"],
+    },
+    Signs { language: Language::C, name: "C", endings: &["c", "h"], names: &[], programs: &[] },
+    Signs {
+        language: Language::Cpp,
+        name: "C++",
+        endings: &["cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "ipp"],
+        names: &[],
+        programs: &[],
+    },
+    Signs { language: Language::CSharp, name: "C#", endings: &["cs", "csx"], names: &[], programs: &[] },
+    Signs { language: Language::Css, name: "CSS", endings: &["css"], names: &[], programs: &[] },
+    Signs { language: Language::Go, name: "Go", endings: &["go"], names: &[], programs: &[] },
+    Signs { language: Language::Html, name: "HTML", endings: &["html", "htm"], names: &[], programs: &[] },
+    Signs { language: Language::Java, name: "Java", endings: &["java"], names: &[], programs: &[] },
+    Signs {
+        language: Language::JavaScript,
+        name: "JavaScript",
+        endings: &["js", "mjs", "cjs", "jsx"],
+        names: &[],
+        programs: &["node", "nodejs", "bun"],
+    },
+    Signs {
+        language: Language::Json,
+        name: "JSON",
+        endings: &["json", "geojson", "webmanifest"],
+        names: &[".babelrc", ".eslintrc"],
+        programs: &[],
+    },
+    Signs {
+        language: Language::Php,
+        name: "PHP",
+        endings: &["php", "phtml"],
+        names: &[],
+        programs: &["php"],
+    },
+    Signs {
+        language: Language::Python,
+        name: "Python",
+        endings: &["py", "pyi", "pyw"],
+        names: &["sconstruct", "sconscript"],
+        programs: &["python", "python2", "python3"],
+    },
+    Signs {
+        language: Language::Ruby,
+        name: "Ruby",
+        endings: &["rb", "rake", "gemspec", "ru"],
+        names: &["gemfile", "rakefile", "podfile", "vagrantfile"],
+        programs: &["ruby"],
+    },
+    Signs { language: Language::Rust, name: "Rust", endings: &["rs"], names: &[], programs: &[] },
+    Signs {
+        language: Language::Toml,
+        name: "TOML",
+        endings: &["toml"],
+        names: &["cargo.lock", "poetry.lock", "uv.lock"],
+        programs: &[],
+    },
+    Signs { language: Language::Tsx, name: "TSX", endings: &["tsx"], names: &[], programs: &[] },
+    Signs {
+        language: Language::TypeScript,
+        name: "TypeScript",
+        endings: &["ts", "mts", "cts"],
+        names: &[],
+        programs: &["deno", "ts-node", "tsx"],
+    },
+    Signs {
+        language: Language::Yaml,
+        name: "YAML",
+        endings: &["yaml", "yml"],
+        names: &[".clang-format"],
+        programs: &[],
+    },
+];
+
+impl Language {
+    /// The name people use.
+    pub fn name(self) -> &'static str {
+        SIGNS.iter().find(|signs| signs.language == self).map_or("", |signs| signs.name)
+    }
+
+    /// All languages, in the order of their names.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SIGNS.iter().map(|signs| signs.language)
+    }
+
+    /// The language of a file, by its name, else by the program its first line names (`#!/usr/bin/env python3`).
+    pub fn detect(path: &Path, text: &str) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_lowercase();
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+        let by_name = SIGNS.iter().find(|signs| {
+            signs.names.contains(&name.as_str())
+                || ending.is_some_and(|ending| signs.endings.contains(&ending))
+        });
+        if let Some(signs) = by_name {
+            return Some(signs.language);
+        }
+        let program = program(text.lines().next()?)?;
+        SIGNS.iter().find(|signs| signs.programs.contains(&program)).map(|signs| signs.language)
+    }
+}
+
+/// The program a script is run by.
+fn program(first_line: &str) -> Option<&str> {
+    let mut words = first_line.strip_prefix("#!")?.split_whitespace();
+    let base = |word: &'_ str| -> usize { word.rfind('/').map_or(0, |at| at + 1) };
+    let first = words.next()?;
+    let first = &first[base(first)..];
+    let program = if first == "env" {
+        words.find(|word| !word.starts_with('-') && !word.contains('='))?
+    } else {
+        first
+    };
+    let program = &program[base(program)..];
+    // `python3.12` is `python3`.
+    Some(program.split_once('.').map_or(program, |(program, _)| program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_tells_its_language_by_name_or_first_line() {
+        for (path, text, expected) in [
+            ("src/main.rs", "", Some("Rust")),
+            ("A.PY", "", Some("Python")),
+            ("web/page.tsx", "", Some("TSX")),
+            ("Gemfile", "", Some("Ruby")),
+            ("run", "#!/usr/bin/env -S FOO=1 python3.12 -u\n", Some("Python")),
+            ("run", "#!/bin/sh\n", Some("Bash")),
+            ("Cargo.lock", "", Some("TOML")),
+            ("notes.txt", "#!important", None),
+            ("Makefile", "all:\n", None),
+            ("data.json5", "", None),
+            ("", "", None),
+        ] {
+            let found = Language::detect(Path::new(path), text).map(Language::name);
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+}
