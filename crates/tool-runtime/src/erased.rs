@@ -167,9 +167,11 @@ fn is_empty(default: &Value) -> bool {
     }
 }
 
-/// A doc comment without the line breaks of the source; paragraphs stay apart.
+/// A doc comment without the line breaks of the source; paragraphs stay apart, and fenced text stays as it is.
 fn unwrapped(comment: &str) -> String {
-    let paragraphs = comment.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+    let paragraphs = comment.split("\n\n").map(|paragraph| {
+        if paragraph.starts_with("```") { paragraph.to_owned() } else { paragraph.replace('\n', " ") }
+    });
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 

@@ -17,17 +17,20 @@ pub struct CatalogOptions {
 
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
 pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn DynTool>> {
+    let desk = files::Desk::new(workspace.clone());
     vec![
         Arc::new(ask::Clarification),
         Arc::new(ask::Decision),
         Arc::new(chain::ToolChain),
         Arc::new(complete::AttemptCompletion),
-        Arc::new(files::Edit::new(workspace.clone())),
+        Arc::new(files::ApplyDiff::new(desk.clone())),
+        Arc::new(files::Edit::new(desk.clone())),
+        Arc::new(files::Insert::new(desk.clone())),
         Arc::new(files::Glob::new(workspace.clone())),
         Arc::new(files::Grep::new(workspace.clone())),
         Arc::new(files::List::new(workspace.clone())),
-        Arc::new(files::Read::new(workspace.clone())),
-        Arc::new(files::Write::new(workspace.clone())),
+        Arc::new(files::Read::new(desk.clone())),
+        Arc::new(files::Write::new(desk)),
         Arc::new(shell::Bash::new(workspace.clone(), &options.removed_variables)),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),

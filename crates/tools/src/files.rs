@@ -1,11 +1,20 @@
 //! Tools on files of the workspace.
 
+mod apply_diff;
+mod desk;
 mod diff;
 mod edit;
 mod glob;
 mod grep;
+mod insert;
+mod line_ends;
 mod list;
+mod matching;
+mod omission;
 mod read;
+mod replace;
+mod report;
+mod seen;
 mod write;
 
 use std::path::Path;
@@ -14,9 +23,12 @@ use stepwell_protocol::ErrorClass;
 use stepwell_tool_runtime::{ToolContext, ToolError};
 use stepwell_workspace::{Error, Inside, Workspace};
 
+pub use apply_diff::ApplyDiff;
+pub use desk::Desk;
 pub use edit::Edit;
 pub use glob::Glob;
 pub use grep::Grep;
+pub use insert::Insert;
 pub use list::List;
 pub use read::Read;
 pub use write::Write;

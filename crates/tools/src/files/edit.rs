@@ -1,85 +1,109 @@
-//! `edit`: one exact piece of text replaced by another.
+//! `edit`: one piece of text replaced by another.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use similar::TextDiff;
+use serde::Deserialize;
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Redactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
-use stepwell_workspace::{Inside, TextFile, Workspace};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
 
-use super::diff::{self, Change};
-use super::{LARGEST_EDIT, explained, place};
+use super::desk::{Caller, Change, Desk, like};
+use super::diff;
+use super::matching::Amount;
+use super::replace::{Pattern, Replacement};
+use super::report::{self, ChangedFile};
 
 pub struct Edit {
-    workspace: Workspace,
+    desk: Desk,
 }
 
 impl Edit {
-    pub fn new(workspace: Workspace) -> Self {
-        Self { workspace }
+    pub fn new(desk: Desk) -> Self {
+        Self { desk }
     }
 }
 
-/// Replaces text in a file. `old_str` must match exactly, white space included, and occur once; give more lines
-/// around it where it does not, or set `replace_all`.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Replaces text in a file. `old_str` must occur once; give more lines around it where it does not, or set
+/// `replace_all`. Copy it exactly: small differences of white space are forgiven and reported, anything else is an
+/// error that shows the nearest text.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct EditInput {
     /// Relative to the workspace, or absolute within it.
     #[schemars(extend("x-aliases" = ["path", "file", "filename", "target_file"]))]
-    file_path: String,
+    pub file_path: String,
     /// Text to find, without line numbers.
     #[schemars(extend("x-aliases" = ["old_string", "search", "old_text"]))]
-    old_str: String,
+    pub old_str: String,
     /// Text to put in its place.
     #[schemars(extend("x-aliases" = ["new_string", "replace", "new_text", "replacement"]))]
-    new_str: String,
+    pub new_str: String,
     /// Replace every occurrence.
     #[serde(default)]
-    replace_all: bool,
+    pub replace_all: bool,
+    /// Replace all occurrences, and fail unless there are exactly this many.
+    pub expected_replacements: Option<usize>,
+    /// First line to look at, from 1.
+    pub start_line: Option<usize>,
+    /// Last line to look at.
+    pub end_line: Option<usize>,
+    /// `old_str` is a regular expression and every match is replaced; `new_str` may use $1.
+    #[schemars(extend("x-aliases" = ["regex", "is_regex"]))]
+    #[serde(default)]
+    pub use_regex: bool,
+    /// Only with `use_regex`.
+    #[serde(default)]
+    pub ignore_case: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct EditOutput {
-    path: String,
-    replacements: usize,
-    /// Line of the first replacement.
-    line: usize,
-    added: usize,
-    removed: usize,
-    #[serde(skip)]
-    diff: String,
-}
-
-impl ToolOutput for EditOutput {
-    fn for_model(&self) -> Cow<'_, str> {
-        let Self { path, replacements, line, added, removed, .. } = self;
-        let times = if *replacements == 1 { String::new() } else { format!(" {replacements} times, first") };
-        Cow::Owned(format!("edited `{path}`{times} at line {line} (+{added} -{removed})"))
+impl EditInput {
+    /// What is asked for, checked as far as that goes without the file.
+    pub fn replacement(&self) -> Result<Replacement, ToolError> {
+        if self.old_str.is_empty() {
+            return Err(ToolError::validation("`old_str` is empty; use `write` for a new file"));
+        }
+        if self.old_str == self.new_str && !self.use_regex {
+            return Err(ToolError::validation("`old_str` and `new_str` are the same"));
+        }
+        if self.ignore_case && !self.use_regex {
+            return Err(ToolError::validation("`ignore_case` needs `use_regex`"));
+        }
+        let amount = match (self.expected_replacements, self.replace_all) {
+            (Some(0), _) => return Err(ToolError::validation("`expected_replacements` must be at least 1")),
+            (Some(expected), _) => Amount::Exactly(expected),
+            (None, true) => Amount::Every,
+            (None, false) => Amount::One,
+        };
+        let lines = (self.start_line.is_some() || self.end_line.is_some())
+            .then(|| (self.start_line.unwrap_or(1).max(1), self.end_line.unwrap_or(usize::MAX - 1)));
+        let pattern = if self.use_regex {
+            Pattern::Expression { ignore_case: self.ignore_case }
+        } else {
+            Pattern::Text
+        };
+        Ok(Replacement { old: self.old_str.clone(), new: self.new_str.clone(), amount, lines, pattern })
     }
 
-    fn detail(&self) -> Option<Value> {
-        Some(json!({ "path": self.path, "diff": self.diff, "added": self.added, "removed": self.removed }))
+    /// The file with the edit made, not yet written.
+    pub fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Change, ToolError> {
+        let place = desk.place(&self.file_path)?;
+        let replacement = self.replacement()?;
+        let before = desk.open(caller, &place)?;
+        let replaced = replacement.apply(&place.display(), &before.file.text, &caller.redactor)?;
+        let after = like(Some(&before), replaced.text);
+        let mut change = Change::new(place, Some(before), Some(after));
+        change.line = Some(replaced.line);
+        change.replacements = replaced.count;
+        change.show = !replaced.notes.is_empty();
+        change.notes = replaced.notes;
+        Ok(change)
     }
-}
-
-/// A file with the edit made, not yet written.
-struct Edited {
-    place: Inside,
-    old: String,
-    new: TextFile,
-    replacements: usize,
-    line: usize,
 }
 
 #[async_trait]
 impl Tool for Edit {
     type Input = EditInput;
-    type Output = EditOutput;
+    type Output = ChangedFile;
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
@@ -93,151 +117,33 @@ impl Tool for Edit {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        // An edit that cannot be made is shown as it was asked for; running it tells what is wrong.
-        let redactor = &ctx.redactor;
-        let change = match self.edited(redactor, input) {
-            Ok(edited) => diff::change(redactor, &edited.place.display(), &edited.old, &edited.new.text),
-            Err(_) => diff::change(redactor, &input.file_path, &input.old_str, &input.new_str),
-        };
-        Preview {
-            summary: format!("Edit `{}`", input.file_path),
-            diff: Some(change.diff),
-            paths: vec![input.file_path.clone()],
-            ..Preview::default()
+        let (caller, asked) = (Caller::of(ctx), input.clone());
+        let summary = format!("Edit `{}`", input.file_path);
+        let planned = self.desk.in_background(move |desk| {
+            let change = asked.planned(desk, &caller)?;
+            Ok(report::preview(format!("Edit `{}`", asked.file_path), &caller.redactor, desk, &[change]))
+        });
+        match planned.await {
+            Ok(preview) => preview,
+            // An edit that cannot be made is shown as it was asked for; running it tells what is wrong.
+            Err(_) => Preview {
+                summary,
+                diff: Some(
+                    diff::change(&ctx.redactor, &input.file_path, &input.old_str, &input.new_str).diff,
+                ),
+                paths: vec![input.file_path.clone()],
+                ..Preview::default()
+            },
         }
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let Edited { place, old, new, replacements, line } = self.edited(&ctx.redactor, &input)?;
-        self.workspace
-            .write(&place, &new.to_bytes())
-            .map_err(|error| explained(&self.workspace, Some(&place), error))?;
-        let path = place.display();
-        let Change { diff, added, removed } = diff::change(&ctx.redactor, &path, &old, &new.text);
-        Ok(EditOutput { path, replacements, line, added, removed, diff })
+        let caller = Caller::of(ctx);
+        self.desk
+            .in_background(move |desk| {
+                let change = input.planned(desk, &caller)?;
+                report::only(desk.commit(&caller, vec![change])?)
+            })
+            .await
     }
-}
-
-impl Edit {
-    fn edited(&self, redactor: &Redactor, input: &EditInput) -> Result<Edited, ToolError> {
-        let place = place(&self.workspace, &input.file_path)?;
-        if input.old_str.is_empty() {
-            return Err(ToolError::validation("`old_str` is empty; use `write` for a new file"));
-        }
-        if input.old_str == input.new_str {
-            return Err(ToolError::validation("`old_str` and `new_str` are the same"));
-        }
-        let file = self
-            .workspace
-            .read_text(&place, LARGEST_EDIT)
-            .map_err(|error| explained(&self.workspace, Some(&place), error))?;
-        let (wanted, replacement) = with_line_ends(&file, input);
-        let lines: Vec<usize> = occurrences(&file.text, &wanted);
-        let line = match lines.as_slice() {
-            [] => {
-                // A part of a private key looks like no key.
-                let shown = redactor.redact_lines(&file.text).map_or(file.text, |lines| lines.concat());
-                return Err(not_found(&place, &shown, &input.old_str));
-            }
-            [only] => *only,
-            [first, ..] if input.replace_all => *first,
-            many => {
-                let shown: Vec<String> = many.iter().take(10).map(ToString::to_string).collect();
-                let more = if many.len() > 10 { ", …" } else { "" };
-                return Err(ToolError::validation(format!(
-                    "`old_str` occurs {} times in `{}`, at lines {}{more}; add lines around it until it is unique, \
-                     or set `replace_all`",
-                    many.len(),
-                    place.display(),
-                    shown.join(", ")
-                )));
-            }
-        };
-        let new = file.text.replace(wanted.as_ref(), &replacement);
-        Ok(Edited {
-            place,
-            new: TextFile { text: new, encoding: file.encoding },
-            old: file.text,
-            replacements: lines.len(),
-            line,
-        })
-    }
-}
-
-/// The texts with the line ends of the file: models write LF, whatever the file has.
-fn with_line_ends<'a>(file: &TextFile, input: &'a EditInput) -> (Cow<'a, str>, Cow<'a, str>) {
-    let plain = (Cow::Borrowed(input.old_str.as_str()), Cow::Borrowed(input.new_str.as_str()));
-    let to_crlf = |text: &str| Cow::Owned(text.replace("\r\n", "\n").replace('\n', "\r\n"));
-    let to_lf = |text: &str| Cow::Owned(text.replace("\r\n", "\n"));
-    if file.uses_crlf() && !file.text.contains(&input.old_str) {
-        (to_crlf(&input.old_str), to_crlf(&input.new_str))
-    } else if file.uses_crlf() && !input.old_str.contains('\n') {
-        (plain.0, to_crlf(&input.new_str))
-    } else if !file.text.contains('\r') && input.old_str.contains('\r') {
-        (to_lf(&input.old_str), to_lf(&input.new_str))
-    } else {
-        plain
-    }
-}
-
-/// The lines at which a text begins, from 1.
-fn occurrences(text: &str, wanted: &str) -> Vec<usize> {
-    let mut line = 1;
-    let mut counted = 0;
-    text.match_indices(wanted)
-        .map(|(at, _)| {
-            line += text[counted..at].matches('\n').count();
-            counted = at;
-            line
-        })
-        .collect()
-}
-
-fn not_found(place: &Inside, text: &str, wanted: &str) -> ToolError {
-    let path = place.display();
-    let message = match nearest(text, wanted) {
-        Some((line, nearest)) => format!(
-            "`old_str` does not occur in `{path}`; the nearest text is at line {line}:\n{nearest}\ncopy it exactly, \
-             white space included"
-        ),
-        None => format!("`old_str` does not occur in `{path}`; read the file again, it may have changed"),
-    };
-    ToolError::validation(message)
-}
-
-/// The lines of a file most like a text, where any are.
-fn nearest(text: &str, wanted: &str) -> Option<(usize, String)> {
-    const LONGEST_SEARCH: usize = 20_000;
-    let lines: Vec<&str> = text.lines().take(LONGEST_SEARCH).collect();
-    let wanted: Vec<&str> = wanted.lines().collect();
-    let anchor = wanted.iter().map(|line| line.trim()).max_by_key(|line| line.len())?;
-    let anchor_at = wanted.iter().position(|line| line.trim() == anchor)?;
-    if anchor.is_empty() {
-        return None;
-    }
-    let (at, ratio) = lines
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| line.len() < 4 * anchor.len() + 40)
-        .map(|(at, line)| (at, likeness(line.trim(), anchor)))
-        .max_by(|left, right| left.1.total_cmp(&right.1).then(right.0.cmp(&left.0)))?;
-    if ratio < 0.6 {
-        return None;
-    }
-    let start = at.saturating_sub(anchor_at);
-    let end = (start + wanted.len().clamp(1, 20)).min(lines.len());
-    Some((start + 1, lines.get(start..end)?.join("\n")))
-}
-
-/// How alike two lines are, from 0 to 1.
-fn likeness(left: &str, right: &str) -> f32 {
-    if left == right {
-        return 1.0;
-    }
-    let (short, long) = if left.len() < right.len() { (left, right) } else { (right, left) };
-    // No need to compare what cannot reach the threshold.
-    if short.len() * 3 < long.len() {
-        return 0.0;
-    }
-    TextDiff::configure().timeout(Duration::from_millis(5)).diff_chars(left, right).ratio()
 }

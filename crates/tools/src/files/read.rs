@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,25 +17,27 @@ use stepwell_protocol::{Image, Preview, Risk};
 use stepwell_tool_runtime::{
     Category, StreamRedactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted,
 };
-use stepwell_workspace::{Inside, Workspace, decode};
+use stepwell_workspace::{Error, Inside, Workspace};
 use tokio_util::sync::CancellationToken;
 
+use super::desk::Desk;
 use super::explained;
 
 const DEFAULT_LINES: usize = 2000;
 const LONGEST_LINE: usize = 2000;
 const LARGEST_IMAGE: u64 = 5 * 1024 * 1024;
-const LARGEST_UTF16: u64 = 20 * 1024 * 1024;
+/// Text in another encoding than UTF-8 is read as a whole.
+const LARGEST_ENCODED: u64 = 20 * 1024 * 1024;
 /// Text of one call; the rest is read with another.
 const LARGEST_ANSWER: usize = 200 * 1024;
 
 pub struct Read {
-    workspace: Workspace,
+    desk: Desk,
 }
 
 impl Read {
-    pub fn new(workspace: Workspace) -> Self {
-        Self { workspace }
+    pub fn new(desk: Desk) -> Self {
+        Self { desk }
     }
 }
 
@@ -108,19 +111,23 @@ impl Tool for Read {
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
         let (workspace, place) = self.find(ctx, &input.file_path).await?;
         let (cancel, redacted) = (ctx.cancel.clone(), ctx.redactor.stream());
+        let (seen, task) = (Arc::clone(&self.desk.seen), ctx.task.clone());
         // A file may be huge and its disk slow; neither must hold up the rest of the program.
-        tokio::task::spawn_blocking(move || content(&workspace, &place, &input, cancel, redacted))
-            .await
-            .map_err(|error| ToolError::execution(format!("the file could not be read: {error}")))?
+        tokio::task::spawn_blocking(move || {
+            seen.note_read(&task, &workspace, &place);
+            content(&workspace, &place, &input, cancel, redacted)
+        })
+        .await
+        .map_err(|error| ToolError::execution(format!("the file could not be read: {error}")))?
     }
 }
 
 impl Read {
     /// The workspace a path belongs to: the task's own, or the folder of its artifacts.
     async fn find(&self, ctx: &ToolContext, path: &str) -> Result<(Workspace, Inside), ToolError> {
-        let refused = match self.workspace.place(path) {
-            Ok(place) => return Ok((self.workspace.clone(), place)),
-            Err(error) => explained(&self.workspace, None, error),
+        let refused = match self.desk.workspace.place(path) {
+            Ok(place) => return Ok((self.desk.workspace.clone(), place)),
+            Err(error) => explained(&self.desk.workspace, None, error),
         };
         if !Path::new(path).is_absolute() {
             return Err(refused);
@@ -160,12 +167,18 @@ fn content(
     if let Some(media_type) = image_type(&head) {
         return image(workspace, place, media_type, size);
     }
-    if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
-        let text = workspace.read_text(place, LARGEST_UTF16).map_err(fail)?.text;
-        return lines(place, text.as_bytes(), input, redacted);
-    }
-    if head.contains(&0) {
-        return Ok(ReadOutput::told(place, format!("binary file, {}; not shown", counted(size, "byte"))));
+    let is_utf8 =
+        std::str::from_utf8(&head).map_or_else(|cut| cut.error_len().is_none(), |_| !head.contains(&0));
+    if !is_utf8 {
+        match workspace.read_text(place, LARGEST_ENCODED) {
+            Ok(file) => return lines(place, file.text.as_bytes(), input, redacted),
+            Err(Error::Binary { .. } | Error::TooLarge { .. }) if head.contains(&0) => {
+                let note = format!("binary file, {}; not shown", counted(size, "byte"));
+                return Ok(ReadOutput::told(place, note));
+            }
+            Err(Error::Binary { .. } | Error::TooLarge { .. }) => {}
+            Err(error) => return Err(fail(error)),
+        }
     }
     let file = UntilCancelled { file: workspace.open_file(place).map_err(fail)?, cancel: cancel.clone() };
     lines(place, BufReader::with_capacity(64 * 1024, file), input, redacted).map_err(|error| {
@@ -247,7 +260,7 @@ fn lines(
         }
         let bytes = if number == 1 { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line) } else { &line };
         let text = String::from_utf8_lossy(bytes);
-        invalid |= matches!(text, Cow::Owned(_)) && decode(bytes).is_none();
+        invalid |= matches!(text, Cow::Owned(_));
         let text = redacted.push_line(&format!("{}\n", text.trim_end_matches('\r')));
         let (text, was_cut) = shortened(text.trim_end_matches('\n'));
         cut |= was_cut;

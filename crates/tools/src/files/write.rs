@@ -1,83 +1,97 @@
 //! `write`: a whole file.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Deserialize;
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
-use stepwell_workspace::{Encoding, Error, Inside, TextFile, Workspace, Written};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_workspace::{Error, TextFile};
 
-use super::diff::{self, Change};
-use super::{LARGEST_EDIT, explained, place};
+use super::LARGEST_EDIT;
+use super::desk::{Before, Caller, Change, Desk, like};
+use super::report::{self, ChangedFile};
+use super::{diff, matching, omission};
 
 pub struct Write {
-    workspace: Workspace,
+    desk: Desk,
 }
 
 impl Write {
-    pub fn new(workspace: Workspace) -> Self {
-        Self { workspace }
-    }
-
-    /// The text a file has now; `None` when there is none or it is no text.
-    fn current(&self, place: &Inside) -> Result<Option<TextFile>, Error> {
-        match self.workspace.read_text(place, LARGEST_EDIT) {
-            Ok(text) => Ok(Some(text)),
-            Err(Error::NotFound { .. } | Error::Binary { .. } | Error::TooLarge { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+    pub fn new(desk: Desk) -> Self {
+        Self { desk }
     }
 }
 
-/// Writes a whole file, replacing what it had; missing folders are made. To change a part of a file use `edit`.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// Writes a whole file, replacing what it had; missing folders are made. A file that exists must have been read before.
+/// To change a part of a file use `edit`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct WriteInput {
     /// Relative to the workspace, or absolute within it.
     #[schemars(extend("x-aliases" = ["path", "file", "filename", "target_file"]))]
     file_path: String,
-    /// The complete new content.
+    /// The complete new content; nothing of it may be left out.
     #[schemars(extend("x-aliases" = ["text", "contents", "file_text"]))]
     content: String,
+    /// Lines the content should have, to notice when a part of it got lost.
+    line_count: Option<usize>,
+    /// Replace a file that was not read before.
+    #[serde(default)]
+    overwrite: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct WriteOutput {
-    path: String,
-    created: bool,
-    lines: usize,
-    bytes: usize,
-    added: usize,
-    removed: usize,
-    #[serde(skip)]
-    diff: String,
-}
-
-impl ToolOutput for WriteOutput {
-    fn for_model(&self) -> Cow<'_, str> {
-        let Self { path, added, removed, .. } = self;
-        let lines = counted(self.lines as u64, "line");
-        Cow::Owned(if self.created {
-            format!("created `{path}` ({lines})")
-        } else if self.diff.is_empty() {
-            format!("`{path}` had this content already ({lines})")
-        } else {
-            format!("wrote `{path}` ({lines}; +{added} -{removed})")
-        })
-    }
-
-    fn detail(&self) -> Option<Value> {
-        Some(json!({ "path": self.path, "diff": self.diff, "added": self.added, "removed": self.removed }))
+impl WriteInput {
+    fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Change, ToolError> {
+        let place = desk.place(&self.file_path)?;
+        if let Some(announced) = self.line_count {
+            omission::check_line_count(&self.content, announced)?;
+        }
+        let (content, mut notes) = omission::cleaned(&self.file_path, &self.content);
+        let before = match desk.workspace.read(&place, LARGEST_EDIT) {
+            Ok(bytes) => {
+                let is_known = desk.seen.knows(&caller.task, &place);
+                if !is_known && !self.overwrite && !bytes.is_empty() && bytes != content.as_bytes() {
+                    return Err(ToolError::validation(format!(
+                        "`{}` exists and you have not read it, so nothing was written; read it first, or set \
+                         `overwrite` to replace it unseen",
+                        place.display()
+                    )));
+                }
+                // What is no text is replaced as a whole.
+                match stepwell_workspace::decode(&bytes) {
+                    Some(_) => Some(desk.open(caller, &place)?),
+                    None => None,
+                }
+            }
+            Err(Error::NotFound { .. }) => None,
+            Err(error) => return Err(desk.explained(&place, error)),
+        };
+        let line_end = match &before {
+            Some(before) if before.file.text.contains(['\n', '\r']) => {
+                matching::Source::new(&before.file.text).line_end
+            }
+            _ => desk.line_end_for(&place),
+        };
+        // Line ends that were chosen on purpose are left alone.
+        let content = match line_end {
+            "\n" => content,
+            _ if content.contains('\r') => content,
+            other => matching::with_line_end(&content, other).into_owned(),
+        };
+        let old = before.as_ref().map_or("", |before: &Before| before.file.text.as_str());
+        notes.extend(omission::shrink(old, &content));
+        let after: TextFile = like(before.as_ref(), content);
+        let mut change = Change::new(place, before, Some(after));
+        change.notes = notes;
+        Ok(change)
     }
 }
 
 #[async_trait]
 impl Tool for Write {
     type Input = WriteInput;
-    type Output = WriteOutput;
+    type Output = ChangedFile;
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {
@@ -91,40 +105,30 @@ impl Tool for Write {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let current = self.workspace.place(&input.file_path).ok().and_then(|place| self.current(&place).ok());
-        let old = current.flatten();
-        let verb = if old.is_some() { "Replace" } else { "Create" };
-        let old = old.map(|file| file.text).unwrap_or_default();
-        Preview {
-            summary: format!("{verb} `{}`", input.file_path),
-            diff: Some(diff::change(&ctx.redactor, &input.file_path, &old, &input.content).diff),
-            paths: vec![input.file_path.clone()],
-            ..Preview::default()
+        let (caller, asked) = (Caller::of(ctx), input.clone());
+        let planned = self.desk.in_background(move |desk| {
+            let change = asked.planned(desk, &caller)?;
+            let verb = if change.before.is_some() { "Replace" } else { "Create" };
+            Ok(report::preview(format!("{verb} `{}`", asked.file_path), &caller.redactor, desk, &[change]))
+        });
+        match planned.await {
+            Ok(preview) => preview,
+            Err(_) => Preview {
+                summary: format!("Write `{}`", input.file_path),
+                diff: Some(diff::change(&ctx.redactor, &input.file_path, "", &input.content).diff),
+                paths: vec![input.file_path.clone()],
+                ..Preview::default()
+            },
         }
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let place = place(&self.workspace, &input.file_path)?;
-        let fail = |error| explained(&self.workspace, Some(&place), error);
-        let current = self.current(&place).map_err(fail)?;
-        let old = current.as_ref().map(|file| file.text.clone()).unwrap_or_default();
-        let crlf = current.as_ref().is_some_and(TextFile::uses_crlf) && !input.content.contains("\r\n");
-        let file = TextFile {
-            text: if crlf { input.content.replace('\n', "\r\n") } else { input.content },
-            encoding: current.map_or(Encoding::Utf8, |file| file.encoding),
-        };
-        let bytes = file.to_bytes();
-        let written = self.workspace.write(&place, &bytes).map_err(fail)?;
-        let path = place.display();
-        let Change { diff, added, removed } = diff::change(&ctx.redactor, &path, &old, &file.text);
-        Ok(WriteOutput {
-            path,
-            created: written == Written::Created,
-            lines: file.text.lines().count(),
-            bytes: bytes.len(),
-            added,
-            removed,
-            diff,
-        })
+        let caller = Caller::of(ctx);
+        self.desk
+            .in_background(move |desk| {
+                let change = input.planned(desk, &caller)?;
+                report::only(desk.commit(&caller, vec![change])?)
+            })
+            .await
     }
 }

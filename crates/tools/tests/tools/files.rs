@@ -33,11 +33,13 @@ async fn read_shows_lines_and_says_what_is_left() {
     bench.put("blob", &[1, 0, 2]);
     bench.check_exact("read", json!({"file_path": "blob"}), "(binary file, 3 bytes; not shown)").await;
     bench.put("latin", b"caf\xe9\n");
+    bench.check_exact("read", json!({"file_path": "latin"}), "     1\tcaf\u{e9}\n").await;
+    bench.put("broken", b"ab\x81\x01\n");
     bench
         .check_exact(
             "read",
-            json!({"file_path": "latin"}),
-            "     1\tcaf\u{fffd}\n(the file is not UTF-8; what could not be read is shown as \u{fffd})",
+            json!({"file_path": "broken"}),
+            "     1\tab\u{fffd}\u{1}\n(the file is not UTF-8; what could not be read is shown as \u{fffd})",
         )
         .await;
     bench.put("wide", "é".repeat(5000).as_bytes());
@@ -209,6 +211,7 @@ async fn write_makes_folders_keeps_the_form_and_shows_the_change() {
         )
         .await;
     bench.put("dos.txt", b"\xEF\xBB\xBFone\r\ntwo\r\n");
+    bench.call("read", json!({"file_path": "dos.txt"})).await;
     bench.call("write", json!({"file_path": "dos.txt", "content": "1\n2\n"})).await;
     assert_eq!(bench.content("dos.txt"), "\u{feff}1\r\n2\r\n");
 }
@@ -234,11 +237,11 @@ async fn edit_is_exact_and_helps_when_it_cannot_be() {
     bench
         .check(
             "edit",
-            json!({"file_path": "m.rs", "old_str": "  let b  = 1;\n}", "new_str": "x"}),
+            json!({"file_path": "m.rs", "old_str": "  let b  = 2;\n}", "new_str": "x"}),
             expect![[r"
                 ValidationError: `old_str` does not occur in `m.rs`; the nearest text is at line 3:
-                    let b = 1;
-                }
+                     3	    let b = 1;
+                     4	}
                 copy it exactly, white space included"]],
         )
         .await;

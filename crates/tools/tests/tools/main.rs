@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, reason = "helpers of tests fail by panicking")]
 
 mod bench;
+mod editing;
 mod files;
 mod other;
 mod shell;

@@ -1,0 +1,271 @@
+//! What the writing tools share: opening files, planning changes, making them all or none.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use stepwell_protocol::TaskId;
+use stepwell_tool_runtime::{Redactor, ToolContext, ToolError};
+use stepwell_workspace::{Encoding, Error, Executable, Inside, TextFile, Workspace};
+
+use super::seen::SeenFiles;
+use super::{LARGEST_EDIT, explained, place, report::ChangedFile};
+
+/// The workspace with what is known of its files. Cheap to clone.
+#[derive(Clone)]
+pub struct Desk {
+    pub workspace: Workspace,
+    pub seen: Arc<SeenFiles>,
+    /// Two calls never write at once: each checks that the files are still what it planned with.
+    writing: Arc<Mutex<()>>,
+}
+
+/// On whose behalf something is done.
+#[derive(Clone)]
+pub struct Caller {
+    pub task: TaskId,
+    pub redactor: Arc<Redactor>,
+}
+
+impl Caller {
+    pub fn of(ctx: &ToolContext) -> Self {
+        Self { task: ctx.task.clone(), redactor: Arc::clone(&ctx.redactor) }
+    }
+}
+
+/// A file as it was when a change was planned.
+#[derive(Clone, Debug)]
+pub struct Before {
+    pub bytes: Vec<u8>,
+    pub file: TextFile,
+}
+
+/// What becomes of one file.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub place: Inside,
+    /// `None` for a file that is created, or whose content is replaced unread.
+    pub before: Option<Before>,
+    /// `None` for a file that is deleted.
+    pub after: Option<TextFile>,
+    pub executable: Executable,
+    /// Where the file was before and what it held, for one that is moved.
+    pub moved_from: Option<(Inside, String)>,
+    /// Line of the first change, from 1.
+    pub line: Option<usize>,
+    pub replacements: usize,
+    /// What the model should know of how it was done.
+    pub notes: Vec<String>,
+    /// Whether the model should see the outcome, because it was not made to the letter.
+    pub show: bool,
+}
+
+impl Change {
+    pub fn new(place: Inside, before: Option<Before>, after: Option<TextFile>) -> Self {
+        Self {
+            place,
+            before,
+            after,
+            executable: Executable::Keep,
+            moved_from: None,
+            line: None,
+            replacements: 1,
+            notes: Vec::new(),
+            show: false,
+        }
+    }
+
+    pub fn old_text(&self) -> &str {
+        match (&self.before, &self.moved_from) {
+            (Some(before), _) => &before.file.text,
+            (None, Some((_, text))) => text,
+            (None, None) => "",
+        }
+    }
+
+    pub fn new_text(&self) -> &str {
+        self.after.as_ref().map_or("", |after| after.text.as_str())
+    }
+}
+
+impl Desk {
+    pub fn new(workspace: Workspace) -> Self {
+        Self { workspace, seen: Arc::default(), writing: Arc::default() }
+    }
+
+    /// Runs work on files beside the rest of the program: a disk may be slow and a file large.
+    pub async fn in_background<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let desk = self.clone();
+        tokio::task::spawn_blocking(move || work(&desk))
+            .await
+            .map_err(|error| ToolError::execution(format!("the files could not be worked on: {error}")))?
+    }
+
+    pub fn place(&self, path: &str) -> Result<Inside, ToolError> {
+        place(&self.workspace, path)
+    }
+
+    pub fn explained(&self, place: &Inside, error: Error) -> ToolError {
+        explained(&self.workspace, Some(place), error)
+    }
+
+    /// Opens a text file to change it; refuses one that changed since the task saw it.
+    pub fn open(&self, caller: &Caller, place: &Inside) -> Result<Before, ToolError> {
+        let bytes = self.workspace.read(place, LARGEST_EDIT).map_err(|error| self.explained(place, error))?;
+        let file = stepwell_workspace::decode(&bytes);
+        if let Some(shown) = self.seen.changed(&caller.task, place, &bytes, file.as_ref(), &caller.redactor) {
+            let shown = if shown.is_empty() { String::new() } else { format!("; it has now:{shown}\n") };
+            return Err(ToolError::validation(format!(
+                "`{}` was changed by someone else since you last read it{shown}; read it again before you \
+                 change it",
+                place.display()
+            )));
+        }
+        let file = file
+            .ok_or_else(|| self.explained(place, Error::Binary { path: place.absolute().to_path_buf() }))?;
+        Ok(Before { bytes, file })
+    }
+
+    /// The same for a file that need not exist.
+    pub fn open_if_exists(&self, caller: &Caller, place: &Inside) -> Result<Option<Before>, ToolError> {
+        match self.workspace.peek(place) {
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.explained(place, error)),
+            Ok(_) => self.open(caller, place).map(Some),
+        }
+    }
+
+    /// How a new file's lines end.
+    pub fn line_end_for(&self, place: &Inside) -> &'static str {
+        super::line_ends::for_new_file(&self.workspace, place)
+    }
+
+    /// Every path planned changes touch, as people read it, and where it leads through links if that is elsewhere.
+    pub fn paths(&self, changes: &[Change]) -> Vec<String> {
+        let mut paths: Vec<String> = Vec::new();
+        for change in changes {
+            for place in
+                [Some(&change.place), change.moved_from.as_ref().map(|(from, _)| from)].into_iter().flatten()
+            {
+                let real = self.workspace.real_path(place);
+                let real = self.workspace.place(&real.to_string_lossy()).map(|place| place.display());
+                for path in [Some(place.display()), real.ok()].into_iter().flatten() {
+                    if !paths.contains(&path) {
+                        paths.push(path);
+                    }
+                }
+            }
+        }
+        paths
+    }
+
+    /// Makes all changes or none, and verifies what is on the disk then.
+    pub fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<Vec<ChangedFile>, ToolError> {
+        let mut writes: Vec<(Change, Option<Vec<u8>>)> = Vec::with_capacity(changes.len());
+        for change in changes {
+            super::omission::check(&change, &caller.redactor)?;
+            let bytes = match &change.after {
+                Some(file) => Some(file.to_bytes().map_err(|misfit| {
+                    ToolError::validation(format!(
+                        "`{}` was not changed: {misfit}; use other characters, or convert the file first",
+                        change.place.display()
+                    ))
+                })?),
+                None => None,
+            };
+            writes.push((change, bytes));
+        }
+        let guard = self.writing.lock();
+        for (change, _) in &writes {
+            self.still_the_same(change)?;
+        }
+        // Deletions come last: what they take away is the hardest to bring back.
+        writes.sort_by_key(|(_, bytes)| bytes.is_none());
+        for (done, (change, bytes)) in writes.iter().enumerate() {
+            if let Err(error) = self.write_one(change, bytes.as_deref()) {
+                let failed = self.undo(&writes[..=done]);
+                let what = match failed.as_slice() {
+                    [] => "nothing was changed".to_owned(),
+                    left => format!("these could not be put back and are changed: {}", left.join(", ")),
+                };
+                return Err(ToolError::new(error.class, format!("{}; {what}", error.message)));
+            }
+        }
+        drop(guard);
+        for (change, bytes) in &writes {
+            match bytes {
+                Some(bytes) => self.seen.note_written(&caller.task, &change.place, bytes),
+                None => self.seen.forget(&caller.task, &change.place),
+            }
+        }
+        let (mut changes, _): (Vec<Change>, Vec<_>) = writes.into_iter().unzip();
+        // A moved file is told once, at its new place.
+        let moved: Vec<_> = changes
+            .iter()
+            .filter_map(|change| change.moved_from.as_ref())
+            .map(|(from, _)| from.display())
+            .collect();
+        changes.retain(|change| change.after.is_some() || !moved.contains(&change.place.display()));
+        Ok(changes.iter().map(|change| ChangedFile::of(change, &caller.redactor)).collect())
+    }
+
+    /// Refuses to overwrite what came between planning and writing.
+    fn still_the_same(&self, change: &Change) -> Result<(), ToolError> {
+        let now = self.workspace.read(&change.place, u64::from(u32::MAX));
+        let is_same = match (&change.before, now) {
+            (Some(before), Ok(now)) => now == before.bytes,
+            (None, Err(Error::NotFound { .. })) => true,
+            // A file that is no text may be replaced as a whole.
+            (None, Ok(_) | Err(Error::TooLarge { .. })) => change.after.is_some(),
+            (_, Err(error)) => return Err(self.explained(&change.place, error)),
+        };
+        if is_same {
+            return Ok(());
+        }
+        Err(ToolError::execution(format!(
+            "`{}` was changed by someone else at this very moment; nothing was changed; read it again",
+            change.place.display()
+        )))
+    }
+
+    fn write_one(&self, change: &Change, bytes: Option<&[u8]>) -> Result<(), ToolError> {
+        let fail = |error| self.explained(&change.place, error);
+        let Some(bytes) = bytes else { return self.workspace.remove(&change.place).map_err(fail) };
+        self.workspace.write_as(&change.place, bytes, change.executable).map_err(fail)?;
+        let stored = self.workspace.read(&change.place, u64::from(u32::MAX)).map_err(fail)?;
+        if stored == bytes {
+            return Ok(());
+        }
+        Err(ToolError::execution(format!(
+            "`{}` was written and does not hold what was written; something else writes to it",
+            change.place.display()
+        )))
+    }
+
+    /// Brings back what files held, last first; names those for which that failed.
+    fn undo(&self, writes: &[(Change, Option<Vec<u8>>)]) -> Vec<String> {
+        let mut failed = Vec::new();
+        for (change, _) in writes.iter().rev() {
+            let now = self.workspace.read(&change.place, u64::from(u32::MAX));
+            let wrote = change.after.as_ref().and_then(|file| file.to_bytes().ok());
+            let undone = match (&change.before, now) {
+                (Some(before), Ok(now)) if now == before.bytes => Ok(()),
+                (Some(before), _) => self.workspace.write(&change.place, &before.bytes).map(|_| ()),
+                // Only what this call wrote is taken away.
+                (None, Ok(now)) if wrote.as_ref() == Some(&now) => self.workspace.remove(&change.place),
+                (None, _) => Ok(()),
+            };
+            if undone.is_err() {
+                failed.push(format!("`{}`", change.place.display()));
+            }
+        }
+        failed
+    }
+}
+
+/// A text file in the encoding of another, or in UTF-8.
+pub fn like(before: Option<&Before>, text: String) -> TextFile {
+    TextFile { text, encoding: before.map_or(Encoding::Utf8, |before| before.file.encoding) }
+}
