@@ -1,6 +1,7 @@
 //! Tools on files of the workspace.
 
 mod apply_diff;
+mod batch_edit;
 mod desk;
 mod diff;
 mod edit;
@@ -11,6 +12,8 @@ mod line_ends;
 mod list;
 mod matching;
 mod omission;
+mod patch;
+mod preview_edit;
 mod read;
 mod replace;
 mod report;
@@ -24,12 +27,15 @@ use stepwell_tool_runtime::{ToolContext, ToolError};
 use stepwell_workspace::{Error, Inside, Workspace};
 
 pub use apply_diff::ApplyDiff;
+pub use batch_edit::BatchEdit;
 pub use desk::Desk;
 pub use edit::Edit;
 pub use glob::Glob;
 pub use grep::Grep;
 pub use insert::Insert;
 pub use list::List;
+pub use patch::Patch;
+pub use preview_edit::PreviewEdit;
 pub use read::Read;
 pub use write::Write;
 

@@ -54,6 +54,13 @@ impl Workspace {
         Ok(if old.is_some() { Written::Replaced } else { Written::Created })
     }
 
+    /// Whether a file is a program for its owner; what cannot be looked at is none.
+    pub fn is_executable(&self, place: &Inside) -> bool {
+        let file = self.open_file(place).ok();
+        let stat = file.and_then(|file| rustix::fs::fstat(&file).ok());
+        stat.is_some_and(|stat| stat.st_mode & 0o100 != 0)
+    }
+
     /// Deletes a regular file. A symbolic link is not one: what it leads to was not meant.
     pub fn remove(&self, place: &Inside) -> Result<()> {
         let failed = |errno: Errno| Error::io("delete", place.absolute(), errno.into());

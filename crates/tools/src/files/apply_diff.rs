@@ -196,7 +196,7 @@ impl Tool for ApplyDiff {
             Err(_) => Preview {
                 summary,
                 diff: Some(files.iter().map(|file| file.diff.as_str()).collect::<Vec<_>>().join("\n")),
-                paths: files.into_iter().map(|file| file.file_path).collect(),
+                paths: self.desk.named(files.into_iter().map(|file| file.file_path)),
                 ..Preview::default()
             },
         }

@@ -144,17 +144,21 @@ impl Desk {
 
     /// Every path planned changes touch, as people read it, and where it leads through links if that is elsewhere.
     pub fn paths(&self, changes: &[Change]) -> Vec<String> {
+        let places = changes.iter().flat_map(|change| {
+            [Some(&change.place), change.moved_from.as_ref().map(|(from, _)| from)].into_iter().flatten()
+        });
+        self.named(places.map(Inside::display))
+    }
+
+    /// The same for paths that were only named, because nothing could be planned.
+    pub fn named(&self, names: impl IntoIterator<Item = String>) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
-        for change in changes {
-            for place in
-                [Some(&change.place), change.moved_from.as_ref().map(|(from, _)| from)].into_iter().flatten()
-            {
-                let real = self.workspace.real_path(place);
-                let real = self.workspace.place(&real.to_string_lossy()).map(|place| place.display());
-                for path in [Some(place.display()), real.ok()].into_iter().flatten() {
-                    if !paths.contains(&path) {
-                        paths.push(path);
-                    }
+        for name in names {
+            let real = self.workspace.place(&name).map(|place| self.workspace.real_path(&place));
+            let real = real.and_then(|path| self.workspace.place(&path.to_string_lossy()));
+            for path in [Some(name), real.ok().map(|place| place.display())].into_iter().flatten() {
+                if !paths.contains(&path) {
+                    paths.push(path);
                 }
             }
         }

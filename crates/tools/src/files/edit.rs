@@ -131,7 +131,7 @@ impl Tool for Edit {
                 diff: Some(
                     diff::change(&ctx.redactor, &input.file_path, &input.old_str, &input.new_str).diff,
                 ),
-                paths: vec![input.file_path.clone()],
+                paths: self.desk.named([input.file_path.clone()]),
                 ..Preview::default()
             },
         }

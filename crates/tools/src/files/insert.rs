@@ -102,7 +102,7 @@ impl Tool for Insert {
             Err(_) => Preview {
                 summary,
                 diff: Some(diff::change(&ctx.redactor, &input.file_path, "", &input.content).diff),
-                paths: vec![input.file_path.clone()],
+                paths: self.desk.named([input.file_path.clone()]),
                 ..Preview::default()
             },
         }

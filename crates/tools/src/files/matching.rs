@@ -189,6 +189,11 @@ fn find_variant(
     Ok(None)
 }
 
+/// Lines that stand at a place exactly, replaced by others.
+pub fn splice_at(source: &Source<'_>, start: usize, old: &[&str], new: &[&str]) -> Option<Splice> {
+    merge::lines(source, start, old, new, Tolerance::Exact).ok()
+}
+
 fn within<T>(
     source: &Source<'_>,
     wanted: &Wanted<'_>,

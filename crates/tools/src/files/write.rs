@@ -116,7 +116,7 @@ impl Tool for Write {
             Err(_) => Preview {
                 summary: format!("Write `{}`", input.file_path),
                 diff: Some(diff::change(&ctx.redactor, &input.file_path, "", &input.content).diff),
-                paths: vec![input.file_path.clone()],
+                paths: self.desk.named([input.file_path.clone()]),
                 ..Preview::default()
             },
         }

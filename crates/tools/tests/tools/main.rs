@@ -2,8 +2,11 @@
 
 #![allow(clippy::expect_used, reason = "helpers of tests fail by panicking")]
 
+mod attacks;
 mod bench;
+mod corpus;
 mod editing;
 mod files;
 mod other;
+mod patching;
 mod shell;

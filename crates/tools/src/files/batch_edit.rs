@@ -1,0 +1,127 @@
+//! `batch_edit`: many edits over many files, all or none.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stepwell_protocol::{Preview, Risk};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, counted};
+
+use super::desk::{Caller, Change, Desk, like};
+use super::edit::EditInput;
+use super::report::{self, ChangedFiles};
+
+pub struct BatchEdit {
+    desk: Desk,
+}
+
+impl BatchEdit {
+    pub fn new(desk: Desk) -> Self {
+        Self { desk }
+    }
+}
+
+/// Makes many edits in one or more files: all of them, or none and a report of what is wrong. Edits of the same file are
+/// made one after the other.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct BatchEditInput {
+    /// Edits as `edit` takes them.
+    pub edits: Vec<EditInput>,
+}
+
+impl BatchEditInput {
+    /// The files with all edits made, not yet written.
+    pub fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Vec<Change>, ToolError> {
+        if self.edits.is_empty() {
+            return Err(ToolError::validation("`edits` is empty"));
+        }
+        let mut changes: Vec<Change> = Vec::new();
+        let mut failures: Vec<(usize, ToolError)> = Vec::new();
+        for (nth, edit) in self.edits.iter().enumerate() {
+            if let Err(error) = step(desk, caller, &mut changes, edit) {
+                failures.push((nth + 1, error));
+            }
+        }
+        let Some((_, first)) = failures.first() else { return Ok(changes) };
+        let told: Vec<String> =
+            failures.iter().map(|(number, error)| format!("edit {number}: {}", error.message)).collect();
+        Err(ToolError::new(
+            first.class,
+            format!(
+                "{} of {} cannot be made; nothing was changed\n{}",
+                failures.len(),
+                counted(self.edits.len() as u64, "edit"),
+                told.join("\n")
+            ),
+        ))
+    }
+}
+
+/// Adds one edit to what is planned.
+fn step(desk: &Desk, caller: &Caller, changes: &mut Vec<Change>, edit: &EditInput) -> Result<(), ToolError> {
+    let place = desk.place(&edit.file_path)?;
+    let Some(change) = changes.iter_mut().find(|change| change.place.absolute() == place.absolute()) else {
+        changes.push(edit.planned(desk, caller)?);
+        return Ok(());
+    };
+    let replaced = edit.replacement()?.apply(&place.display(), change.new_text(), &caller.redactor)?;
+    change.after = Some(like(change.before.as_ref(), replaced.text));
+    change.line = change.line.map(|line| line.min(replaced.line));
+    change.replacements += replaced.count;
+    change.show |= !replaced.notes.is_empty();
+    for note in replaced.notes {
+        if !change.notes.contains(&note) {
+            change.notes.push(note);
+        }
+    }
+    Ok(())
+}
+
+#[async_trait]
+impl Tool for BatchEdit {
+    type Input = BatchEditInput;
+    type Output = ChangedFiles;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "batch_edit",
+            aliases: &["multi_edit"],
+            category: Category::Files,
+            risk: Risk::Write,
+            time_limit: Duration::from_secs(60),
+            output_limit: 50 * 1024,
+        }
+    }
+
+    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
+        let (caller, asked) = (Caller::of(ctx), input.clone());
+        let mut paths: Vec<String> = Vec::new();
+        for edit in &input.edits {
+            if !paths.contains(&edit.file_path) {
+                paths.push(edit.file_path.clone());
+            }
+        }
+        let named: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+        let summary = format!("Make {} in {}", counted(input.edits.len() as u64, "edit"), named.join(", "));
+        let planned = self.desk.in_background({
+            let summary = summary.clone();
+            move |desk| Ok(report::preview(summary, &caller.redactor, desk, &asked.planned(desk, &caller)?))
+        });
+        planned.await.unwrap_or_else(|_| Preview {
+            summary,
+            paths: self.desk.named(paths),
+            ..Preview::default()
+        })
+    }
+
+    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+        let caller = Caller::of(ctx);
+        self.desk
+            .in_background(move |desk| {
+                let changes = input.planned(desk, &caller)?;
+                Ok(ChangedFiles { files: desk.commit(&caller, changes)? })
+            })
+            .await
+    }
+}
