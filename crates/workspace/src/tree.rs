@@ -112,7 +112,8 @@ impl Tree {
         let (folder, name) = self.parent(relative)?;
         let mode = Mode::from_raw_mode(mode & 0o7777);
         let fresh = mode & Mode::from_raw_mode(0o777);
-        replace_by(&folder, name, content, fresh, |file| Ok(rustix::fs::fchmod(file, mode)?)).map_err(|error| Error::io("write", &self.path.join(relative), error))
+        replace_by(&folder, name, content, fresh, |file| Ok(rustix::fs::fchmod(file, mode)?))
+            .map_err(|error| Error::io("write", &self.path.join(relative), error))
     }
 
     pub fn put_link(&self, relative: &Path, target: &[u8]) -> Result<()> {

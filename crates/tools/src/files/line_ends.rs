@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use stepwell_workspace::{Inside, TextFile, WalkOptions, Workspace};
+use stepwell_workspace::search::WalkRules;
+use stepwell_workspace::{Inside, TextFile, Workspace};
 
 /// Neighbours that are looked at.
 const NEIGHBOURS: usize = 20;
+/// Entries of the folder among which they are looked for.
+const LISTED: usize = 500;
 const LARGEST: u64 = 256 * 1024;
 
 /// `.editorconfig` files from the file's folder upwards speak first (the first that says anything about the file's
@@ -19,8 +22,8 @@ pub fn for_new_file(workspace: &Workspace, place: &Inside) -> &'static str {
     else {
         return "\n";
     };
-    let options = WalkOptions { depth: Some(1), limit: 500 };
-    let Ok(listing) = workspace.list(&folder, options) else { return "\n" };
+    let rules = WalkRules { depth: Some(1), ..WalkRules::default() };
+    let Ok(listing) = workspace.list(&folder, &rules, LISTED, &|| false) else { return "\n" };
     let same_ending = |path: &Path| path.extension() == place.relative().extension();
     let neighbours: Vec<TextFile> = listing
         .entries
