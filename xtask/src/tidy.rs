@@ -17,9 +17,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stepwell-llm", &["stepwell-protocol"]),
     ("stepwell-tool-runtime", &["stepwell-protocol"]),
     ("stepwell-store", &["stepwell-workspace", "stepwell-protocol"]),
+    ("stepwell-sandbox", &["stepwell-workspace", "stepwell-protocol"]),
     (
         "stepwell-tools",
-        &["stepwell-tool-runtime", "stepwell-code-intel", "stepwell-workspace", "stepwell-protocol"],
+        &[
+            "stepwell-tool-runtime",
+            "stepwell-code-intel",
+            "stepwell-sandbox",
+            "stepwell-workspace",
+            "stepwell-protocol",
+        ],
     ),
     (
         "stepwell-agent",

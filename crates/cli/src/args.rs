@@ -1,5 +1,6 @@
 //! The command line, as clap reads it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -47,6 +48,9 @@ pub enum Door {
     Models(ModelsArgs),
     /// Check keys, servers and the machine
     Doctor(DoctorArgs),
+    /// Run a command as the agent's commands run: confined
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
     /// Show and change the settings
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -401,6 +405,45 @@ pub struct DoctorArgs {
     /// Send nothing to any provider
     #[arg(long)]
     pub offline: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SandboxCommand {
+    /// Run a command in the sandbox, with your input and output; its exit code is kept
+    #[command(after_help = SANDBOX_EXIT_CODES)]
+    Run(SandboxRunArgs),
+    /// Show which layers of the sandbox this machine offers
+    Status {
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+const SANDBOX_EXIT_CODES: &str = "Exit codes:\n  \
+    125  the sandbox could not be made; nothing was run\n  \
+    126  the command was stopped: it made a forbidden file, or used up the disk or the processes\n  \
+    any other is the command's own";
+
+#[derive(Debug, Args)]
+pub struct SandboxRunArgs {
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+    /// Let it reach this host, `*.DOMAIN` for all below a domain (may be given several times)
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub network: Vec<String>,
+    /// Let it write to a further folder (may be given several times)
+    #[arg(long, value_name = "DIR")]
+    pub writable: Vec<PathBuf>,
+    /// Hide a file or folder from it (may be given several times)
+    #[arg(long, value_name = "PATH")]
+    pub hide: Vec<PathBuf>,
+    /// Work in this folder
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Run it also where a layer of the sandbox is missing
+    #[arg(long)]
+    pub allow_missing: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,7 @@
 //! The one place where the parts are put together: settings, models, tools, store, engine.
 
+pub mod confinement;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -158,14 +160,17 @@ impl Benches {
     pub fn executor(&self, workspace: &Path) -> anyhow::Result<Arc<Executor>> {
         let workspace = Workspace::open(workspace, &self.extra_roots)?;
         let registry = Arc::new(Registry::new());
-        registry.register_all(catalog::builtin(&workspace, &self.catalog_options()))?;
+        registry.register_all(catalog::builtin(&workspace, &self.catalog_options(&workspace)?))?;
         Ok(Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)))))
     }
 
     /// Commands get no provider's key, whatever the variable is called that holds it.
-    fn catalog_options(&self) -> CatalogOptions {
+    fn catalog_options(&self, workspace: &Workspace) -> anyhow::Result<CatalogOptions> {
         let named = self.settings.providers().into_values().filter_map(|provider| provider.api_key_env);
-        CatalogOptions { removed_variables: named.collect() }
+        let mut roots = vec![workspace.root().to_path_buf()];
+        roots.extend(self.extra_roots.iter().cloned());
+        let confinement = confinement::confinement(&self.places, &self.settings, &roots)?;
+        Ok(CatalogOptions { removed_variables: named.collect(), confinement })
     }
 
     /// Keeps what calls change, unless the settings say not to.

@@ -6,5 +6,6 @@ pub mod doctor;
 pub mod models;
 pub mod permissions;
 pub mod run;
+pub mod sandbox;
 pub mod tasks;
 pub mod tool;

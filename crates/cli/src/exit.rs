@@ -14,6 +14,8 @@ pub enum Exit {
     Refused,
     LimitReached,
     Interrupted,
+    /// As the command ended that the person ran through us.
+    Command(u8),
 }
 
 impl Exit {
@@ -25,6 +27,7 @@ impl Exit {
             Self::Refused => 3,
             Self::LimitReached => 4,
             Self::Interrupted => 130,
+            Self::Command(code) => code,
         }
     }
 

@@ -12,14 +12,23 @@ mod report;
 mod settings;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use stepwell_sandbox::init;
 
 use crate::args::{Cli, Door};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    // The launcher of a sandbox is this program too; it must not spend time on anything else.
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let Some((first, rest)) = words.split_first()
+        && first == init::LAUNCHER_WORD
+    {
+        return ExitCode::from(init::main(rest));
+    }
     let cli = Cli::parse();
     match open(cli.door) {
         Ok(exit) => exit.into(),
@@ -38,6 +47,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Permissions(command) => wait(doors::permissions::run(command)),
         Door::Models(args) => wait(doors::models::run(args)),
         Door::Doctor(args) => wait(doors::doctor::run(args)),
+        Door::Sandbox(command) => wait(doors::sandbox::run(command)),
         Door::Config(command) => doors::config::run(command),
         Door::Completions { shell } => {
             let mut script = Vec::new();

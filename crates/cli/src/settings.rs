@@ -7,6 +7,7 @@
 mod keep;
 mod layer;
 mod places;
+mod sandbox;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use stepwell_workspace::files;
 pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, SettingsLayer};
 pub use places::Places;
+pub use sandbox::SandboxSettings;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
 
 /// Where a value comes from.
@@ -197,6 +199,11 @@ impl Settings {
 
     pub fn checkpoints(&self) -> CheckpointSettings {
         self.value(|layer| layer.checkpoints).unwrap_or_default()
+    }
+
+    pub fn sandbox(&self) -> SandboxSettings {
+        let layers = self.layers.iter().filter_map(|(_, layer)| layer.sandbox.as_ref());
+        layers.fold(SandboxSettings::default(), SandboxSettings::with)
     }
 
     pub fn loop_limits(&self) -> LoopLimits {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
+use crate::Confinement;
 use crate::{ask, chain, complete, files, shell, todo};
 
 /// What the tools must know of the settings.
@@ -13,6 +14,8 @@ pub struct CatalogOptions {
     /// Variables that commands never see, besides those whose names say that they hold a secret: a provider's key
     /// may have any name.
     pub removed_variables: Vec<String>,
+    /// How commands are confined.
+    pub confinement: Confinement,
 }
 
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
@@ -34,7 +37,7 @@ pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn D
         Arc::new(files::PreviewEdit::new(desk.clone())),
         Arc::new(files::Read::new(desk.clone())),
         Arc::new(files::Write::new(desk)),
-        Arc::new(shell::Bash::new(workspace.clone(), &options.removed_variables)),
+        Arc::new(shell::Bash::new(workspace.clone(), options)),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
     ]

@@ -13,4 +13,5 @@ pub mod ports;
 mod shell;
 mod todo;
 
+pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, secret_variables};

@@ -30,7 +30,7 @@ use capture::Capture;
 use group::ProcessGroup;
 
 pub use capture::{Captured, KeepOutput};
-pub use foreground::{capture_text, run_in_foreground};
+pub use foreground::{capture_text, run_attached, run_in_foreground};
 pub use program::find_program;
 
 /// After SIGTERM, before SIGKILL.

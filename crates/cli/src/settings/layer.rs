@@ -9,6 +9,8 @@ use stepwell_protocol::PermissionMode;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{AutoApprove, PermissionSettings};
 
+use super::SandboxSettings;
+
 /// Settings of Stepwell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -58,6 +60,9 @@ pub struct SettingsLayer {
     /// How what the agent changes can be undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoints: Option<CheckpointSettings>,
+    /// How commands are confined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxSettings>,
     /// Servers that offer models, by name. A name of a built-in preset changes that preset.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderConfig>,
@@ -184,6 +189,9 @@ impl SettingsLayer {
             self.permission_mode = None;
             withheld.push(format!("permission_mode = \"{}\"", mode.name()));
         }
+        if let Some(sandbox) = &mut self.sandbox {
+            withheld.extend(sandbox.narrow());
+        }
         for (name, taken) in [
             ("max_turns", self.max_turns.take().is_some()),
             ("max_cost_usd", self.max_cost_usd.take().is_some()),
@@ -228,18 +236,24 @@ mod tests {
             [providers.openai]
             kind = "openai-chat"
             base_url = "http://127.0.0.1:1/v1"
+            [sandbox]
+            enabled = false
+            unix_sockets = true
+            network = ["evil.test"]
+            writable = ["/home"]
+            hidden = ["secrets"]
         "#;
         let mut layer: SettingsLayer = toml::from_str(text).unwrap();
         let withheld = layer.narrow(PermissionMode::Default);
-        expect![[
-            r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", max_turns"#
-        ]]
+        expect![[r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", sandbox.enabled = false, sandbox.unix_sockets = true, sandbox.network, sandbox.writable, max_turns"#]]
         .assert_eq(&withheld.join(", "));
         assert_eq!(layer.model.as_deref(), Some("openai/gpt"));
         assert_eq!(layer.permission_mode, None);
         let left = layer.permissions.unwrap();
         assert!(left.allow.is_empty());
         assert_eq!(left.deny, ["bash(curl *)"]);
+        let hidden = SandboxSettings { hidden: vec!["secrets".into()], ..SandboxSettings::default() };
+        assert_eq!(layer.sandbox, Some(hidden));
 
         let mut layer: SettingsLayer = toml::from_str("permission_mode = \"plan\"").unwrap();
         assert!(layer.narrow(PermissionMode::Default).is_empty());

@@ -18,7 +18,9 @@ use stepwell_workspace::process::{
 };
 use stepwell_workspace::{Error, Workspace};
 
+use super::confine::Confinement;
 use super::environment;
+use crate::catalog::CatalogOptions;
 use crate::files::readable_size;
 
 const DEFAULT_TIMEOUT: u64 = 300;
@@ -32,15 +34,17 @@ const LARGEST_LIVE: usize = 1024 * 1024;
 pub struct Bash {
     workspace: Workspace,
     environment: Environment,
+    confinement: Confinement,
     /// Looked up once, at the first call.
     program: OnceLock<PathBuf>,
 }
 
 impl Bash {
-    /// Commands see neither secrets nor `removed_variables`.
-    pub fn new(workspace: Workspace, removed_variables: &[String]) -> Self {
-        let environment = environment::for_commands(removed_variables);
-        Self { workspace, environment, program: OnceLock::new() }
+    /// Commands see neither secrets nor the variables the options name, and run confined.
+    pub fn new(workspace: Workspace, options: &CatalogOptions) -> Self {
+        let environment = environment::for_commands(&options.removed_variables);
+        let confinement = options.confinement.clone();
+        Self { workspace, environment, confinement, program: OnceLock::new() }
     }
 
     fn program(&self) -> &Path {
@@ -123,6 +127,7 @@ impl Tool for Bash {
             summary: format!("Run `{}`{place}", visible(&first_line(&input.command))),
             command: Some(input.command.clone()),
             paths: input.working_dir.clone().into_iter().collect(),
+            unconfined: self.confinement.missing(),
             ..Preview::default()
         }
     }
@@ -148,6 +153,9 @@ impl Tool for Bash {
             time_limit: Duration::from_secs(seconds),
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
         };
+        // Lives as long as the command: it holds the way to the network.
+        let confined = self.confinement.confine(call)?;
+        let call = confined.call;
         let mut shown = 0;
         let redacted = || Box::new(Redacted(ctx.redactor.stream()));
         let filters = OutputFilters { stdout: redacted(), stderr: redacted() };

@@ -15,6 +15,7 @@ use stepwell_tool_runtime::{
     CallEnv, Executor, ExecutorOptions, HookFacts, Hooks, Host, HostError, JudgeOptions, JudgePlaces,
     LoopGuard, LoopLimits, Outcome, Redactor, Registry, RuleJudge,
 };
+use stepwell_tools::Confinement;
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::ArtifactFiles;
 use stepwell_workspace::{Workspace, files};
@@ -88,7 +89,11 @@ pub fn bench(mode: PermissionMode) -> Bench {
     let workspace = Workspace::open(&root, &[]).expect("opened");
     let registry = Arc::new(Registry::new());
     // Every test has this variable: `cargo` sets it.
-    let options = CatalogOptions { removed_variables: vec!["CARGO_PKG_NAME".to_owned()] };
+    let options = CatalogOptions {
+        removed_variables: vec!["CARGO_PKG_NAME".to_owned()],
+        // The sandbox is tested through the product, whose binary is its launcher.
+        confinement: Confinement::Off { reason: "a test of the tools alone".into() },
+    };
     registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
     let host = Arc::new(TestHost {
         artifacts,

@@ -7,6 +7,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use stepwell_protocol::ToolCall;
 use stepwell_tool_runtime::{Hooks, Redactor, Registry};
+use stepwell_tools::Confinement;
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::HookProcesses;
 use stepwell_workspace::process::{self, Environment, KeepOutput, ProgramCall};
@@ -198,7 +199,10 @@ async fn latency_of_a_command_through_the_executor() {
     let workspace = Workspace::open(bench.folder.path(), &[]).expect("opened");
     let start = Instant::now();
     let registry = Registry::new();
-    let options = CatalogOptions { removed_variables: Vec::new() };
+    let options = CatalogOptions {
+        removed_variables: Vec::new(),
+        confinement: Confinement::Off { reason: String::new() },
+    };
     registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
     let registered = start.elapsed();
     registry.definitions();

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::{Ending, ProgramCall};
 use crate::{Error, Result};
 
 /// How long a helper program may take.
@@ -28,6 +30,23 @@ pub fn run_in_foreground(program: &str, path: &Path) -> Result<bool> {
         .status()
         .map_err(|error| Error::io("start", Path::new(name), error))?;
     Ok(status.success())
+}
+
+/// Runs a program with this process's own input and output. Signals from the terminal reach it as they reach this
+/// process; the time limit and what is said about input and output do not count.
+pub async fn run_attached(call: &ProgramCall) -> Result<Ending> {
+    let failed = |source| Error::Spawn { program: call.program.to_string_lossy().into_owned(), source };
+    let mut command = tokio::process::Command::new(&call.program);
+    command.args(&call.arguments).current_dir(&call.folder).kill_on_drop(true);
+    for name in &call.environment.removed {
+        command.env_remove(name);
+    }
+    command.envs(call.environment.set.iter().cloned());
+    let status = command.spawn().map_err(failed)?.wait().await.map_err(failed)?;
+    Ok(match status.code() {
+        Some(code) => Ending::Exited(code),
+        None => Ending::Signalled(status.signal().unwrap_or_default()),
+    })
 }
 
 /// What a program prints, or `None` when it is not there, fails, or takes too long.

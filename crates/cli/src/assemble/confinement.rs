@@ -1,0 +1,119 @@
+//! How commands are confined: the policy that follows from settings and places.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stepwell_sandbox::{AllowedHosts, Limits, Network, Policy, Sandbox, UnixSockets};
+use stepwell_tools::{Confinement, Walls};
+
+use crate::report;
+use crate::settings::{Places, Settings};
+
+/// Keys, passwords and letters in their usual places below the home folder.
+const PRIVATE: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/stepwell",
+    ".local/share/stepwell",
+    ".local/share/keyrings",
+    ".password-store",
+    ".mozilla",
+    ".thunderbird",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".vault-token",
+    ".terraform.d",
+    ".s3cfg",
+    ".boto",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".composer/auth.json",
+    ".claude/.credentials.json",
+    ".claude.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".local/share/opencode/auth.json",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".psql_history",
+    ".mysql_history",
+];
+/// Readable by root alone, which some machines work as.
+const PRIVATE_OF_THE_MACHINE: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d"];
+
+/// The sandbox for commands in a workspace. The running program is the launcher too, also when its file was
+/// replaced by a newer one.
+pub fn sandbox(workspace: &Path) -> Arc<Sandbox> {
+    Arc::new(Sandbox::new("/proc/self/exe", workspace))
+}
+
+/// How the tools confine commands.
+pub fn confinement(places: &Places, settings: &Settings, roots: &[PathBuf]) -> anyhow::Result<Confinement> {
+    if settings.sandbox().enabled == Some(false) {
+        return Ok(Confinement::Off { reason: "the sandbox is switched off in the settings".into() });
+    }
+    let workspace = roots.first().map_or(Path::new("/"), PathBuf::as_path);
+    let hosts = allowed_hosts(&settings.sandbox().network)?;
+    Ok(Confinement::Walls(Arc::new(Walls {
+        sandbox: sandbox(workspace),
+        policy: policy(places, settings, roots),
+        hosts: (!hosts.is_empty()).then(|| Arc::new(hosts) as _),
+        proxy_place: places.data.join("sandbox"),
+    })))
+}
+
+/// The hosts of a list, or what is wrong with it.
+pub fn allowed_hosts(list: &[String]) -> anyhow::Result<AllowedHosts> {
+    AllowedHosts::parse(list).map_err(|problem| {
+        report::usage(
+            format!("the allowed hosts cannot be used: {problem}"),
+            "write `example.com`, `*.example.com` or `example.com:8443`",
+        )
+    })
+}
+
+pub fn policy(places: &Places, settings: &Settings, roots: &[PathBuf]) -> Policy {
+    let own = settings.sandbox();
+    let home = places.user_home.as_deref();
+    let at_home = |path: &PathBuf| match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path.clone(),
+    };
+    let mut hidden: Vec<PathBuf> = vec![places.data.clone(), places.config.clone()];
+    hidden.extend(home.iter().flat_map(|home| PRIVATE.iter().map(|name| home.join(name))));
+    hidden.extend(PRIVATE_OF_THE_MACHINE.iter().map(PathBuf::from));
+    hidden.extend(own.hidden.iter().map(at_home));
+    let mut writable = roots.to_vec();
+    writable.extend(own.writable.iter().map(at_home));
+    Policy {
+        writable,
+        read_only: Vec::new(),
+        hidden,
+        network: Network::None,
+        unix_sockets: match own.unix_sockets {
+            Some(false) => UnixSockets::Refused,
+            Some(true) | None => UnixSockets::Inside,
+        },
+        limits: Limits::for_this_machine(),
+        withheld: Some(places.data.join("withheld")),
+    }
+}

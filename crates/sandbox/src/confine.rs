@@ -1,0 +1,204 @@
+//! From a policy to a program call that runs behind walls.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use stepwell_workspace::files;
+use stepwell_workspace::process::{Environment, ProgramCall};
+
+use crate::init::{LAUNCHER_WORD, START};
+use crate::layers::Layers;
+use crate::plan::{HostPath, Launch, Plan};
+use crate::protect::Protections;
+use crate::{Error, Network, Policy, Result, UnixSockets};
+
+/// The port on the sandbox's loopback that leads to the proxy.
+pub(crate) const PROXY_PORT: u16 = 3128;
+/// Each is a mount; the kernel's own limit is far above.
+const MOST_HIDDEN: usize = 4096;
+/// Folders that are not the person's to write, whatever is asked for.
+const NEVER_WRITABLE: &[&str] =
+    &["/", "/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/sbin", "/lib", "/boot"];
+
+/// Variables that lead to servers and terminals outside, or say who else the person is.
+const REMOVED: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "SSH_CLIENT",
+    "SSH_CONNECTION",
+    "SSH_TTY",
+    "GPG_AGENT_INFO",
+    "GNOME_KEYRING_CONTROL",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "WAYLAND_SOCKET",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+    "XDG_SESSION_ID",
+    "SESSION_MANAGER",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "PULSE_SERVER",
+    "NOTIFY_SOCKET",
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "KITTY_LISTEN_ON",
+    "ALACRITTY_SOCKET",
+    "WEZTERM_UNIX_SOCKET",
+];
+const REMOVED_BEGINNINGS: &[&str] = &["DBUS_", "VSCODE_"];
+/// Those of the outside lead nowhere from inside, and may hold a password.
+const PROXY_VARIABLES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY"];
+
+/// Confines commands.
+#[derive(Debug)]
+pub struct Sandbox {
+    launcher: PathBuf,
+    workspace: PathBuf,
+    layers: OnceLock<Layers>,
+}
+
+impl Sandbox {
+    /// `launcher` is the program that answers to [`LAUNCHER_WORD`]; helpers are never looked for in `workspace`.
+    pub fn new(launcher: impl Into<PathBuf>, workspace: impl Into<PathBuf>) -> Self {
+        Self { launcher: launcher.into(), workspace: workspace.into(), layers: OnceLock::new() }
+    }
+
+    /// What holds on this machine. Tried once, which takes a few milliseconds.
+    pub fn layers(&self) -> &Layers {
+        self.layers.get_or_init(|| Layers::probe(&self.launcher, &self.workspace))
+    }
+
+    /// The call that runs `call` as the policy says. What [`Layers::missing`] names does not hold for it: the
+    /// caller asks before it runs such a call.
+    pub fn confine(&self, policy: &Policy, call: ProgramCall) -> Result<ProgramCall> {
+        let launch = self.layers().launch().clone();
+        let plan = plan(policy, launch, &call.folder)?;
+        let mut arguments = vec![LAUNCHER_WORD.into(), START.into()];
+        arguments.extend(plan.to_words(&call.program, &call.arguments)?);
+        let environment = environment(call.environment, &plan);
+        Ok(ProgramCall { program: self.launcher.clone().into(), arguments, environment, ..call })
+    }
+}
+
+fn plan(policy: &Policy, launch: Launch, folder: &Path) -> Result<Plan> {
+    let mut writable = BTreeSet::new();
+    for path in &policy.writable {
+        writable.insert(writable_folder(path)?);
+    }
+    let roots: Vec<PathBuf> = writable.iter().cloned().collect();
+    let protections = Protections::of(&roots)?;
+    writable.extend(protections.repositories);
+    let hidden = hidden(policy, &writable)?;
+    let is_seen = |path: &PathBuf| !hidden.iter().any(|hidden| path.starts_with(hidden));
+    let host_paths = |paths: Vec<PathBuf>| paths.into_iter().filter(is_seen).map(HostPath::from).collect();
+    Ok(Plan {
+        parent: std::process::id(),
+        launch,
+        folder: folder.into(),
+        pinned: host_paths(protections.pinned),
+        locked: host_paths(protections.locked),
+        read_only: host_paths(policy.read_only.iter().filter_map(|path| path.canonicalize().ok()).collect()),
+        writable: writable.into_iter().map(HostPath::from).collect(),
+        hidden: hidden.into_iter().map(HostPath::from).collect(),
+        watched: protections.watched,
+        withheld: policy.withheld.as_deref().map(HostPath::from),
+        proxy: match &policy.network {
+            Network::None => None,
+            Network::Proxy { socket } => Some(socket.into()),
+        },
+        unix_sockets: policy.unix_sockets == UnixSockets::Inside,
+        limits: policy.limits,
+    })
+}
+
+fn writable_folder(path: &Path) -> Result<PathBuf> {
+    let refused = |reason| Error::Writable { path: path.to_path_buf(), reason };
+    let real = path.canonicalize().map_err(|_| refused("it does not exist"))?;
+    if !real.is_dir() {
+        return Err(refused("it is no folder"));
+    }
+    if NEVER_WRITABLE.iter().any(|never| real == Path::new(never)) {
+        return Err(refused("it belongs to the system"));
+    }
+    Ok(real)
+}
+
+/// What is covered, without what lies in something covered already.
+fn hidden(policy: &Policy, writable: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
+    let asked = policy.hidden.iter().filter_map(|path| path.canonicalize().ok());
+    let mut all: BTreeSet<PathBuf> = asked.collect();
+    for hidden in &all {
+        if let Some(root) = writable.iter().find(|root| root.starts_with(hidden)) {
+            return Err(Error::HiddenAround { hidden: hidden.clone(), writable: root.clone() });
+        }
+    }
+    if policy.unix_sockets == UnixSockets::Inside {
+        let own = match &policy.network {
+            Network::Proxy { socket } => socket.canonicalize().ok(),
+            Network::None => None,
+        };
+        all.extend(sockets_of_others()?.into_iter().filter(|path| Some(path) != own.as_ref()));
+    }
+    // Sorted, so a folder comes right before what lies in it.
+    let mut kept: Vec<PathBuf> = Vec::new();
+    for path in all {
+        if !kept.last().is_some_and(|folder| path.starts_with(folder)) {
+            kept.push(path);
+        }
+    }
+    if kept.len() > MOST_HIDDEN {
+        return Err(Error::TooManyHidden { count: kept.len(), most: MOST_HIDDEN });
+    }
+    Ok(kept)
+}
+
+/// Sockets that are files, of programs outside. A read-only mount does not keep anyone from connecting to one.
+fn sockets_of_others() -> Result<Vec<PathBuf>> {
+    let table = files::read(Path::new("/proc/net/unix"))?;
+    let table = String::from_utf8_lossy(&table);
+    let paths = table.lines().skip(1).filter_map(|line| {
+        let path = line.split_whitespace().nth(7)?;
+        // What begins otherwise has no file; the network namespace keeps it out.
+        path.starts_with('/').then(|| PathBuf::from(path))
+    });
+    let is_socket = |path: &PathBuf| path.metadata().is_ok_and(|found| found.file_type().is_socket());
+    Ok(paths.filter_map(|path| path.canonicalize().ok()).filter(is_socket).collect())
+}
+
+fn environment(mut environment: Environment, plan: &Plan) -> Environment {
+    let inherited = std::env::vars_os().map(|(name, _)| name);
+    let leads_outside = |name: &OsString| {
+        let name = name.to_string_lossy();
+        REMOVED.contains(&&*name)
+            || REMOVED_BEGINNINGS.iter().any(|start| name.starts_with(start))
+            || PROXY_VARIABLES.contains(&&*name.to_ascii_uppercase())
+    };
+    environment.set.retain(|(name, _)| !leads_outside(name));
+    environment.removed.extend(inherited.filter(leads_outside));
+    let mut set = |name: &str, value: String| environment.set.push((name.into(), value.into()));
+    for name in ["TMPDIR", "TMP", "TEMP"] {
+        set(name, "/tmp".into());
+    }
+    if plan.proxy.is_some() {
+        let http = format!("http://127.0.0.1:{PROXY_PORT}");
+        let socks = format!("socks5h://127.0.0.1:{PROXY_PORT}");
+        for (name, value) in [
+            ("HTTP_PROXY", &http),
+            ("HTTPS_PROXY", &http),
+            ("ALL_PROXY", &socks),
+            ("NO_PROXY", &"localhost,127.0.0.1,::1".to_owned()),
+        ] {
+            set(name, value.clone());
+            set(&name.to_ascii_lowercase(), value.clone());
+        }
+        set("NODE_USE_ENV_PROXY", "1".into());
+    }
+    environment
+}

@@ -1,0 +1,37 @@
+//! What keeps a command from being confined.
+
+use std::path::PathBuf;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("`{}` cannot be a folder that commands write to: {reason}", path.display())]
+    Writable { path: PathBuf, reason: &'static str },
+    #[error("`{}` is to be hidden, but the folder `{}` that commands work in lies in it", hidden.display(), writable.display())]
+    HiddenAround { hidden: PathBuf, writable: PathBuf },
+    #[error("{count} files and folders are to be hidden from a command, {most} is the most")]
+    TooManyHidden { count: usize, most: usize },
+    #[error("the sandbox cannot be described to its launcher: {0}")]
+    Plan(String),
+    #[error(transparent)]
+    Workspace(#[from] stepwell_workspace::Error),
+    #[error("the proxy of the sandbox cannot be started: {0}")]
+    Proxy(#[source] std::io::Error),
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Writable { .. } => Some("work in a folder of your own, such as the project's"),
+            Self::HiddenAround { .. } => Some("hide less in the settings, or work elsewhere"),
+            Self::TooManyHidden { .. } => {
+                Some("hide whole folders instead of single files in .stepwellignore")
+            }
+            Self::Plan(_) => Some("rename files whose names are extremely long, or hide fewer"),
+            Self::Workspace(error) => error.hint(),
+            Self::Proxy(_) => Some("check that Stepwell's data folder can be written"),
+        }
+    }
+}

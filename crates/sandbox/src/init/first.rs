@@ -1,0 +1,185 @@
+//! The first process of the namespace: makes the walls, starts the command inside, and waits for it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, setsid, wait,
+};
+
+use super::front::PASSED_ON;
+use super::{Report, Setup, at, complain, forward, mounts, rights};
+use crate::plan::{Launch, Plan};
+use crate::sys;
+
+/// How often room on the disk and the number of processes are looked at: the kernel has no event for either.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// Becomes the first process and reports how the command ended.
+pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], report_to: OwnedFd, life: &OwnedFd) {
+    let built = match plan.launch {
+        Launch::Own => {
+            mounts::build(plan).and_then(|()| sys::loopback_up().map_err(at("switch loopback on")))
+        }
+        Launch::Bubblewrap { .. } => Ok(()),
+        Launch::WithoutNamespaces => {
+            set_child_subreaper(Some(getpid())).map_err(at("adopt what the command leaves behind"))
+        }
+    };
+    let report = built.and_then(|()| work(plan, program, arguments, life));
+    let report = report.unwrap_or_else(|failure| Report::Failed(failure.to_string()));
+    if plan.launch == Launch::WithoutNamespaces {
+        end_descendants();
+    }
+    report.send(report_to);
+}
+
+/// The same where bubblewrap made the namespaces: descriptors and plan come as words.
+pub(super) fn run_inside(words: &[OsString]) -> u8 {
+    let number = |word: &OsString| word.to_str().and_then(|word| word.parse().ok()).and_then(sys::inherited);
+    let Some(([report_to, life], rest)) = words.split_first_chunk() else {
+        return complain("words are missing");
+    };
+    let (Some(report_to), Some(life)) = (number(report_to), number(life)) else {
+        return complain("descriptors are missing");
+    };
+    match Plan::from_words(rest) {
+        Ok((plan, program, arguments)) => {
+            run(&plan, program, arguments, report_to, &life);
+            0
+        }
+        Err(error) => complain(&error.to_string()),
+    }
+}
+
+fn work(plan: &Plan, program: &OsStr, arguments: &[OsString], life: &OwnedFd) -> Setup<Report> {
+    // No terminal of the person's is within reach, and no process group outside can be signalled. Bubblewrap may
+    // have done it already.
+    setsid().ok();
+    let mut watched = PASSED_ON.to_vec();
+    watched.push(Signal::CHILD);
+    let signals = sys::signal_queue(&watched).map_err(at("hold signals back"))?;
+    let forwarder = plan.proxy.as_ref().map(|_| forward::listen()).transpose()?;
+    rights::give_up(plan)?;
+    if let Some(listener) = forwarder {
+        forward::serve(listener)?;
+    }
+    // The supervisor says when it watches.
+    if !is_told_to_go(life) {
+        return Ok(Report::Signalled(Signal::KILL.as_raw()));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&plan.folder.0).process_group(0);
+    let child = match command.spawn() {
+        Ok(child) => Pid::from_child(&child),
+        Err(error) => {
+            return Ok(Report::Failed(format!("`{}` cannot be started: {error}", program.display())));
+        }
+    };
+    Ok(wait_for(child, plan, life, &signals))
+}
+
+fn is_told_to_go(life: &OwnedFd) -> bool {
+    loop {
+        match rustix::io::read(life, &mut [0; 1]) {
+            Err(rustix::io::Errno::INTR) => {}
+            read => return read == Ok(1),
+        }
+    }
+}
+
+fn wait_for(child: Pid, plan: &Plan, life: &OwnedFd, signals: &OwnedFd) -> Report {
+    // Where the kernel counts processes itself, for root of the machine too, nobody needs to.
+    let counted = !rights::has_own_process_numbers() && plan.launch != Launch::WithoutNamespaces;
+    loop {
+        if let Some(report) = reap(child) {
+            return report;
+        }
+        let mut polled = [PollFd::new(signals, PollFlags::IN), PollFd::new(life, PollFlags::IN)];
+        poll(&mut polled, Some(&LOOK)).ok();
+        let [signalled, orphaned] = polled.map(|one| !one.revents().is_empty());
+        if orphaned {
+            return Report::Signalled(Signal::KILL.as_raw());
+        }
+        if signalled {
+            while let Some(signal) = sys::next_signal(signals) {
+                if signal == Signal::CHILD {
+                    continue;
+                }
+                match plan.launch {
+                    Launch::WithoutNamespaces => {
+                        rustix::process::kill_process_group(child, signal).ok();
+                    }
+                    Launch::Own | Launch::Bubblewrap { .. } => sys::signal_everyone(signal),
+                }
+            }
+        } else if let Some(reason) = used_up(plan, counted) {
+            return Report::Stopped(reason);
+        }
+    }
+}
+
+/// Takes the status of every process that has ended; the command's, if it is among them.
+fn reap(command: Pid) -> Option<Report> {
+    while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+        if pid == command {
+            return Some(report_of(status));
+        }
+    }
+    None
+}
+
+fn report_of(status: WaitStatus) -> Report {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Report::Exited(code),
+        (None, Some(signal)) => Report::Signalled(signal),
+        (None, None) => Report::Signalled(Signal::KILL.as_raw()),
+    }
+}
+
+/// What has run out, in words.
+fn used_up(plan: &Plan, counted: bool) -> Option<String> {
+    for root in &plan.writable {
+        let Ok(disk) = rustix::fs::statvfs(&root.0) else { continue };
+        let room = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let spare = plan.limits.spare_bytes.min(disk.f_blocks.saturating_mul(disk.f_frsize) / 50);
+        if room < spare {
+            return Some(format!(
+                "the command was stopped because the disk of `{}` is nearly full: {} MB are left",
+                root.display(),
+                room >> 20
+            ));
+        }
+    }
+    if counted && fs::read_dir("/proc").is_ok_and(|all| all.count() > plan.limits.processes as usize + 64) {
+        return Some(format!(
+            "the command was stopped: it had more than {} processes",
+            plan.limits.processes
+        ));
+    }
+    None
+}
+
+/// Ends every process that descends from this one. Without a process namespace it is the best there is.
+fn end_descendants() {
+    const MOST_ROUNDS: usize = 200;
+    let own = format!("/proc/self/task/{}/children", getpid().as_raw_nonzero());
+    for _ in 0..MOST_ROUNDS {
+        let children = fs::read_to_string(Path::new(&own)).unwrap_or_default();
+        let children: Vec<Pid> =
+            children.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect();
+        if children.is_empty() {
+            return;
+        }
+        for child in children {
+            kill_process(child, Signal::KILL).ok();
+        }
+        // Children of the killed come to this process as theirs are reaped.
+        wait(WaitOptions::empty()).ok();
+    }
+}

@@ -1,0 +1,121 @@
+//! The process that outlives everyone else: ends all, then looks at what was left behind.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
+
+use super::front::PASSED_ON;
+use super::watch::Watch;
+use super::{Report, Setup, at, first, namespaces, private_pipe, say};
+use crate::bubblewrap;
+use crate::plan::{Launch, Plan};
+use crate::sys::{self, Forked};
+
+/// After SIGTERM; shorter than the caller's own patience, so that there is time to look at what is left.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs the command to its end and reports.
+pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], report_to: OwnedFd, front: &OwnedFd) {
+    let report = supervise(plan, program, arguments, front);
+    report.unwrap_or_else(|failure| Report::Failed(failure.to_string())).send(report_to);
+}
+
+fn supervise(plan: &Plan, program: &OsStr, arguments: &[OsString], front: &OwnedFd) -> Setup<Report> {
+    setsid().map_err(at("leave the caller's session"))?;
+    let signals = sys::signal_queue(&PASSED_ON).map_err(at("hold signals back"))?;
+    let (result, result_to) = private_pipe()?;
+    // The first process waits for a word on this pipe, and ends when it closes.
+    let (life, alive) = private_pipe()?;
+    let first = match &plan.launch {
+        Launch::Bubblewrap { program: bubblewrap } => {
+            bubblewrap::start(bubblewrap, plan, program, arguments, &result_to, &life)?
+        }
+        Launch::Own | Launch::WithoutNamespaces => {
+            if plan.launch == Launch::Own {
+                namespaces::enter()?;
+            }
+            match sys::fork().map_err(at("start the first process"))? {
+                Forked::Child => {
+                    drop((result, alive, signals));
+                    first::run(plan, program, arguments, result_to, &life);
+                    std::process::exit(0);
+                }
+                Forked::Parent(pid) => pid,
+            }
+        }
+    };
+    drop((result_to, life));
+    let mut watch = match Watch::start(plan) {
+        Ok(watch) => watch,
+        Err(failure) => {
+            end(first);
+            return Err(failure);
+        }
+    };
+    // That the first process has died already shows in its report.
+    rustix::io::write(&alive, b"g").ok();
+    wait_for_end(first, &result, front, &signals, &mut watch);
+    end(first);
+    let report = Report::receive(result).unwrap_or_else(|| Report::Signalled(Signal::KILL.as_raw()));
+    Ok(after(report, watch.sweep()))
+}
+
+/// Waits until there is a result, or a reason not to wait for it.
+fn wait_for_end(first: Pid, result: &OwnedFd, front: &OwnedFd, signals: &OwnedFd, watch: &mut Watch) {
+    let mut deadline: Option<Instant> = None;
+    loop {
+        let mut polled = vec![
+            PollFd::new(result, PollFlags::IN),
+            PollFd::new(front, PollFlags::IN),
+            PollFd::new(signals, PollFlags::IN),
+        ];
+        polled.extend(watch.descriptor().map(|queue| PollFd::new(queue, PollFlags::IN)));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = left.map(|left| Timespec {
+            tv_sec: left.as_secs().cast_signed(),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        poll(&mut polled, left.as_ref()).ok();
+        let ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+        drop(polled);
+        let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if ready[0] || ready[1] || is_late {
+            return;
+        }
+        if ready[2] {
+            while let Some(signal) = sys::next_signal(signals) {
+                kill_process(first, signal).ok();
+                if signal == Signal::TERM {
+                    deadline.get_or_insert(Instant::now() + GRACE);
+                }
+            }
+        }
+        if ready.get(3) == Some(&true) && watch.has_found() {
+            return;
+        }
+    }
+}
+
+/// Ends the first process, and with it the whole namespace.
+fn end(first: Pid) {
+    kill_process(first, Signal::KILL).ok();
+    waitpid(Some(first), WaitOptions::empty()).ok();
+}
+
+/// What is told when a command made what it may not make.
+fn after(report: Report, withheld: Vec<String>) -> Report {
+    if withheld.is_empty() || matches!(report, Report::Failed(_)) {
+        return report;
+    }
+    if let Report::Stopped(reason) = report {
+        say(&format!("stepwell: {reason}\n"));
+    }
+    Report::Stopped(format!(
+        "the command was refused: files that steer tools, editors or agents cannot be made by a command\n{}\n\
+         stepwell: if it is wanted, make it with the file tools, which ask the person",
+        withheld.join("\n")
+    ))
+}
