@@ -29,15 +29,15 @@ pub(crate) fn start(
     let report_to = rustix::io::dup(report_to).map_err(|error| failed(error.into()))?;
     let life = rustix::io::dup(life).map_err(|error| failed(error.into()))?;
     let words = plan.to_words(program, arguments).map_err(|error| failed(io::Error::other(error)))?;
-    let child = Command::new(bubblewrap)
+    let mut command = Command::new(bubblewrap);
+    command
         .args(options(plan, &launcher))
         .arg("--")
         .arg(launcher)
         .args([LAUNCHER_WORD, INSIDE])
         .args([report_to.as_raw_fd().to_string(), life.as_raw_fd().to_string()])
-        .args(words)
-        .spawn()
-        .map_err(failed)?;
+        .args(words);
+    let child = crate::sys::with_open_signals(|| command.spawn()).map_err(failed)?;
     Ok(Pid::from_child(&child))
 }
 
@@ -65,6 +65,10 @@ fn options(plan: &Plan, launcher: &Path) -> Vec<OsString> {
     .map(Into::into)
     .to_vec();
     let mut add = |words: &[&OsStr]| options.extend(words.iter().map(OsString::from));
+    // Their rights and owner are those of the machine's devices.
+    for device in ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"] {
+        add(&["--remount-ro", device].map(OsStr::new));
+    }
     let size = plan.limits.temporary_bytes.to_string();
     add(&["--size", &size, "--perms", "1777", "--tmpfs", "/tmp"].map(OsStr::new));
     for emptied in ["/run", "/var/run", "/var/tmp"] {

@@ -119,6 +119,20 @@ pub fn signal_queue(signals: &[Signal]) -> io::Result<OwnedFd> {
     }
 }
 
+/// Does something with no signal held back, such as starting a program, which inherits what is held back.
+pub fn with_open_signals<T>(step: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are initialised, one by sigemptyset and one by the first call.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, &raw mut before);
+        let outcome = step();
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        outcome
+    }
+}
+
 /// The next signal in a queue, if there is one.
 pub fn next_signal(queue: &OwnedFd) -> Option<Signal> {
     let mut record = [0_u8; size_of::<libc::signalfd_siginfo>()];

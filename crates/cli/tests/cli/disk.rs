@@ -11,13 +11,13 @@ use stepwell_test_support::{Turn, call};
 use crate::world::World;
 
 /// A small file system of its own, unmounted at the end.
-struct SmallDisk<'a> {
+pub struct SmallDisk<'a> {
     path: &'a Path,
 }
 
 impl<'a> SmallDisk<'a> {
     /// `None` where this process may not mount; in CI that is a failure.
-    fn mount(path: &'a Path, size: &str) -> Option<Self> {
+    pub fn mount(path: &'a Path, size: &str) -> Option<Self> {
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
             .arg(path)

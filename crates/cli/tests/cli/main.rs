@@ -24,6 +24,7 @@ mod permissions;
 mod prompt;
 mod replay;
 mod run;
+mod sandbox;
 mod tasks;
 mod tool;
 mod world;

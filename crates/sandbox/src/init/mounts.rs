@@ -56,9 +56,12 @@ pub(super) fn build(plan: &Plan) -> Setup<()> {
     for path in plan.locked.iter().chain(&plan.read_only) {
         pieces.push(cloned(path, READ_ONLY | NO_SETUID | NO_DEVICES)?);
     }
+    // A device works on a read-only mount too, but keeps its rights and owner, which are those of the machine's.
     let devices = DEVICES.iter().map(|name| Path::new("/dev").join(name)).filter(|path| path.exists());
-    let devices: Vec<Piece> = devices.map(|path| cloned(&path, NO_SETUID)).collect::<Setup<_>>()?;
-    let proxy = plan.proxy.as_ref().map(|socket| cloned(socket, NO_SETUID | NO_DEVICES)).transpose()?;
+    let devices: Vec<Piece> =
+        devices.map(|path| cloned(&path, READ_ONLY | NO_SETUID)).collect::<Setup<_>>()?;
+    let proxy =
+        plan.proxy.as_ref().map(|socket| cloned(socket, READ_ONLY | NO_SETUID | NO_DEVICES)).transpose()?;
 
     sys::set_mount_attributes(CWD, c"/", Below::Included, READ_ONLY | NO_SETUID | NO_DEVICES)
         .map_err(at("make everything read-only"))?;

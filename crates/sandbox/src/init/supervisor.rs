@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+
 use super::front::PASSED_ON;
 use super::watch::Watch;
 use super::{Report, Setup, at, first, namespaces, private_pipe, say};
@@ -19,11 +21,29 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs the command to its end and reports.
 pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], report_to: OwnedFd, front: &OwnedFd) {
-    let report = supervise(plan, program, arguments, front);
-    report.unwrap_or_else(|failure| Report::Failed(failure.to_string())).send(report_to);
+    let (report, watch) = match supervise(plan, program, arguments, front) {
+        Ok((report, watch)) => (report, Some(watch)),
+        Err(failure) => (Report::Failed(failure.to_string()), None),
+    };
+    // The caller waits for the end of the command's output, which must not wait for this process.
+    if let Ok(nowhere) = nowhere() {
+        dup2_stderr(nowhere).ok();
+    }
+    report.send(report_to);
+    // Taking a watch down takes the kernel many milliseconds; nobody waits for it any more.
+    drop(watch);
 }
 
-fn supervise(plan: &Plan, program: &OsStr, arguments: &[OsString], front: &OwnedFd) -> Setup<Report> {
+fn nowhere() -> std::io::Result<std::fs::File> {
+    std::fs::File::options().read(true).write(true).open("/dev/null")
+}
+
+fn supervise(
+    plan: &Plan,
+    program: &OsStr,
+    arguments: &[OsString],
+    front: &OwnedFd,
+) -> Setup<(Report, Watch)> {
     setsid().map_err(at("leave the caller's session"))?;
     let signals = sys::signal_queue(&PASSED_ON).map_err(at("hold signals back"))?;
     let (result, result_to) = private_pipe()?;
@@ -48,6 +68,8 @@ fn supervise(plan: &Plan, program: &OsStr, arguments: &[OsString], front: &Owned
         }
     };
     drop((result_to, life));
+    let nowhere = nowhere().map_err(at("leave input and output to the command"))?;
+    dup2_stdin(&nowhere).and_then(|()| dup2_stdout(&nowhere)).map_err(at("leave input and output"))?;
     let mut watch = match Watch::start(plan) {
         Ok(watch) => watch,
         Err(failure) => {
@@ -60,7 +82,7 @@ fn supervise(plan: &Plan, program: &OsStr, arguments: &[OsString], front: &Owned
     wait_for_end(first, &result, front, &signals, &mut watch);
     end(first);
     let report = Report::receive(result).unwrap_or_else(|| Report::Signalled(Signal::KILL.as_raw()));
-    Ok(after(report, watch.sweep()))
+    Ok((after(report, watch.sweep()), watch))
 }
 
 /// Waits until there is a result, or a reason not to wait for it.

@@ -1,0 +1,295 @@
+//! What a command cannot become, and how it cannot leave.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::{fails, has, succeeds, told, world};
+use crate::world::World;
+
+/// S08: nothing of the agent is seen.
+#[test]
+fn no_process_outside_is_seen_or_touched() {
+    let world = world();
+    let own = std::process::id();
+    fails(&world, &format!("cat /proc/{own}/environ"));
+    fails(&world, &format!("kill -9 {own}"));
+    fails(&world, "strings /proc/$PPID/environ; cat /proc/1/environ");
+    let (_, text) = told(&world, "ls -d /proc/[0-9]* | wc -l; kill -9 -1; kill -9 0");
+    assert!(text.lines().next().unwrap().parse::<u32>().unwrap() < 10, "{text}");
+    let (_, text) = told(&world, "kill -9 1; kill -STOP 1; cat /proc/1/mem; ls /proc/1/fd; echo still here");
+    assert!(text.contains("still here"), "{text}");
+    succeeds(&world, "sleep 60 & kill -9 $!; cat /proc/self/environ | tr '\\0' '\\n' | grep -q PATH");
+    // E02: keys are not in the environment either.
+    assert_eq!(
+        succeeds(&world, "env | grep -cE '^(SSH_AUTH_SOCK|DBUS_|DISPLAY|XDG_RUNTIME_DIR)'; true").trim(),
+        "0"
+    );
+}
+
+#[test]
+fn variables_that_lead_outside_are_gone() {
+    let world = world();
+    let names = [
+        "SSH_AUTH_SOCK",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "XDG_RUNTIME_DIR",
+        "DOCKER_HOST",
+        "HTTPS_PROXY",
+        "https_proxy",
+    ];
+    let mut command = world.command(&["sandbox", "run", "--", "env"]);
+    for name in names {
+        command.env(name, "/outside");
+    }
+    let output = command.env("KEPT", "yes").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        !text.contains("/outside") && text.contains("KEPT=yes") && text.contains("TMPDIR=/tmp"),
+        "{text}"
+    );
+}
+
+/// S09: no privileges, and no way to new ones.
+#[test]
+fn there_are_no_privileges() {
+    let world = world();
+    let status = succeeds(&world, "grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp:' /proc/self/status");
+    for line in status.lines() {
+        let (name, value) = line.split_once(":\t").unwrap();
+        let expected = match name {
+            "NoNewPrivs" => "1",
+            "Seccomp" => "2",
+            _ => "0000000000000000",
+        };
+        assert_eq!(value, expected, "{line}");
+    }
+    for script in [
+        "su -c id nobody </dev/null",
+        "unshare -Ur true",
+        "unshare -m true",
+        "unshare -Urm mount --bind / /mnt",
+        "mount -t tmpfs none /mnt",
+        "mount -o remount,rw /",
+        "umount /proc",
+        "chroot / true",
+        "nsenter -t 1 -m true",
+        "chown nobody . ",
+        "hostname other",
+        "date -s 2000-01-01",
+    ] {
+        fails(&world, script);
+    }
+    succeeds(&world, "id; nice true; bash -c 'ulimit -a' > /dev/null; setsid true");
+}
+
+/// Calls that would open the walls, made directly: number, then what is expected.
+#[test]
+fn system_calls_that_open_walls_are_refused() {
+    if !has("python3") || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let world = world();
+    let script = r#"
+import ctypes, errno, fcntl, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, number, *arguments):
+    ctypes.set_errno(0)
+    result = libc.syscall(number, *arguments)
+    print(name, result if result >= 0 else errno.errorcode[ctypes.get_errno()])
+call("keyctl", 250, 0, -3, 0)
+call("add_key", 248, b"user", b"x", b"y", 1, -3)
+call("bpf", 321, 0, 0, 0)
+call("perf_event_open", 298, 0, 0, -1, -1, 0)
+call("userfaultfd", 323, 0)
+call("mount", 165, b"x", b"/tmp", b"tmpfs", 0, 0)
+call("fsopen", 430, b"tmpfs", 0)
+call("open_tree", 428, -100, b"/", 1)
+call("open_tree_attr", 467, -100, b"/", 1, 0, 0)
+call("mount_setattr", 442, -100, b"/", 0, 0, 0)
+call("unshare", 272, 0x10000000)
+call("setns", 308, 0, 0)
+call("clone newuser", 56, 0x10000000 | 17, 0, 0, 0, 0)
+call("clone3", 435, 0, 0)
+call("io_uring", 425, 1, 0)
+call("open_by_handle_at", 304, -100, 0, 0)
+call("second numbers", 0x40000000 + 165, b"x", b"/tmp", b"tmpfs", 0, 0)
+call("reboot", 169, 0, 0, 0, 0)
+call("init_module", 175, 0, 0, 0)
+call("getpid", 39) if False else None
+def sock(name, *arguments):
+    try:
+        socket.socket(*arguments).close(); print(name, "made")
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+sock("vsock", 40, socket.SOCK_STREAM)
+sock("packet", socket.AF_PACKET, socket.SOCK_RAW)
+sock("raw", socket.AF_INET, socket.SOCK_RAW, 1)
+sock("alg", 38, socket.SOCK_SEQPACKET)
+sock("bluetooth", 31, socket.SOCK_RAW)
+sock("unix", socket.AF_UNIX)
+sock("inet", socket.AF_INET)
+sock("netlink", socket.AF_NETLINK, socket.SOCK_RAW)
+import pty
+ours, theirs = pty.openpty()
+for name, number in [("TIOCSTI", 0x5412), ("TIOCLINUX", 0x541c), ("TIOCSTI with high bits", 0x5412 | 1 << 40)]:
+    ctypes.set_errno(0)
+    result = libc.syscall(16, theirs, ctypes.c_ulong(number), b"x")
+    print(name, result if result >= 0 else errno.errorcode[ctypes.get_errno()])
+"#;
+    world.write("calls.py", script);
+    expect_test::expect![[r"
+        keyctl EPERM
+        add_key EPERM
+        bpf EPERM
+        perf_event_open EPERM
+        userfaultfd EPERM
+        mount EPERM
+        fsopen EPERM
+        open_tree EPERM
+        open_tree_attr EPERM
+        mount_setattr EPERM
+        unshare EPERM
+        setns EPERM
+        clone newuser EPERM
+        clone3 ENOSYS
+        io_uring ENOSYS
+        open_by_handle_at EPERM
+        second numbers ENOSYS
+        reboot EPERM
+        init_module EPERM
+        vsock EPERM
+        packet EPERM
+        raw EPERM
+        alg EPERM
+        bluetooth EPERM
+        unix made
+        inet made
+        netlink made
+        TIOCSTI EPERM
+        TIOCLINUX EPERM
+        TIOCSTI with high bits EPERM
+    "]]
+    .assert_eq(&succeeds(&world, "python3 calls.py"));
+}
+
+/// The product where the kernel allows no further user namespaces, with these programs and no others.
+fn without_namespaces(world: &World, programs: &Path, arguments: &[&str]) -> Output {
+    let own = env!("CARGO_BIN_EXE_stepwell");
+    let script = r#"echo 0 > /proc/sys/user/max_user_namespaces && exec "$@""#;
+    let inner = world.command(arguments);
+    let mut command = Command::new("unshare");
+    command
+        .args(["-Ur", "sh", "-c", script, "sh", own])
+        .args(arguments)
+        .current_dir(world.work())
+        .env_clear();
+    for (name, value) in inner.get_envs() {
+        command.env(name, value.unwrap());
+    }
+    let path = std::env::join_paths([world.work(), programs.to_path_buf()]).unwrap();
+    command.env("PATH", path).output().unwrap()
+}
+
+/// A folder with links to programs, and an attacker's program in the workspace.
+fn programs(world: &World, names: &[&str]) -> PathBuf {
+    let folder = world.work().with_file_name("programs");
+    std::fs::create_dir(&folder).unwrap();
+    for name in names {
+        let found = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .map(|folder| folder.join(name))
+            .find(|path| path.is_file());
+        if let Some(found) = found {
+            std::os::unix::fs::symlink(found.canonicalize().unwrap(), folder.join(name)).unwrap();
+        }
+    }
+    world.write("bwrap", &format!("#!/bin/sh\ntouch {}/pwned\n", world.work().display()));
+    std::fs::set_permissions(world.work().join("bwrap"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// S11 and S12: no walls are said, nothing runs without a word, and no program of the workspace stands in.
+#[test]
+fn a_sandbox_that_cannot_be_made_is_said_and_never_skipped() {
+    let world = world();
+    let programs = programs(&world, &["sh", "bash", "touch", "python3", "unshare", "cat"]);
+    let status = without_namespaces(&world, &programs, &["sandbox", "status"]);
+    let shown = world.show(&status);
+    if shown.contains("unshare: ") {
+        assert!(!super::in_ci(), "{shown}");
+        eprintln!("skipped: no user namespaces to switch off");
+        return;
+    }
+    assert!(status.status.code() == Some(1) && shown.contains("Every command is asked about"), "{shown}");
+    let output = without_namespaces(&world, &programs, &["sandbox", "run", "--", "touch", "ran"]);
+    let shown = world.show(&output);
+    assert!(output.status.code() == Some(1) && shown.contains("would not be confined"), "{shown}");
+    assert!(!world.work().join("ran").exists());
+    // What is left still holds, when the person wants to go on with it.
+    let script = format!(
+        "echo x > inside; echo x > $HOME/new || echo no outside; python3 -c 'import socket; socket.socket()' || echo no network; \
+         unshare -Ur true || echo no namespace; cat {0}/canary.txt",
+        super::out(&world).display()
+    );
+    let arguments = ["sandbox", "run", "--allow-missing", "--", "bash", "-c", &script];
+    let output = without_namespaces(&world, &programs, &arguments);
+    let shown = world.show(&output);
+    assert!(["no network", "no namespace", "alive"].iter().all(|part| shown.contains(part)), "{shown}");
+    assert!(world.work().join("inside").exists() && !world.work().join("pwned").exists());
+    let bound = sandboxed_daemon(&world, &programs);
+    assert!(bound.contains("done"), "{bound}");
+}
+
+/// Without a process namespace a daemon is found by its descent; its output ends when it does.
+fn sandboxed_daemon(world: &World, programs: &Path) -> String {
+    let script = "(bash -c 'while :; do read -t 100; done < <(:)' &) ; echo done";
+    let arguments = ["sandbox", "run", "--allow-missing", "--", "bash", "-c", script];
+    world.show(&without_namespaces(world, programs, &arguments))
+}
+
+/// Where only bubblewrap may make namespaces, it does, and the same holds.
+#[test]
+fn bubblewrap_stands_in() {
+    let world = world();
+    if !has("bwrap") {
+        return;
+    }
+    let names = [
+        "sh", "bash", "touch", "python3", "unshare", "cat", "bwrap", "grep", "git", "ls", "wc", "env",
+        "sleep",
+    ];
+    let programs = programs(&world, &names);
+    let shown = world.show(&without_namespaces(&world, &programs, &["sandbox", "status"]));
+    if !shown.contains("made by ") {
+        assert!(!super::in_ci(), "{shown}");
+        eprintln!("skipped: bubblewrap cannot make namespaces here");
+        return;
+    }
+    world.write("AGENTS.md", "be kind\n");
+    world.write("secret", "hidden-1");
+    let script = "echo x > inside; grep -E 'CapEff|NoNewPrivs|Seccomp:' /proc/self/status; echo rude > AGENTS.md; cat secret; \
+                  touch /etc/x || echo no outside; python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 80))' || echo no network; \
+                  unshare -Ur true || echo no namespace; ls -d /proc/[0-9]* | wc -l; sleep 1000 & exit 5";
+    let arguments = ["sandbox", "run", "--hide", "secret", "--", "bash", "-c", script];
+    let output = without_namespaces(&world, &programs, &arguments);
+    let shown = world.show(&output);
+    assert_eq!(output.status.code(), Some(5), "{shown}");
+    for part in [
+        "CapEff:\t0000000000000000",
+        "NoNewPrivs:\t1",
+        "Seccomp:\t2",
+        "no outside",
+        "no network",
+        "no namespace",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(
+        !shown.contains("hidden-1")
+            && world.work().join("inside").exists()
+            && !world.work().join("pwned").exists()
+    );
+    assert_eq!(std::fs::read_to_string(world.work().join("AGENTS.md")).unwrap(), "be kind\n");
+}
