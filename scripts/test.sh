@@ -13,16 +13,24 @@ fi
 
 # Debian packages for tests against real programs; elsewhere the tests say what they skip.
 missing=()
-for tool in git node npm python3; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+for tool in git node npm python3 curl gdb lldb bwrap go dlv; do command -v "$tool" >/dev/null || missing+=("$tool"); done
 command -v cc >/dev/null || missing+=(build-essential)
 if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   step "installing ${missing[*]}"
   packages=()
   for tool in "${missing[@]}"; do
-    case "$tool" in node) packages+=(nodejs) ;; *) packages+=("$tool") ;; esac
+    case "$tool" in
+      node) packages+=(nodejs) ;;
+      bwrap) packages+=(bubblewrap) ;;
+      go) packages+=(golang-go) ;;
+      dlv) packages+=(delve) ;;
+      *) packages+=("$tool") ;;
+    esac
   done
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
 fi
+python3 -c 'import debugpy' 2>/dev/null || python3 -m pip install --quiet debugpy \
+  || python3 -m pip install --quiet --break-system-packages debugpy || true
 command -v cargo-nextest >/dev/null || { step "installing cargo-nextest"; cargo install --locked cargo-nextest; }
 
 target="${CARGO_TARGET_DIR:-target}"

@@ -7,6 +7,7 @@
 
 mod agents;
 mod checkpoint;
+mod sandbox;
 mod search;
 mod server;
 
@@ -35,6 +36,9 @@ struct Measured {
 
 pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let binary = build()?;
+    if arguments == ["sandbox"] {
+        return sandbox::run(&binary);
+    }
     let mut agents = vec![agents::ours(&binary)];
     agents.extend(agents::peers());
     let wanted = |name: &str| arguments.is_empty() || arguments.contains(&name);

@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("stepwell", &["*"]),
     ("stepwell-test-support", &["*"]),
-    ("xtask", &["stepwell-protocol"]),
+    ("xtask", &["stepwell-protocol", "stepwell-sandbox", "stepwell-workspace"]),
 ];
 
 fn metadata() -> Value {

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use stepwell_workspace::files;
 use stepwell_workspace::process::{Environment, ProgramCall};
 
+use crate::ignored;
 use crate::init::{LAUNCHER_WORD, START};
 use crate::layers::Layers;
 use crate::plan::{HostPath, Launch, Plan};
@@ -95,7 +96,7 @@ fn plan(policy: &Policy, launch: Launch, folder: &Path) -> Result<Plan> {
     let roots: Vec<PathBuf> = writable.iter().cloned().collect();
     let protections = Protections::of(&roots)?;
     writable.extend(protections.repositories);
-    let hidden = hidden(policy, &writable)?;
+    let hidden = hidden(policy, &roots, &writable)?;
     let is_seen = |path: &PathBuf| !hidden.iter().any(|hidden| path.starts_with(hidden));
     let host_paths = |paths: Vec<PathBuf>| paths.into_iter().filter(is_seen).map(HostPath::from).collect();
     Ok(Plan {
@@ -131,9 +132,12 @@ fn writable_folder(path: &Path) -> Result<PathBuf> {
 }
 
 /// What is covered, without what lies in something covered already.
-fn hidden(policy: &Policy, writable: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
-    let asked = policy.hidden.iter().filter_map(|path| path.canonicalize().ok());
-    let mut all: BTreeSet<PathBuf> = asked.collect();
+fn hidden(policy: &Policy, roots: &[PathBuf], writable: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
+    let mut asked = policy.hidden.clone();
+    for root in roots {
+        asked.extend(ignored::below(root)?);
+    }
+    let mut all: BTreeSet<PathBuf> = asked.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for hidden in &all {
         if let Some(root) = writable.iter().find(|root| root.starts_with(hidden)) {
             return Err(Error::HiddenAround { hidden: hidden.clone(), writable: root.clone() });
@@ -186,6 +190,8 @@ fn environment(mut environment: Environment, plan: &Plan) -> Environment {
     for name in ["TMPDIR", "TMP", "TEMP"] {
         set(name, "/tmp".into());
     }
+    // The person's own is hidden, because it holds keys; npm stops when it cannot read it.
+    set("NPM_CONFIG_USERCONFIG", "/dev/null".into());
     if plan.proxy.is_some() {
         let http = format!("http://127.0.0.1:{PROXY_PORT}");
         let socks = format!("socks5h://127.0.0.1:{PROXY_PORT}");

@@ -12,6 +12,10 @@ pub enum Error {
     HiddenAround { hidden: PathBuf, writable: PathBuf },
     #[error("{count} files and folders are to be hidden from a command, {most} is the most")]
     TooManyHidden { count: usize, most: usize },
+    #[error("the ignore file `{}` cannot be used: {problem}", path.display())]
+    IgnoreFile { path: PathBuf, problem: String },
+    #[error("`{}` has more than {most} files, too many to look for those its ignore file hides", root.display())]
+    IgnoredTooMany { root: PathBuf, most: usize },
     #[error("the sandbox cannot be described to its launcher: {0}")]
     Plan(String),
     #[error(transparent)]
@@ -26,7 +30,8 @@ impl Error {
         match self {
             Self::Writable { .. } => Some("work in a folder of your own, such as the project's"),
             Self::HiddenAround { .. } => Some("hide less in the settings, or work elsewhere"),
-            Self::TooManyHidden { .. } => {
+            Self::IgnoreFile { .. } => Some("correct the line; the rules are those of .gitignore"),
+            Self::TooManyHidden { .. } | Self::IgnoredTooMany { .. } => {
                 Some("hide whole folders instead of single files in .stepwellignore")
             }
             Self::Plan(_) => Some("rename files whose names are extremely long, or hide fewer"),

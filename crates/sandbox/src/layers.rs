@@ -71,7 +71,7 @@ impl Layers {
         };
         let all = vec![
             namespace("user namespace", &probed.user_namespace),
-            namespace("mount and pid namespaces", &probed.mounts),
+            namespace("files and processes", &probed.mounts),
             namespace("network namespace", &probed.network_namespace),
             Layer {
                 name: "Landlock",

@@ -12,6 +12,7 @@
 mod bubblewrap;
 mod confine;
 mod error;
+mod ignored;
 pub mod init;
 mod layers;
 mod plan;

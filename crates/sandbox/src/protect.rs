@@ -67,6 +67,10 @@ impl Protections {
                 }
             } else if is_steering(WatchedKind::Root, name) {
                 self.locked.push(path.clone());
+                // A link steers as well as what it leads to, which may have a harmless name.
+                let target =
+                    path.canonicalize().ok().filter(|target| target.starts_with(root) && target != path);
+                self.locked.extend(target);
             } else if is_folder && path.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir()) {
                 self.add_git(&path.join(".git"))?;
             }

@@ -1,5 +1,7 @@
 //! `stepwell doctor`: what works, what does not, and what to do about it.
 
+mod sandbox;
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -40,6 +42,7 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
         program(&assembly, "git", "looking at the history of a repository"),
         program(&assembly, "bash", "the `bash` tool"),
     ];
+    findings.extend(sandbox::findings(&assembly));
     findings.extend(providers(&assembly, &models, args.offline).await?);
     if !args.offline {
         findings.extend(local_servers(&models).await?);

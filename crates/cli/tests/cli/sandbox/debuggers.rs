@@ -107,10 +107,12 @@ def wait(kind, name):
         length = 0
         while (line := stream.readline().strip()):
             if line.startswith(b"Content-Length:"): length = int(line.split(b":")[1])
+        assert length, "debugpy hung up"
         message = json.loads(stream.read(length))
+        assert message.get("success", True), message
         if message["type"] == kind and message.get("command", message.get("event")) == name: return message
 send("initialize", adapterID="test"); wait("response", "initialize")
-send("attach"); wait("event", "initialized")
+send("attach", justMyCode=True); wait("event", "initialized")
 send("setBreakpoints", source={"path": "target.py"}, breakpoints=[{"line": 2}]); wait("response", "setBreakpoints")
 send("configurationDone"); stopped = wait("event", "stopped")
 send("stackTrace", threadId=stopped["body"]["threadId"]); frame = wait("response", "stackTrace")["body"]["stackFrames"][0]

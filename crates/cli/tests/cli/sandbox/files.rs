@@ -151,7 +151,10 @@ fn what_steers_tools_stays_as_it_is() {
     world.write(".vscode/settings.json", "{}");
     world.write("nested/a.txt", "x");
     git(&world, &["init", "-q", "nested"]);
-    std::os::unix::fs::symlink("AGENTS.md", world.work().join("CLAUDE.md")).unwrap();
+    world.write("editor/tasks.json", "{}");
+    for (target, link) in [("AGENTS.md", "CLAUDE.md"), ("editor", ".idea"), ("/etc/passwd", ".envrc")] {
+        std::os::unix::fs::symlink(target, world.work().join(link)).unwrap();
+    }
     let outside = out(&world).display().to_string();
     let before = files_below(&world.work());
     for script in [
@@ -166,6 +169,11 @@ fn what_steers_tools_stays_as_it_is() {
         "sed -i s/kind/rude/ AGENTS.md".to_owned(),
         "python3 -c 'import os; os.truncate(\"AGENTS.md\", 0)'".to_owned(),
         "echo x > CLAUDE.md".to_owned(),
+        "rm CLAUDE.md".to_owned(),
+        "echo x > new; mv new CLAUDE.md".to_owned(),
+        "echo x > editor/tasks.json".to_owned(),
+        "mv editor x".to_owned(),
+        "rm .envrc".to_owned(),
         "rm -rf .vscode".to_owned(),
         "mv .git .git2".to_owned(),
         format!("mv .git .git2 && ln -s {outside} .git"),
@@ -259,6 +267,8 @@ fn what_is_hidden_cannot_be_read() {
         ("data/tasks/t/log", "hidden-5"),
         ("work/secret.env", "hidden-6"),
         ("work/private/deep/key", "hidden-7"),
+        ("work/ignored/a.pem", "hidden-8"),
+        ("work/.stepwellignore", "*.pem\n"),
     ] {
         let path = home.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -286,6 +296,7 @@ fn what_is_hidden_cannot_be_read() {
         "cat $STEPWELL_CONFIG/keys.toml; find $STEPWELL_HOME; cat $STEPWELL_HOME/tasks/t/log",
         "cat secret.env link private/deep/key; ls -R private",
         "grep -r hidden . ~ 2>&1",
+        "cat ignored/a.pem; echo > .stepwellignore; cat ignored/*; mv ignored x; cat x/*",
         "cp secret.env copy; cat copy; tar c . 2>/dev/null | strings | grep hidden",
         "mv private moved; cat moved/deep/key; mv secret.env s; cat s; ln secret.env hard; cat hard",
         "chmod 777 secret.env private; cat secret.env; cat /proc/self/root/$PWD/secret.env",
