@@ -70,7 +70,10 @@ fn options(plan: &Plan, launcher: &Path) -> Vec<OsString> {
         add(&["--remount-ro", device].map(OsStr::new));
     }
     let size = plan.limits.temporary_bytes.to_string();
-    add(&["--size", &size, "--perms", "1777", "--tmpfs", "/tmp"].map(OsStr::new));
+    match &plan.temporary {
+        Some(folder) => add(&[OsStr::new("--bind"), folder.as_os_str(), OsStr::new("/tmp")]),
+        None => add(&["--size", &size, "--perms", "1777", "--tmpfs", "/tmp"].map(OsStr::new)),
+    }
     for emptied in ["/run", "/var/run", "/var/tmp"] {
         if Path::new(emptied).symlink_metadata().is_ok_and(|found| found.is_dir()) {
             add(&["--size", &size, "--perms", "1777", "--tmpfs", emptied].map(OsStr::new));

@@ -110,6 +110,7 @@ fn plan(policy: &Policy, launch: Launch, folder: &Path) -> Result<Plan> {
         hidden: hidden.into_iter().map(HostPath::from).collect(),
         watched: protections.watched,
         withheld: policy.withheld.as_deref().map(HostPath::from),
+        temporary: policy.temporary.as_deref().map(HostPath::from),
         proxy: match &policy.network {
             Network::None => None,
             Network::Proxy { socket } => Some(socket.into()),

@@ -34,6 +34,7 @@ pub struct Plan {
     /// Folders in which nothing may appear that steers tools or agents.
     pub watched: Vec<Watched>,
     pub withheld: Option<HostPath>,
+    pub temporary: Option<HostPath>,
     pub proxy: Option<HostPath>,
     pub unix_sockets: bool,
     pub limits: Limits,
@@ -151,6 +152,7 @@ mod tests {
             hidden,
             watched: Vec::new(),
             withheld: None,
+            temporary: None,
             proxy: None,
             unix_sockets: true,
             limits: Limits::for_this_machine(),

@@ -14,6 +14,8 @@ pub struct Policy {
     pub read_only: Vec<PathBuf>,
     /// Files and folders that cannot be read. Those that do not exist are passed over.
     pub hidden: Vec<PathBuf>,
+    /// The folder that is `/tmp` inside; without one it is new for each command and lies in memory.
+    pub temporary: Option<PathBuf>,
     pub network: Network,
     pub unix_sockets: UnixSockets,
     pub limits: Limits,
@@ -46,7 +48,7 @@ pub struct Limits {
     /// Bytes of one file.
     pub file_bytes: u64,
     pub open_files: u64,
-    /// Bytes below `/tmp`, which lies in memory.
+    /// Bytes below a `/tmp` in memory.
     pub temporary_bytes: u64,
     /// A command is stopped when a disk it writes to has less room than this left.
     pub spare_bytes: u64,

@@ -31,6 +31,7 @@ pub fn run(binary: &Path) -> anyhow::Result<()> {
         writable: vec![workspace.clone()],
         read_only: Vec::new(),
         hidden: ["/etc/shadow", "/etc/gshadow"].map(Into::into).to_vec(),
+        temporary: None,
         network: Network::None,
         unix_sockets: UnixSockets::Inside,
         limits: Limits::for_this_machine(),

@@ -1,7 +1,7 @@
 //! How commands are confined: the policy that follows from settings and places.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use stepwell_sandbox::{AllowedHosts, Limits, Network, Policy, Sandbox, UnixSockets};
 use stepwell_tools::{Confinement, Walls};
@@ -77,7 +77,8 @@ pub fn confinement(places: &Places, settings: &Settings, roots: &[PathBuf]) -> a
         sandbox: sandbox(workspace),
         policy: policy(places, settings, roots),
         hosts: (!hosts.is_empty()).then(|| Arc::new(hosts) as _),
-        proxy_place: places.data.join("sandbox"),
+        place: places.data.join("sandbox"),
+        temporary: OnceLock::new(),
     })))
 }
 
@@ -108,6 +109,7 @@ pub fn policy(places: &Places, settings: &Settings, roots: &[PathBuf]) -> Policy
         writable,
         read_only: Vec::new(),
         hidden,
+        temporary: None,
         network: Network::None,
         unix_sockets: match own.unix_sockets {
             Some(false) => UnixSockets::Refused,

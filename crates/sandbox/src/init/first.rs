@@ -144,8 +144,10 @@ fn report_of(status: WaitStatus) -> Report {
 
 /// What has run out, in words.
 fn used_up(plan: &Plan, counted: bool) -> Option<String> {
-    for root in &plan.writable {
-        let Ok(disk) = rustix::fs::statvfs(&root.0) else { continue };
+    for root in plan.writable.iter().chain(&plan.temporary) {
+        // A temporary folder has its own name inside.
+        let root = if Some(root) == plan.temporary.as_ref() { Path::new("/tmp") } else { &root.0 };
+        let Ok(disk) = rustix::fs::statvfs(root) else { continue };
         let room = disk.f_bavail.saturating_mul(disk.f_frsize);
         let spare = plan.limits.spare_bytes.min(disk.f_blocks.saturating_mul(disk.f_frsize) / 50);
         if room < spare {

@@ -63,11 +63,13 @@ pub(super) fn build(plan: &Plan) -> Setup<()> {
     let proxy =
         plan.proxy.as_ref().map(|socket| cloned(socket, READ_ONLY | NO_SETUID | NO_DEVICES)).transpose()?;
 
+    let temporary = plan.temporary.as_ref().map(|path| cloned(path, NO_SETUID | NO_DEVICES)).transpose()?;
+
     sys::set_mount_attributes(CWD, c"/", Below::Included, READ_ONLY | NO_SETUID | NO_DEVICES)
         .map_err(at("make everything read-only"))?;
     make_devices(devices, proxy, plan.limits.temporary_bytes / 4)?;
     make_proc(plan.limits.processes)?;
-    make_temporary(plan.limits.temporary_bytes, &plan.writable)?;
+    make_temporary(temporary, plan.limits.temporary_bytes, &plan.writable)?;
     for path in EMPTIED {
         // Only a folder of its own: `/var/run` is a link to `/run` nearly everywhere.
         if Path::new(path).symlink_metadata().is_ok_and(|found| found.is_dir()) {
@@ -215,10 +217,15 @@ fn make_proc(processes: u32) -> Setup<()> {
     Ok(())
 }
 
-/// An empty `/tmp` with a limit; `/var/tmp` is the same place.
-fn make_temporary(bytes: u64, writable: &[HostPath]) -> Setup<()> {
+/// A private `/tmp`: the folder given, or an empty one with a limit. `/var/tmp` is the same place.
+fn make_temporary(folder: Option<Piece>, bytes: u64, writable: &[HostPath]) -> Setup<()> {
     let is_writable = |path: &str| writable.iter().any(|root| root.0 == Path::new(path));
-    if !is_writable("/tmp") {
+    if is_writable("/tmp") {
+        // The person opened the machine's own.
+    } else if let Some(mut folder) = folder {
+        folder.path = "/tmp".into();
+        attach(folder)?;
+    } else {
         make_tmpfs("/tmp", &format!("size={bytes},nr_inodes=1m,mode=1777"), MountFlags::empty())?;
     }
     if Path::new("/var/tmp").is_dir() && !is_writable("/var/tmp") {

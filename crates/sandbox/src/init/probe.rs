@@ -76,6 +76,7 @@ fn trial_plan() -> Plan {
         hidden: Vec::new(),
         watched: Vec::new(),
         withheld: None,
+        temporary: None,
         proxy: None,
         unix_sockets: true,
         limits,

@@ -1,11 +1,16 @@
 //! Commands behind the sandbox's walls.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
+use stepwell_protocol::ArtifactId;
 use stepwell_sandbox::{HostGate, Network, Policy, Proxy, Sandbox};
 use stepwell_tool_runtime::ToolError;
+use stepwell_workspace::files;
 use stepwell_workspace::process::ProgramCall;
+
+/// Of the names of temporary folders; the process and a name of their own follow.
+const BEGINNING: &str = "tmp-";
 
 /// How commands are confined.
 #[derive(Clone)]
@@ -23,8 +28,37 @@ pub struct Walls {
     pub policy: Policy,
     /// Who admits hosts; without a gate there is no network.
     pub hosts: Option<Arc<dyn HostGate>>,
-    /// Where the proxy's socket lies.
-    pub proxy_place: PathBuf,
+    /// Where sockets and temporary files lie.
+    pub place: PathBuf,
+    /// Made with the first command; what one leaves in `/tmp` is there for the next.
+    pub temporary: OnceLock<TemporaryFolder>,
+}
+
+/// The `/tmp` of a task's commands, gone with this value.
+#[derive(Debug)]
+pub struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    /// Makes a folder below `place`, and clears away those whose process died without doing so.
+    fn make(place: &Path) -> stepwell_workspace::Result<Self> {
+        let process_of = |path: &Path| -> Option<u32> {
+            path.file_name()?.to_str()?.strip_prefix(BEGINNING)?.split_once('-')?.0.parse().ok()
+        };
+        for path in files::list_dir(place)? {
+            if process_of(&path).is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+                files::remove_dir_all(&path).ok();
+            }
+        }
+        let folder = place.join(format!("{BEGINNING}{}-{}", std::process::id(), ArtifactId::generate()));
+        files::create_private_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        files::remove_dir_all(&self.0).ok();
+    }
 }
 
 /// A call behind walls, with what must live as long as it runs.
@@ -57,15 +91,26 @@ impl Confinement {
             let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
             ToolError::execution(format!("the command was not run: {error}{hint}"))
         };
-        let Some(gate) = &walls.hosts else {
-            return Ok(Confined {
-                call: walls.sandbox.confine(&walls.policy, call).map_err(told)?,
-                _proxy: None,
-            });
-        };
-        let proxy = Proxy::start(&walls.proxy_place, Arc::clone(gate)).map_err(told)?;
         let mut policy = walls.policy.clone();
-        policy.network = Network::Proxy { socket: proxy.socket().to_path_buf() };
-        Ok(Confined { call: walls.sandbox.confine(&policy, call).map_err(told)?, _proxy: Some(proxy) })
+        policy.temporary = Some(walls.temporary().map_err(|error| told(error.into()))?);
+        let proxy = match &walls.hosts {
+            Some(gate) => Some(Proxy::start(&walls.place, Arc::clone(gate)).map_err(told)?),
+            None => None,
+        };
+        if let Some(proxy) = &proxy {
+            policy.network = Network::Proxy { socket: proxy.socket().to_path_buf() };
+        }
+        Ok(Confined { call: walls.sandbox.confine(&policy, call).map_err(told)?, _proxy: proxy })
+    }
+}
+
+impl Walls {
+    fn temporary(&self) -> stepwell_workspace::Result<PathBuf> {
+        if let Some(folder) = self.temporary.get() {
+            return Ok(folder.0.clone());
+        }
+        let made = TemporaryFolder::make(&self.place)?;
+        // Of two at the same time the second is dropped, and its folder with it.
+        Ok(self.temporary.get_or_init(|| made).0.clone())
     }
 }

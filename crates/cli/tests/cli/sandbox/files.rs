@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{canary_lives, fails, out, sandboxed, succeeds, told, world};
+use stepwell_test_support::{Turn, call};
+
 use crate::world::{World, files_below};
 
 fn git(world: &World, arguments: &[&str]) {
@@ -380,4 +382,22 @@ fn the_person_opens_and_closes_the_sandbox() {
             "{shown}"
         );
     }
+}
+
+/// What one command of a task leaves in `/tmp` is there for the next, and gone with the task.
+#[test]
+fn commands_of_a_task_share_temporary_files() {
+    let bash = |command: &str| Turn::calls([call("bash", serde_json::json!({"command": command}))]);
+    let world = World::new([bash("echo kept > /tmp/a; ls /var/tmp"), bash("cat /tmp/a"), Turn::text("done")]);
+    let stale = world.data().join("sandbox/tmp-999999999-x");
+    std::fs::create_dir_all(&stale).unwrap();
+    let output = world.output(&["run", "--permission-mode", "bypassPermissions", "go"]);
+    assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
+    let results = world.server.requests().last().unwrap().tool_results();
+    assert_eq!(format!("{results:?}").matches("kept").count(), 1, "{results:?}");
+    assert_eq!(
+        std::fs::read_dir(world.data().join("sandbox")).unwrap().count(),
+        0,
+        "something was left behind"
+    );
 }
