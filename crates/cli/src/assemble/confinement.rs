@@ -95,16 +95,18 @@ pub fn allowed_hosts(list: &[String]) -> anyhow::Result<AllowedHosts> {
 pub fn policy(places: &Places, settings: &Settings, roots: &[PathBuf]) -> Policy {
     let own = settings.sandbox();
     let home = places.user_home.as_deref();
-    let at_home = |path: &PathBuf| match (path.strip_prefix("~"), home) {
+    let workspace = roots.first().map_or(Path::new("/"), PathBuf::as_path);
+    // What is neither absolute nor at home lies in the workspace, wherever Stepwell was started.
+    let placed = |path: &PathBuf| match (path.strip_prefix("~"), home) {
         (Ok(rest), Some(home)) => home.join(rest),
-        _ => path.clone(),
+        _ => workspace.join(path),
     };
     let mut hidden: Vec<PathBuf> = vec![places.data.clone(), places.config.clone()];
     hidden.extend(home.iter().flat_map(|home| PRIVATE.iter().map(|name| home.join(name))));
     hidden.extend(PRIVATE_OF_THE_MACHINE.iter().map(PathBuf::from));
-    hidden.extend(own.hidden.iter().map(at_home));
+    hidden.extend(own.hidden.iter().map(placed));
     let mut writable = roots.to_vec();
-    writable.extend(own.writable.iter().map(at_home));
+    writable.extend(own.writable.iter().map(placed));
     Policy {
         writable,
         read_only: Vec::new(),

@@ -359,6 +359,14 @@ fn the_person_opens_and_closes_the_sandbox() {
     succeeds(&world, "echo x > ../out/new");
     assert!(out(&world).join("new").exists());
     fails(&world, "cat private");
+    // A project that is not trusted may hide more, wherever Stepwell is started.
+    world.write("sub/own", "x");
+    world.write(".stepwell/config.toml", "[sandbox]\nhidden = [\"sub/own\"]\n");
+    fails(&world, "cat sub/own");
+    let work = world.work();
+    let mut elsewhere =
+        world.command(&["sandbox", "run", "-C", work.to_str().unwrap(), "--", "cat", "sub/own"]);
+    assert!(!elsewhere.current_dir(out(&world)).status().unwrap().success());
     world.set_config("[sandbox]\nenabled = false\n");
     let output = world.output(&[
         "tool",
