@@ -149,7 +149,7 @@ fn hidden(policy: &Policy, roots: &[PathBuf], writable: &BTreeSet<PathBuf>) -> R
             Network::Proxy { socket } => socket.canonicalize().ok(),
             Network::None => None,
         };
-        all.extend(sockets_of_others()?.into_iter().filter(|path| Some(path) != own.as_ref()));
+        all.extend(sockets_of_others(policy)?.into_iter().filter(|path| Some(path) != own.as_ref()));
     }
     // Sorted, so a folder comes right before what lies in it.
     let mut kept: Vec<PathBuf> = Vec::new();
@@ -165,16 +165,33 @@ fn hidden(policy: &Policy, roots: &[PathBuf], writable: &BTreeSet<PathBuf>) -> R
 }
 
 /// Sockets that are files, of programs outside. A read-only mount does not keep anyone from connecting to one.
-fn sockets_of_others() -> Result<Vec<PathBuf>> {
+fn sockets_of_others(policy: &Policy) -> Result<Vec<PathBuf>> {
+    // Most of them lie there, where a command sees nothing unless it was opened.
+    let run_is_empty = !policy
+        .writable
+        .iter()
+        .chain(&policy.read_only)
+        .any(|path| path.starts_with("/run") || path.starts_with("/var/run"));
+    let is_unseen = |path: &str| run_is_empty && (path.starts_with("/run/") || path.starts_with("/var/run/"));
     let table = files::read(Path::new("/proc/net/unix"))?;
     let table = String::from_utf8_lossy(&table);
     let paths = table.lines().skip(1).filter_map(|line| {
-        let path = line.split_whitespace().nth(7)?;
+        let path = bound_path(line)?;
         // What begins otherwise has no file; the network namespace keeps it out.
-        path.starts_with('/').then(|| PathBuf::from(path))
+        (path.starts_with('/') && !is_unseen(path)).then(|| PathBuf::from(path))
     });
     let is_socket = |path: &PathBuf| path.metadata().is_ok_and(|found| found.file_type().is_socket());
     Ok(paths.filter_map(|path| path.canonicalize().ok()).filter(is_socket).collect())
+}
+
+/// The name at the end of a line of the kernel's table of sockets; it may hold spaces.
+fn bound_path(line: &str) -> Option<&str> {
+    let mut rest = line;
+    for _ in 0..7 {
+        rest = rest.trim_start();
+        rest = &rest[rest.find(' ')?..];
+    }
+    rest.strip_prefix(' ')
 }
 
 fn environment(mut environment: Environment, plan: &Plan) -> Environment {
@@ -208,4 +225,24 @@ fn environment(mut environment: Environment, plan: &Plan) -> Environment {
         set("NODE_USE_ENV_PROXY", "1".into());
     }
     environment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_sockets_are_read_to_their_end() {
+        for (line, expected) in [
+            (
+                "0000000000000000: 00000002 00000000 00010000 0001 01   123 /home/a b/c.sock",
+                Some("/home/a b/c.sock"),
+            ),
+            ("ffff9d3c81c4a800: 00000002 00000000 00010000 0001 01 12345678 @abstract", Some("@abstract")),
+            ("ffff9d3c81c4a800: 00000003 00000000 00000000 0001 03 21537", None),
+            ("", None),
+        ] {
+            assert_eq!(bound_path(line), expected, "{line}");
+        }
+    }
 }
