@@ -109,7 +109,7 @@ impl Analysis {
     /// Whether everything in it only reads: known readers with harmless options, no writes, no network. `false`
     /// whenever there is doubt.
     pub fn is_read_only(&self) -> bool {
-        let moves = self.parts.iter().any(|part| matches!(part.name(), "cd" | "pushd" | "popd"));
+        let moves = !self.folders().is_empty();
         self.problem.is_none()
             && self.functions.is_empty()
             && !self.parts.is_empty()
@@ -127,10 +127,21 @@ impl Analysis {
         self.parts.iter().flat_map(|part| part.writes.iter().chain(&part.redirected))
     }
 
-    /// The folders the command changes into.
-    pub fn folders(&self) -> Vec<&Word> {
+    /// The folders the command changes into; one that is not written down is an unknown word.
+    pub fn folders(&self) -> Vec<Word> {
         let moves = self.parts.iter().filter(|part| matches!(part.name(), "cd" | "pushd" | "popd"));
-        moves.flat_map(|part| part.arguments().iter().filter(|word| !word.text.starts_with('-'))).collect()
+        moves
+            .map(|part| match part.arguments() {
+                [only] if part.name() == "cd" && !only.text.starts_with('-') => only.clone(),
+                [option, only]
+                    if part.name() == "cd" && (option.is("--") || option.is("-P") || option.is("-L")) =>
+                {
+                    only.clone()
+                }
+                // Without a folder it leads home, with `-` to where one was before.
+                _ => Word::unknown(),
+            })
+            .collect()
     }
 }
 

@@ -49,7 +49,7 @@ fn a_verdict_is_explained_part_by_part() {
             --- stdout
             allow  cargo test  user rule bash(cargo test *)
             ask    sudo make $(curl x)  default mode asks before commands
-            ask    sudo > make $(curl x)  default mode asks before commands
+            ask    sudo > make $(curl x)  `$(curl x)` may become an option that runs another program
             deny   $( … ) > curl x  user rule bash(curl *)
 
             denied: `curl x`: user rule bash(curl *)

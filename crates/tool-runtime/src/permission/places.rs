@@ -84,7 +84,7 @@ pub struct Bases(Option<Vec<String>>);
 
 impl Bases {
     /// From the folder a command starts in and those it changes into.
-    pub fn new(places: &JudgePlaces, start: Option<&str>, changes: &[&Word]) -> Self {
+    pub fn new(places: &JudgePlaces, start: Option<&str>, changes: &[Word]) -> Self {
         let start = start.unwrap_or(".");
         Self(match changes {
             [] => Some(vec![start.to_owned()]),

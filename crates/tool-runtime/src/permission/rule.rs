@@ -146,7 +146,9 @@ impl Rule {
                 is_called(name, facts) && pattern.matches(part, care)
             }
             (About::Exact(name, command), Deed::Call) => {
-                is_called(name, facts) && facts.preview.command.as_ref() == Some(command)
+                // In another folder the same words do other things.
+                let here = facts.preview.paths.is_empty();
+                is_called(name, facts) && here && facts.preview.command.as_ref() == Some(command)
             }
             (About::Path(name, pattern), Deed::Write(path)) => {
                 (name == "edit" || is_called(name, facts)) && pattern.matches(path, care)

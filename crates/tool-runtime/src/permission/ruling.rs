@@ -220,8 +220,12 @@ impl Court<'_> {
             let operands = part.writes.iter().map(|word| (word, Writer::Program));
             for (word, writer) in operands.chain(part.redirected.iter().map(|word| (word, Writer::Shell))) {
                 let targets = self.places.targets(word, bases);
+                let whole = matches!(part.name(), "rm" | "mv" | "find" | "chmod" | "chown");
                 let steers = match &targets {
-                    Some(targets) => targets.iter().any(|target| self.places.protected(target).is_some()),
+                    // What happens to the whole workspace happens to its `.git` too.
+                    Some(targets) => targets.iter().any(|target| {
+                        self.places.protected(target).is_some() || whole && self.places.roots.contains(target)
+                    }),
                     None => protected_part(&word.guess).is_some(),
                 };
                 if steers {
@@ -265,7 +269,14 @@ impl Court<'_> {
                 part.opaque.clone().unwrap_or_else(|| "it cannot be known what it does".into()),
             ),
             Some(rule) => by_this(rule),
-            None if part.transparent || part.words.is_empty() => return,
+            None if part.transparent || part.words.is_empty() => {
+                // `$(</etc/passwd)` reads without a program.
+                if !self.reads_inside(facts, part, bases) {
+                    let decision = decided(Effect::Ask, "it reads outside the workspace");
+                    findings.push(finding(&what, &part.within, decision));
+                }
+                return;
+            }
             None if self.only_reads(facts, analysis, part, bases) => decided(Effect::Allow, "it only reads"),
             None if self.auto.commands => {
                 Decision { by_class: true, ..decided(Effect::Allow, "auto_approve.commands") }
@@ -281,14 +292,17 @@ impl Court<'_> {
     /// Whether a part only reads what lies in the workspace.
     fn only_reads(&self, facts: &CallFacts, analysis: &Analysis, part: &Part, bases: &Bases) -> bool {
         let moves = !analysis.folders().is_empty() && part.name() == "git";
-        let inside = |word: &Word| {
+        part.only_reads() && !moves && analysis.functions.is_empty() && self.reads_inside(facts, part, bases)
+    }
+
+    fn reads_inside(&self, facts: &CallFacts, part: &Part, bases: &Bases) -> bool {
+        part.reads.iter().all(|word: &Word| {
             word.text.starts_with(['<', '>'])
                 || self
                     .places
                     .targets(word, bases)
                     .is_some_and(|targets| targets.iter().all(|path| self.may_read(facts, path)))
-        };
-        part.only_reads() && !moves && analysis.functions.is_empty() && part.reads.iter().all(inside)
+        })
     }
 
     fn may_read(&self, facts: &CallFacts, path: &str) -> bool {

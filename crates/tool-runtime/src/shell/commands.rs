@@ -68,7 +68,7 @@ pub(super) const STARTERS: &[Starter] = &[
     ),
     starter(
         "sudo",
-        &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group", "--prompt"],
+        &["-u", "-g", "-h", "-p", "-U", "-r", "-t", "--user", "--group", "--prompt"],
         &[
             "-n",
             "-k",
@@ -85,7 +85,7 @@ pub(super) const STARTERS: &[Starter] = &[
         0,
         StarterKind::Privileged,
     ),
-    starter("doas", &["-u", "-C"], &["-n"], 0, StarterKind::Privileged),
+    starter("doas", &["-u"], &["-n"], 0, StarterKind::Privileged),
     starter("pkexec", &["--user"], &["--disable-internal-agent", "--keep-cwd"], 0, StarterKind::Privileged),
     starter(
         "xargs",
@@ -97,12 +97,10 @@ pub(super) const STARTERS: &[Starter] = &[
             "-d",
             "-E",
             "-s",
-            "-a",
             "--max-args",
             "--max-procs",
             "--max-lines",
             "--delimiter",
-            "--arg-file",
             "--replace",
             "--max-chars",
             "--process-slot-var",

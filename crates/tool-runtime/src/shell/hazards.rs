@@ -23,6 +23,13 @@ pub(super) fn of(part: &Part) -> Option<String> {
     {
         return interpreter(name, arguments, options);
     }
+    let evaluates = matches!(name, "test" | "[" | "printf");
+    if STARTING_OPTIONS.iter().any(|(program, options)| *program == name && !options.is_empty())
+        && !evaluates
+        && let Some(word) = arguments.iter().find(|word| could_be_option(word))
+    {
+        return Some(format!("`{}` may become an option that runs another program", word.text));
+    }
     if let Some((_, options)) = STARTING_OPTIONS.iter().find(|(program, _)| *program == name)
         && let Some(option) =
             arguments.iter().find(|word| options.iter().any(|option| is_option(word, option)))
@@ -31,6 +38,13 @@ pub(super) fn of(part: &Part) -> Option<String> {
     }
     match name {
         "git" => git(arguments),
+        "test" | "[" => {
+            (!is_plain_test(arguments)).then(|| format!("`{name}` may evaluate a text that holds a command"))
+        }
+        "printf" => {
+            (!arguments.first().is_none_or(|word| word.literal || word.quoted && !word.text.starts_with('$')))
+                .then(|| "an option of `printf` may come from elsewhere".into())
+        }
         "set" => {
             let harmless = [
                 "-e", "-u", "-x", "-eu", "-ex", "-eux", "-o", "-euo", "-eo", "-euxo", "+e", "+x", "+u",
@@ -69,6 +83,12 @@ fn is_option(word: &Word, option: &str) -> bool {
         return text.starts_with('-') && !text.starts_with("--") && text.contains(&option[1..]);
     }
     text == option || text.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
+}
+
+/// Whether a word may become an option only when the command runs.
+fn could_be_option(word: &Word) -> bool {
+    let from_output = word.text.starts_with("$(") || word.text.starts_with('`');
+    from_output || !word.literal && word.guess.starts_with('-') && !word.text.starts_with('-')
 }
 
 /// `python3.12` is python3.
@@ -155,12 +175,54 @@ fn awk(name: &str, arguments: &[Word]) -> Option<String> {
             _ if text.starts_with('-') => return Some(format!("`{name} {text}` may load a program")),
             _ => {
                 let harmless = word.literal
-                    && !["system", "|", ">", "getline", "@", "close"].iter().any(|mark| text.contains(mark));
+                    && !["system", "|", ">", "getline", "@", "ARGV", "ARGC"]
+                        .iter()
+                        .any(|mark| text.contains(mark));
                 return (!harmless).then(|| format!("a program of `{name}` may write files or run programs"));
             }
         }
     }
     Some(format!("`{name}` has no program"))
+}
+
+/// Whether the operators of a test are written down. `-v` evaluates its operand, and could come from a variable.
+fn is_plain_test(arguments: &[Word]) -> bool {
+    let words = match arguments {
+        [words @ .., last] if last.is("]") => words,
+        words => words,
+    };
+    if words.iter().all(|word| word.literal) {
+        return true;
+    }
+    // What is not quoted may become several words.
+    if !words.iter().all(|word| word.literal || word.quoted) {
+        return false;
+    }
+    match words {
+        [negation, rest @ ..] if negation.is("!") => is_plain_test(rest),
+        [_] => true,
+        [operator, _] => operator.literal,
+        [_, operator, _] => {
+            operator.literal
+                && matches!(
+                    operator.text.as_str(),
+                    "=" | "=="
+                        | "!="
+                        | "<"
+                        | ">"
+                        | "-nt"
+                        | "-ot"
+                        | "-ef"
+                        | "-eq"
+                        | "-ne"
+                        | "-lt"
+                        | "-le"
+                        | "-gt"
+                        | "-ge"
+                )
+        }
+        _ => false,
+    }
 }
 
 /// Builtins that take names of variables: an index in one is evaluated, and the variable may decide what runs.
@@ -255,7 +317,17 @@ pub(super) fn decides_what_runs(name: &str) -> bool {
         "CMD", "PROXY", "CONFIG", "WRAPPER", "HOOK", "ASKPASS", "PLUGIN", "STARTUP", "INIT", "RCFILE",
         "LIBRARY", "MAKEFILE", "LINKER", "RUNNER", "LOADER", "EXEC",
     ];
+    const HARMLESS: &[&str] = &[
+        "NODE_ENV",
+        "CARGO_TERM_COLOR",
+        "PYTHONUNBUFFERED",
+        "PYTHONDONTWRITEBYTECODE",
+        "GIT_TERMINAL_PROMPT",
+    ];
     let upper = name.to_ascii_uppercase();
+    if HARMLESS.contains(&name) {
+        return false;
+    }
     EXACT.contains(&upper.as_str())
         || BEGINNINGS.iter().any(|start| upper.starts_with(start))
         || PARTS.iter().any(|part| upper.contains(part))

@@ -1,88 +1,24 @@
 //! Which operands of known programs are files, and what happens to them.
 
+use super::readers::{is_reader, lists};
 use super::{Part, Word, base_name, is_harmless_device};
 
 /// Programs that write, make, change or remove every operand.
-const WRITE_ALL: &[&str] = &[
-    "rm",
-    "rmdir",
-    "unlink",
-    "touch",
-    "mkdir",
-    "mkfifo",
-    "truncate",
-    "shred",
-    "tee",
-    "mv",
-    "gzip",
-    "gunzip",
-    "bzip2",
-    "bunzip2",
-    "xz",
-    "unxz",
-    "zstd",
-    "unzstd",
-    "wipefs",
-    "mke2fs",
-    "mkswap",
-    "fallocate",
-    "trash",
-    "srm",
-];
+const WRITE_ALL: &str = "rm rmdir unlink touch mkdir mkfifo truncate shred tee mv gzip gunzip bzip2 bunzip2 xz unxz zstd \
+    unzstd wipefs mke2fs mkswap fallocate trash srm";
 /// Programs whose first operand is no file.
-const WRITE_REST: &[&str] = &["chmod", "chown", "chgrp", "setfacl", "setfattr"];
+const WRITE_REST: &str = "chmod chown chgrp setfacl setfattr";
 /// Programs that write their last operand.
-const WRITE_LAST: &[&str] = &["cp", "install", "ln", "link", "rsync", "scp", "mount", "uniq", "xxd"];
-/// Programs that read every operand.
-const READ_ALL: &[&str] = &[
-    "cat",
-    "head",
-    "tail",
-    "less",
-    "more",
-    "wc",
-    "ls",
-    "stat",
-    "file",
-    "diff",
-    "cmp",
-    "comm",
-    "sort",
-    "cut",
-    "nl",
-    "tac",
-    "rev",
-    "od",
-    "hexdump",
-    "strings",
-    "md5sum",
-    "sha1sum",
-    "sha256sum",
-    "sha512sum",
-    "b2sum",
-    "cksum",
-    "du",
-    "tree",
-    "readlink",
-    "realpath",
-    "base64",
-    "paste",
-    "join",
-    "column",
-    "fold",
-    "test",
-    "[",
-    "source",
-    ".",
-    "bat",
-    "batcat",
-    "tar",
-    "zcat",
-    "zgrep",
-    "cd",
-];
-/// The same, but for the first operand, which is a pattern or a program.
-const READ_REST: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack", "jq", "sed", "awk", "gawk", "mawk"];
+const WRITE_LAST: &str = "cp install ln link rsync scp mount uniq xxd";
+/// Programs that read their operands but are no plain readers: they can do more.
+const READERS: &str = "less more bat batcat zcat zgrep source . vi vim nvim view nano emacs python python3 node perl ruby \
+    openssl gpg scp code";
+/// Readers whose operands are no files, or of which only is learnt whether they are there.
+const NO_FILES: &str = "[ test : arch basename break continue date dirname echo exit export expr false free groups \
+    hostname id kill nproc pgrep printenv printf ps pwd return seq set sleep tr true type uname uptime \
+    which whoami";
+/// Programs that read every operand but the first, which is a pattern or a program.
+const READ_REST: &str = "grep egrep fgrep rg ag ack jq sed awk gawk mawk";
 
 /// Fills in what a part writes and reads by its operands.
 pub(super) fn note(part: &mut Part) {
@@ -93,10 +29,10 @@ pub(super) fn note(part: &mut Part) {
     let targets = option_values(&arguments, &["-t", "--target-directory"]);
     let (mut writes, mut reads) = (Vec::new(), Vec::new());
     match name.as_str() {
-        name if WRITE_ALL.contains(&name) || name.starts_with("mkfs") => writes.extend(operands.clone()),
-        name if WRITE_REST.contains(&name) => writes.extend(operands.iter().skip(1).cloned()),
+        name if lists(WRITE_ALL, name) || name.starts_with("mkfs") => writes.extend(operands.clone()),
+        name if lists(WRITE_REST, name) => writes.extend(operands.iter().skip(1).cloned()),
         "uniq" | "xxd" if operands.len() < 2 => reads.extend(operands.clone()),
-        name if WRITE_LAST.contains(&name) => {
+        name if lists(WRITE_LAST, name) => {
             if let Some((last, sources)) = operands.split_last() {
                 if targets.is_empty() {
                     writes.push(last.clone());
@@ -128,7 +64,10 @@ pub(super) fn note(part: &mut Part) {
             &arguments,
             &["-O", "-P", "-o", "-a", "--output-document", "--output-file"],
         )),
-        "git" => writes.extend(option_values(&arguments, &["--output", "--output-directory"])),
+        "git" => {
+            writes.extend(option_values(&arguments, &["--output", "--output-directory"]));
+            reads.extend(operands.iter().skip(1).cloned());
+        }
         "tree" => writes.extend(option_values(&arguments, &["-o"])),
         "patch" | "split" | "csplit" | "unzip" | "cpio" => {
             writes.extend(option_values(&arguments, &["-o", "-d", "-D", "--directory", "--output"]));
@@ -138,15 +77,19 @@ pub(super) fn note(part: &mut Part) {
             writes.extend(option_values(&arguments, &["-C", "-f", "--file", "--directory"]));
             reads.extend(operands.clone());
         }
-        name if READ_REST.contains(&name) => {
-            let given = arguments.iter().any(|word| word.text == "-e" || word.text == "-f");
-            reads.extend(operands.iter().skip(usize::from(!given)).cloned());
+        name if lists(READ_REST, name) => {
+            let pattern = usize::from(!gives_pattern(&arguments));
+            reads.extend(operands.iter().skip(pattern).cloned());
         }
-        name if READ_ALL.contains(&name) => reads.extend(operands.clone()),
+        name if is_reader(name) && !lists(NO_FILES, name) || lists(READERS, name) => {
+            reads.extend(operands.clone());
+        }
         _ => {}
     }
     // `--file=/etc/passwd` and `-f/etc/passwd` name files too.
     let in_options = arguments.iter().filter(|word| word.text.starts_with('-') && word.text.contains('/'));
+    // A slash alone is a separator (`cut -d/`).
+    let in_options = in_options.filter(|word| !matches!(word.text.as_str(), "-d/" | "-F/" | "-t/"));
     reads.extend(in_options.map(|word| match word.text.find('=') {
         Some(end) => word.after(&word.text[..=end]).unwrap_or_else(Word::unknown),
         None => word.text.find('/').and_then(|at| word.after(&word.text[..at])).unwrap_or_else(Word::unknown),
@@ -154,6 +97,19 @@ pub(super) fn note(part: &mut Part) {
     writes.retain(|word| !is_harmless_device(word));
     part.writes.extend(writes);
     part.reads.extend(reads);
+}
+
+/// Whether an option brings the pattern, so that the first operand is a file. In doubt it is one.
+fn gives_pattern(arguments: &[Word]) -> bool {
+    arguments.iter().any(|word| {
+        let text = word.text.as_str();
+        match text.strip_prefix("--") {
+            Some(long) => {
+                ["re", "f", "type-l"].iter().any(|start| long.starts_with(start)) && long != "recursive"
+            }
+            None => text.starts_with('-') && text.contains(['e', 'f']),
+        }
+    })
 }
 
 /// What is no option. Values of options count as operands: better one file too many than one too few.

@@ -48,7 +48,7 @@ const WITH_OPTIONS: &[(&str, &str, &str)] = &[
         --label",
     ),
     ("date", "uRI", "--utc --iso-8601 --rfc-3339 --universal --rfc-email"),
-    ("file", "bhiLkrsz0", "--brief --mime --mime-type --mime-encoding --dereference"),
+    ("file", "bhiLkrs0", "--brief --mime --mime-type --mime-encoding --dereference"),
     ("tree", "adfhiLlpPIstuxDFNqJ0123456789", "--dirsfirst --noreport --gitignore --du --prune --charset"),
     (
         "jq",
@@ -128,7 +128,7 @@ const HISTORY: &str = "-p -u -n -s -w -b -z -q -i -E -F -S -G -L -M -C -R -U -t 
         --diff-filter --exit-code --quiet --check --raw --relative --topo-order --date-order --tags \
         --branches --remotes --not --no-renames --find-renames --dirstat --compact-summary --minimal \
         --patience --histogram --merge-base --full-index --no-index --no-prefix --count --left-right \
-        --cherry-pick --show-signature --numbered --email --no-notes --root --pickaxe-all \
+        --cherry-pick --numbered --email --no-notes --root --pickaxe-all \
         --regexp-ignore-case --function-context -W --cc";
 
 /// Whether a part only reads.
@@ -175,8 +175,13 @@ pub(super) fn only_reads(part: &Part) -> bool {
     }
 }
 
+/// Whether a program is known to read, with the right options.
+pub(super) fn is_reader(name: &str) -> bool {
+    lists(ALWAYS, name) || WITH_OPTIONS.iter().any(|(known, ..)| *known == name)
+}
+
 /// Whether a word is in a list of words.
-fn lists(list: &str, word: &str) -> bool {
+pub(super) fn lists(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
 
@@ -214,6 +219,10 @@ fn git_reads(arguments: &[Word]) -> bool {
         all => all,
     };
     let Some((command, rest)) = rest.split_first() else { return false };
+    // A signature is checked by a program that the settings name.
+    if rest.iter().any(|word| word.text.contains("%G")) {
+        return false;
+    }
     let texts: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
     match (command.text.as_str(), texts.as_slice()) {
         ("branch", options) => options.iter().all(|option| {
