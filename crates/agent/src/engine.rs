@@ -363,7 +363,7 @@ impl Engine {
             task: session.task.clone(),
             host: host.clone(),
             cancel: cancel.clone(),
-            permission: bench.permission,
+            permission: session.permission(bench.permission),
             loop_guard: Arc::clone(&session.loop_guard),
             hooks: bench.hooks,
             hook_facts: HookFacts {

@@ -1,8 +1,8 @@
 //! One open task: its log, its folds, who follows it, and what it waits for.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use stepwell_protocol::{
     TaskState, Timestamp,
 };
 use stepwell_store::{Home, ModelHistory, TaskLog, TaskSummary};
-use stepwell_tool_runtime::{HookFacts, Hooks, LoopGuard};
+use stepwell_tool_runtime::{HookFacts, Hooks, LoopGuard, PermissionJudge};
 use stepwell_workspace::files;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -47,6 +47,7 @@ pub struct Session {
     completion: Mutex<Option<String>>,
     last_end: watch::Sender<Option<RunEnd>>,
     hooks: Mutex<Option<SessionHooks>>,
+    permission: OnceLock<Arc<dyn PermissionJudge>>,
 }
 
 /// The hooks that were told of the session's start and want to hear of its end.
@@ -93,7 +94,14 @@ impl Session {
             completion: Mutex::new(None),
             last_end: watch::Sender::new(None),
             hooks: Mutex::new(None),
+            permission: OnceLock::new(),
         }
+    }
+
+    /// The judge of the task: the first one it was given. It remembers what the person allowed for the session,
+    /// which is longer than one run.
+    pub fn permission(&self, new: Arc<dyn PermissionJudge>) -> Arc<dyn PermissionJudge> {
+        Arc::clone(self.permission.get_or_init(|| new))
     }
 
     /// Puts durable events into the log and then shows them. When this returns they cannot be lost.

@@ -63,6 +63,25 @@ async fn a_person_says_yes_once() {
 }
 
 #[tokio::test]
+async fn a_yes_for_the_session_holds_for_the_next_message_too() {
+    let touch = || call(&[("touch", text_argument("it"))]);
+    let setup = asking(Attendance::Interactive { deadline: Duration::from_secs(60) });
+    let turns = vec![touch(), say("ok"), touch(), say("again")];
+    let harness = Harness::new(Setup { mode: setup.mode, attendance: setup.attendance, ..Setup::new(turns) });
+    let session = harness.start("go").await;
+    let approval = request(&harness).await;
+    let answer = ApprovalAnswer::YesForSession;
+    harness.engine.submit(Command::Approve { task: harness.task.clone(), approval, answer }).await.unwrap();
+    assert_eq!(session.run_end().await, Some(RunEnd::Answered("ok".into())));
+    let more = Command::SendMessage { task: harness.task.clone(), parts: vec![Part::text("once more")] };
+    harness.engine.submit(more).await.unwrap();
+    assert_eq!(session.run_end().await, Some(RunEnd::Answered("again".into())));
+    assert_eq!(harness.calls.load(Ordering::SeqCst), 2);
+    let asked = harness.log().iter().filter(|event| matches!(event, Event::ApprovalRequested { .. })).count();
+    assert_eq!(asked, 1);
+}
+
+#[tokio::test]
 async fn a_queued_message_never_approves() {
     let harness = Harness::new(asking(Attendance::Interactive { deadline: Duration::from_secs(60) }));
     let session = harness.start("go").await;
