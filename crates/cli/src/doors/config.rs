@@ -67,6 +67,8 @@ fn show(assembly: &Assembly, as_json: bool) -> anyhow::Result<()> {
                         set(&mut values, format!("{name}.{entry}"), value, source);
                     }
                 }
+                // Rules of every layer are in force.
+                value if name == "permissions" => values.push((name, value, source.clone())),
                 value => set(&mut values, name, value, source),
             }
         }

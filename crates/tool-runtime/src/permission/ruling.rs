@@ -146,6 +146,10 @@ impl Court<'_> {
             if let Some(problem) = analysis.and_then(|analysis| analysis.problem.as_ref()) {
                 reasons.push(format!("the command could not be taken apart: {problem}"));
             }
+            let hidden = shell::hidden_characters(facts.preview.command.as_deref().unwrap_or_default());
+            if !hidden.is_empty() {
+                reasons.push(format!("the command holds hidden characters: {}", hidden.join(", ")));
+            }
             reasons.extend(grouped(of(Effect::Ask), facts.preview.command.is_some()));
         }
         if reasons.is_empty() {

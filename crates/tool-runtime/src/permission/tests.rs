@@ -77,7 +77,8 @@ fn every_mode_and_risk() {
 /// A command of the table with its shorthands written out.
 fn written_out(text: &str) -> String {
     let text = text.replace('⏎', "\n").replace("␣×3000", &" ".repeat(3000));
-    let text = text.replace("\\u{200b}", "\u{200b}").replace("\\u{440}", "\u{440}");
+    let text =
+        text.replace("\\u{200b}", "\u{200b}").replace("\\u{440}", "\u{440}").replace("\\u{202e}", "\u{202e}");
     let text = text.replace("true;×60", &"true;".repeat(60));
     text.replace("true;×1500", &"true;".repeat(1500))
 }

@@ -324,7 +324,7 @@ async fn what_a_person_is_shown_before_a_change() {
         Run `cargo test …` (default mode asks before commands: `cargo test`, `rm x`)
         cargo test
         rm x
-        Run `r\u{200b}m -rf x` (the name of its program holds unusual characters: `r\u{200b}m -rf x`)
+        Run `r\u{200b}m -rf x` (the command holds hidden characters: U+200B (takes no room); the name of its program holds unusual characters: `r\u{200b}m -rf x`)
         r<hidden>m -rf x"]]
     .assert_eq(&shown.join("\n").replace('\u{200b}', "<hidden>"));
     drop(approvals);
