@@ -78,6 +78,11 @@ impl Part {
 
     /// Whether it only reads: a known reader with harmless options, no writes, no network.
     pub fn only_reads(&self) -> bool {
+        self.redirected.is_empty() && self.program_only_reads()
+    }
+
+    /// The same of its program alone; where its output goes is another matter.
+    pub fn program_only_reads(&self) -> bool {
         readers::only_reads(self)
     }
 

@@ -111,7 +111,7 @@ fn is_root(word: &Word, places: &JudgePlaces, bases: &Bases) -> bool {
     let text = word.guess.as_str();
     // `/*` and `/{a,b}` are what lies in `/`.
     let folder = match text.rfind('/') {
-        Some(0) if text.len() > 1 && text[1..].contains(['*', '?']) => "/",
+        Some(0) if text.len() > 1 && text[1..].contains(['*', '?', '{']) => "/",
         Some(at) if at > 0 && matches!(&text[at + 1..], "*" | ".*" | ".[!.]*") => &text[..at],
         None if matches!(text, "*" | ".*") => ".",
         _ => text,

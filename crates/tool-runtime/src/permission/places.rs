@@ -55,7 +55,8 @@ impl JudgePlaces {
     /// Where a word of a command may lead, seen from every folder the command can be in. `None` when that is not
     /// known.
     pub fn targets(&self, word: &Word, bases: &Bases) -> Option<Vec<String>> {
-        let below = word.pattern && !word.text.contains("..");
+        // Braces at the beginning may hold absolute paths.
+        let below = word.pattern && !word.text.contains("..") && !word.text.starts_with('{');
         if !word.literal && !word.tilde && !below {
             return None;
         }

@@ -296,7 +296,10 @@ impl Court<'_> {
     /// Whether a part only reads what lies in the workspace.
     fn only_reads(&self, facts: &CallFacts, analysis: &Analysis, part: &Part, bases: &Bases) -> bool {
         let moves = !analysis.folders().is_empty() && part.name() == "git";
-        part.only_reads() && !moves && analysis.functions.is_empty() && self.reads_inside(facts, part, bases)
+        part.program_only_reads()
+            && !moves
+            && analysis.functions.is_empty()
+            && self.reads_inside(facts, part, bases)
     }
 
     fn reads_inside(&self, facts: &CallFacts, part: &Part, bases: &Bases) -> bool {

@@ -131,9 +131,9 @@ const HISTORY: &str = "-p -u -n -s -w -b -z -q -i -E -F -S -G -L -M -C -R -U -t 
         --cherry-pick --numbered --email --no-notes --root --pickaxe-all \
         --regexp-ignore-case --function-context -W --cc";
 
-/// Whether a part only reads.
+/// Whether the program of a part only reads; what the shell writes for it is another matter.
 pub(super) fn only_reads(part: &Part) -> bool {
-    if part.opaque.is_some() || !part.writes.is_empty() || !part.redirected.is_empty() {
+    if part.opaque.is_some() || !part.writes.is_empty() {
         return false;
     }
     if part.transparent || part.words.is_empty() {
@@ -146,7 +146,7 @@ pub(super) fn only_reads(part: &Part) -> bool {
         return true;
     }
     // An unknown word could be an option.
-    if !arguments.iter().all(|word| word.literal || is_plain_pattern(word)) {
+    if !arguments.iter().all(|word| word.literal || is_no_option(word)) {
         return false;
     }
     if let [only] = arguments
@@ -191,9 +191,12 @@ fn plain_name(program: &str) -> Option<&str> {
     (!name.contains('/')).then_some(name)
 }
 
-/// A pattern that cannot become an option.
-fn is_plain_pattern(word: &Word) -> bool {
-    word.pattern && !word.text.starts_with(['*', '?', '[', '{', '-', '~'])
+/// A word that is not certain but cannot become an option: `src/*.rs`, `--include=*.rs`, `<(ls)`.
+fn is_no_option(word: &Word) -> bool {
+    let before = word.text.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    let named = before.starts_with("--") && before.contains('=');
+    word.text.starts_with("<(")
+        || word.pattern && (named || !before.is_empty() && !before.starts_with(['-', '~']))
 }
 
 fn has_options(arguments: &[Word], known: impl Fn(&str) -> bool) -> bool {
