@@ -87,6 +87,13 @@ impl Change {
     }
 }
 
+/// A change about to be made: what the file holds and what it will hold, `None` for no file.
+struct Write {
+    change: Change,
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
+}
+
 impl Desk {
     pub fn new(workspace: Workspace) -> Self {
         Self { workspace, seen: Arc::default(), writing: Arc::default() }
@@ -167,10 +174,10 @@ impl Desk {
 
     /// Makes all changes or none, and verifies what is on the disk then.
     pub fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<Vec<ChangedFile>, ToolError> {
-        let mut writes: Vec<(Change, Option<Vec<u8>>)> = Vec::with_capacity(changes.len());
+        let mut writes: Vec<Write> = Vec::with_capacity(changes.len());
         for change in changes {
             super::omission::check(&change, &caller.redactor)?;
-            let bytes = match &change.after {
+            let new = match &change.after {
                 Some(file) => Some(file.to_bytes().map_err(|misfit| {
                     ToolError::validation(format!(
                         "`{}` was not changed: {misfit}; use other characters, or convert the file first",
@@ -179,16 +186,16 @@ impl Desk {
                 })?),
                 None => None,
             };
-            writes.push((change, bytes));
+            writes.push(Write { change, old: None, new });
         }
         let guard = self.writing.lock();
-        for (change, _) in &writes {
-            self.still_the_same(change)?;
+        for write in &mut writes {
+            write.old = self.still_the_same(&write.change)?;
         }
         // Deletions come last: what they take away is the hardest to bring back.
-        writes.sort_by_key(|(_, bytes)| bytes.is_none());
-        for (done, (change, bytes)) in writes.iter().enumerate() {
-            if let Err(error) = self.write_one(change, bytes.as_deref()) {
+        writes.sort_by_key(|write| write.new.is_none());
+        for (done, write) in writes.iter().enumerate() {
+            if let Err(error) = self.write_one(write) {
                 let failed = self.undo(&writes[..=done]);
                 let what = match failed.as_slice() {
                     [] => "nothing was changed".to_owned(),
@@ -198,13 +205,13 @@ impl Desk {
             }
         }
         drop(guard);
-        for (change, bytes) in &writes {
-            match bytes {
+        for Write { change, new, .. } in &writes {
+            match new {
                 Some(bytes) => self.seen.note_written(&caller.task, &change.place, bytes),
                 None => self.seen.forget(&caller.task, &change.place),
             }
         }
-        let (mut changes, _): (Vec<Change>, Vec<_>) = writes.into_iter().unzip();
+        let mut changes: Vec<Change> = writes.into_iter().map(|write| write.change).collect();
         // A moved file is told once, at its new place.
         let moved: Vec<_> = changes
             .iter()
@@ -215,18 +222,21 @@ impl Desk {
         Ok(changes.iter().map(|change| ChangedFile::of(change, &caller.redactor)).collect())
     }
 
-    /// Refuses to overwrite what came between planning and writing.
-    fn still_the_same(&self, change: &Change) -> Result<(), ToolError> {
-        let now = self.workspace.read(&change.place, u64::from(u32::MAX));
-        let is_same = match (&change.before, now) {
-            (Some(before), Ok(now)) => now == before.bytes,
-            (None, Err(Error::NotFound { .. })) => true,
-            // A file that is no text may be replaced as a whole.
-            (None, Ok(_) | Err(Error::TooLarge { .. })) => change.after.is_some(),
-            (_, Err(error)) => return Err(self.explained(&change.place, error)),
+    /// What a file holds right now; refuses to overwrite what came between planning and writing.
+    fn still_the_same(&self, change: &Change) -> Result<Option<Vec<u8>>, ToolError> {
+        let now = match self.workspace.read(&change.place, LARGEST_EDIT) {
+            Ok(now) => Some(now),
+            Err(Error::NotFound { .. }) => None,
+            Err(error) => return Err(self.explained(&change.place, error)),
+        };
+        let is_same = match (&change.before, &now) {
+            (Some(before), Some(now)) => *now == before.bytes,
+            (Some(_), None) => false,
+            // A file that is no text may be replaced as a whole; one that is deleted must have been looked at.
+            (None, _) => change.after.is_some(),
         };
         if is_same {
-            return Ok(());
+            return Ok(now);
         }
         Err(ToolError::execution(format!(
             "`{}` was changed by someone else at this very moment; nothing was changed; read it again",
@@ -234,12 +244,13 @@ impl Desk {
         )))
     }
 
-    fn write_one(&self, change: &Change, bytes: Option<&[u8]>) -> Result<(), ToolError> {
+    fn write_one(&self, write: &Write) -> Result<(), ToolError> {
+        let Write { change, new, .. } = write;
         let fail = |error| self.explained(&change.place, error);
-        let Some(bytes) = bytes else { return self.workspace.remove(&change.place).map_err(fail) };
+        let Some(bytes) = new else { return self.workspace.remove(&change.place).map_err(fail) };
         self.workspace.write_as(&change.place, bytes, change.executable).map_err(fail)?;
-        let stored = self.workspace.read(&change.place, u64::from(u32::MAX)).map_err(fail)?;
-        if stored == bytes {
+        let stored = self.workspace.read(&change.place, bytes.len() as u64).map_err(fail)?;
+        if stored == *bytes {
             return Ok(());
         }
         Err(ToolError::execution(format!(
@@ -249,16 +260,15 @@ impl Desk {
     }
 
     /// Brings back what files held, last first; names those for which that failed.
-    fn undo(&self, writes: &[(Change, Option<Vec<u8>>)]) -> Vec<String> {
+    fn undo(&self, writes: &[Write]) -> Vec<String> {
         let mut failed = Vec::new();
-        for (change, _) in writes.iter().rev() {
-            let now = self.workspace.read(&change.place, u64::from(u32::MAX));
-            let wrote = change.after.as_ref().and_then(|file| file.to_bytes().ok());
-            let undone = match (&change.before, now) {
-                (Some(before), Ok(now)) if now == before.bytes => Ok(()),
-                (Some(before), _) => self.workspace.write(&change.place, &before.bytes).map(|_| ()),
+        for Write { change, old, new } in writes.iter().rev() {
+            let now = self.workspace.read(&change.place, u64::from(u32::MAX)).ok();
+            let undone = match (old, now) {
+                (old, now) if *old == now => Ok(()),
+                (Some(old), _) => self.workspace.write(&change.place, old).map(|_| ()),
                 // Only what this call wrote is taken away.
-                (None, Ok(now)) if wrote.as_ref() == Some(&now) => self.workspace.remove(&change.place),
+                (None, now) if *new == now => self.workspace.remove(&change.place),
                 (None, _) => Ok(()),
             };
             if undone.is_err() {

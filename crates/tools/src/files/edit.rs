@@ -5,10 +5,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use stepwell_code_intel::syntax::introduced;
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_tool_runtime::{Category, Redactor, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_workspace::Inside;
 
-use super::desk::{Caller, Change, Desk, like};
+use super::desk::{Before, Caller, Change, Desk, like};
 use super::diff;
 use super::matching::Amount;
 use super::replace::{Pattern, Replacement};
@@ -84,12 +86,42 @@ impl EditInput {
         Ok(Replacement { old: self.old_str.clone(), new: self.new_str.clone(), amount, lines, pattern })
     }
 
+    /// Refuses a replacement whose line breaks arrived as `\n`: where the text as it came breaks the file and the text
+    /// with line breaks does not.
+    fn check_escapes(
+        &self,
+        place: &Inside,
+        before: &Before,
+        text: &str,
+        redactor: &Redactor,
+    ) -> Result<(), ToolError> {
+        let is_suspect =
+            !self.new_str.contains('\n') && self.new_str.contains("\\n") && !self.old_str.contains("\\n");
+        let errors = |text: &str| introduced(place.relative(), &before.file.text, text);
+        if !is_suspect || errors(text).is_empty() {
+            return Ok(());
+        }
+        let meant = EditInput { new_str: self.new_str.replace("\\n", "\n"), ..self.clone() }.replacement()?;
+        let is_whole = meant
+            .apply(&place.display(), &before.file.text, redactor)
+            .is_ok_and(|replaced| errors(&replaced.text).is_empty());
+        if !is_whole {
+            return Ok(());
+        }
+        Err(ToolError::validation(format!(
+            "`{}` was not changed: `new_str` has `\\n` where line breaks seem to be meant, and would break the syntax; \
+             send it with real line breaks",
+            place.display()
+        )))
+    }
+
     /// The file with the edit made, not yet written.
     pub fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Change, ToolError> {
         let place = desk.place(&self.file_path)?;
         let replacement = self.replacement()?;
         let before = desk.open(caller, &place)?;
         let replaced = replacement.apply(&place.display(), &before.file.text, &caller.redactor)?;
+        self.check_escapes(&place, &before, &replaced.text, &caller.redactor)?;
         let after = like(Some(&before), replaced.text);
         let mut change = Change::new(place, Some(before), Some(after));
         change.line = Some(replaced.line);

@@ -154,11 +154,22 @@ fn find_variant(
     if wanted.unit == Unit::Text {
         for how in [Tolerance::Exact, Tolerance::LineEnds] {
             let places = exact::places(source, &variant.search, how);
-            let places = within(source, wanted, places, |place| place.range.clone());
+            let mut places = within(source, wanted, places, |place| place.range.clone());
+            if wanted.amount == Amount::One {
+                exact::keep_whole_indentations(source, variant, &mut places);
+            }
             if places.is_empty() {
                 continue;
             }
             let chosen = choose(wanted.amount, hint, told(how), places, |place| place.line)?;
+            let doubtful = |place: &&exact::Place| exact::leaves_the_margin(source, &place.range, variant);
+            if let Some(place) = chosen.iter().find(doubtful) {
+                return Err(Miss::Weak {
+                    reason: "the new text has lines further left than the line it begins in; begin both texts with \
+                             the indentation of their first line",
+                    lines: place.line - 1..place.line,
+                });
+            }
             let splices = chosen
                 .into_iter()
                 .map(|place| {

@@ -292,3 +292,7 @@ impl Tool for Patch {
             .await
     }
 }
+
+#[cfg(test)]
+#[path = "patch/tests.rs"]
+mod tests;

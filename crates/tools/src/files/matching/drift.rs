@@ -16,7 +16,9 @@ const FEWEST: usize = 4;
 
 pub fn find(source: &Source<'_>, wanted: &Wanted<'_>) -> Result<Option<Splice>, Miss> {
     const HOW: Tolerance = Tolerance::WhiteSpace;
-    let Some(hint) = wanted.hint.filter(|_| wanted.amount == Amount::One) else { return Ok(None) };
+    let Some(hint) = wanted.hint.filter(|_| wanted.amount == Amount::One && wanted.within.is_none()) else {
+        return Ok(None);
+    };
     let (search, search_ended) = split_lines(wanted.search);
     let (replacement, replacement_ended) = split_lines(wanted.replacement);
     let telling = search.iter().filter(|line| !is_blank_line(line)).count();

@@ -1,5 +1,7 @@
 //! The matching engine by itself: what is matched, how, and what becomes of it.
 
+use proptest::prelude::*;
+
 use super::*;
 
 const PYTHON: &str = "class A:\n    def run(self):\n        total = 0\n        for item in self.items:\n            total += item\n        return total\n\n    def stop(self):\n        return None\n";
@@ -143,4 +145,50 @@ fn large_and_monotonous_texts_are_searched_in_time() {
     let flat: String =
         (0..100_000).map(|number| format!("line {number} of it\n")).collect::<Vec<_>>().concat();
     assert!(edited(&flat, &wanted("line 99999 of  it", "x")).is_ok());
+}
+
+const ANY: &str = "[ \\ta-c“”…\u{a0}\u{200b}é\\r\\n\"'1-3|\\\\&lt;.]{0,40}";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_texts_can_be_matched(text in ANY, search in ANY, replacement in ANY, lines in any::<bool>(), hint in 0usize..6) {
+        let unit = if lines { Unit::Lines } else { Unit::Text };
+        let asked = Wanted { unit, hint: (hint > 0).then_some(hint), ..wanted(&search, &replacement) };
+        for amount in [Amount::One, Amount::Every, Amount::Exactly(2)] {
+            if let Ok(found) = find(&Source::new(&text), &Wanted { amount, ..asked.clone() }) {
+                prop_assert!(!found.splices.is_empty());
+                prop_assert!(crate::files::replace::spliced(&text, found.splices).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_there_once_is_replaced_there(head in ANY, search in "[a-c]{1,3}[x-z]{2,4}[a-c ]{0,3}", tail in ANY, replacement in "[d-f]{1,5}") {
+        let text = format!("{head}{search}{tail}");
+        let expected = format!("{head}{replacement}{tail}");
+        prop_assert_eq!(edited(&text, &wanted(&search, &replacement)), Ok((expected, Tolerance::Exact)));
+    }
+
+    #[test]
+    fn lines_that_are_not_matched_keep_their_bytes(
+        lines in proptest::collection::vec("[ \\t]{0,6}[a-c ]{0,6}", 1..10),
+        at in 0usize..10,
+        count in 1usize..4,
+        indent in "[ ]{0,4}",
+        crlf in any::<bool>(),
+    ) {
+        let end = if crlf { "\r\n" } else { "\n" };
+        let text: String = lines.iter().flat_map(|line| [line.as_str(), end]).collect();
+        let start = at % lines.len();
+        let window = &lines[start..(start + count).min(lines.len())];
+        let search: String = window.iter().map(|line| format!("{indent}{}\n", line.trim())).collect::<Vec<_>>().concat();
+        let replacement = format!("{search}{indent}new\n");
+        if let Ok((edited, _)) = edited(&text, &wanted(&search, &replacement)) {
+            // One line is new; without it the text is what it was.
+            let left: Vec<&str> = edited.split_inclusive(end).filter(|line| !line.contains("new")).collect();
+            prop_assert_eq!(left.concat(), text);
+        }
+    }
 }

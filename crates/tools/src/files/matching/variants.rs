@@ -128,7 +128,9 @@ pub fn without_numbers(text: &str) -> Option<(usize, String)> {
         if at <= last {
             return None;
         }
-        first.get_or_insert(at);
+        if !is_blank_line(line) {
+            first.get_or_insert(at);
+        }
         last = at;
         out.push(rest);
     }
@@ -152,7 +154,7 @@ fn number(line: &str) -> Option<(usize, &str)> {
     Some((at, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 
-/// Both texts without the blank lines they begin and end with, as far as both have them.
+/// Both texts without the blank lines the search begins and ends with, where the replacement has them too.
 fn without_outer_blank_lines<'a>(search: &str, replacement: &str) -> Option<Variant<'a>> {
     let (search, search_ended) = split_lines(search);
     let (replacement, replacement_ended) = split_lines(replacement);
@@ -163,10 +165,12 @@ fn without_outer_blank_lines<'a>(search: &str, replacement: &str) -> Option<Vari
         return None;
     }
     let (new_head, new_tail) = (blank_head(&replacement), blank_tail(&replacement));
-    let replacement = if new_head + new_tail >= replacement.len() {
+    let replacement = if replacement.is_empty() {
         Vec::new()
+    } else if new_head >= head && new_tail >= tail && head + tail < replacement.len() {
+        replacement[head..replacement.len() - tail].to_vec()
     } else {
-        replacement[new_head.min(head)..replacement.len() - new_tail.min(tail)].to_vec()
+        return None;
     };
     let joined = |lines: &[&str], ended: bool| {
         let mut text = lines.join("\n");

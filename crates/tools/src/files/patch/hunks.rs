@@ -16,7 +16,11 @@ pub fn applied(name: &str, text: &str, hunks: &[Hunk], redactor: &Redactor) -> R
         let what = format!("hunk {}", nth + 1);
         match place(&source, hunk, from) {
             Ok((mut splice, how)) => {
-                from = source.line_at(splice.range.end.max(1) - 1);
+                from = if splice.range.is_empty() {
+                    splice.line - 1
+                } else {
+                    source.line_at(splice.range.end - 1)
+                };
                 finish_end(&source, hunk, &mut splice);
                 notes.extend(how.words().map(|words| format!("{what} matched {words}")));
                 splices.push(splice);
@@ -140,14 +144,12 @@ fn finish_end(source: &Source<'_>, hunk: &Hunk, splice: &mut Splice) {
         return;
     }
     let unended = hunk.lines.iter().rfind(|line| line.side != Side::Old).is_some_and(|line| line.unended);
-    let body = splice.text.strip_suffix(source.line_end).unwrap_or(&splice.text).to_owned();
+    let ended = splice.text.strip_suffix(source.line_end).filter(|_| source.has_final_newline());
+    let body = ended.unwrap_or(&splice.text).to_owned();
     let has_lines = hunk.lines.iter().any(|line| line.side != Side::Old);
     if !has_lines {
         // The lines before keep their line break.
-        let start = source.lines.partition_point(|line| line.stop() <= splice.range.start);
-        splice.range.start = source.lines.get(start).map_or(splice.range.start, |line| {
-            if splice.range.start > line.start { line.stop() } else { line.start }
-        });
+        splice.range.start = source.line_range_bytes(splice.line - 1, splice.line).start;
         splice.text = String::new();
         return;
     }
