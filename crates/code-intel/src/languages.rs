@@ -115,6 +115,10 @@ const SIGNS: &[Signs] = &[
     },
 ];
 
+/// What no header of C has.
+const CPP_SIGNS: &[&str] =
+    &["namespace ", "class ", "template <", "template<", "std::", "public:", "private:"];
+
 impl Language {
     /// The name people use.
     pub fn name(self) -> &'static str {
@@ -135,7 +139,9 @@ impl Language {
                 || ending.is_some_and(|ending| signs.endings.contains(&ending))
         });
         if let Some(signs) = by_name {
-            return Some(signs.language);
+            // Headers of C++ are called like those of C.
+            let is_cpp = ending == Some("h") && CPP_SIGNS.iter().any(|sign| text.contains(sign));
+            return Some(if is_cpp { Self::Cpp } else { signs.language });
         }
         let program = program(text.lines().next()?)?;
         SIGNS.iter().find(|signs| signs.programs.contains(&program)).map(|signs| signs.language)
@@ -168,6 +174,8 @@ mod tests {
             ("src/main.rs", "", Some("Rust")),
             ("A.PY", "", Some("Python")),
             ("web/page.tsx", "", Some("TSX")),
+            ("a.h", "int a(void);\n", Some("C")),
+            ("a.h", "namespace a { int b(); }\n", Some("C++")),
             ("Gemfile", "", Some("Ruby")),
             ("run", "#!/usr/bin/env -S FOO=1 python3.12 -u\n", Some("Python")),
             ("run", "#!/bin/sh\n", Some("Bash")),
