@@ -21,6 +21,7 @@ pub struct CatalogOptions {
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
 pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn DynTool>> {
     let desk = files::Desk::new(workspace.clone());
+    let background = shell::BackgroundCommands::default();
     vec![
         Arc::new(ask::Clarification),
         Arc::new(ask::Decision),
@@ -37,7 +38,10 @@ pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn D
         Arc::new(files::PreviewEdit::new(desk.clone())),
         Arc::new(files::Read::new(desk.clone())),
         Arc::new(files::Write::new(desk)),
-        Arc::new(shell::Bash::new(workspace.clone(), options)),
+        Arc::new(shell::Bash::new(workspace.clone(), options, background.clone())),
+        Arc::new(shell::ProcessInput::new(background.clone())),
+        Arc::new(shell::ProcessKill::new(background.clone())),
+        Arc::new(shell::ProcessRead::new(background)),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
     ]

@@ -1,7 +1,14 @@
 //! Tools that run programs.
 
+mod background;
 mod bash;
 pub(crate) mod confine;
 pub(crate) mod environment;
+mod folder;
+mod output;
+mod plain;
+mod processes;
 
+pub use background::BackgroundCommands;
 pub use bash::Bash;
+pub use processes::{ProcessInput, ProcessKill, ProcessRead};

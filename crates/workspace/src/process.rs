@@ -9,19 +9,24 @@ mod capture;
 mod foreground;
 mod group;
 mod program;
+mod terminal;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::future::Future;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
 use stepwell_protocol::OutputStream;
+use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -104,7 +109,7 @@ pub async fn run(
     cancel: &CancellationToken,
     on_output: impl FnMut(OutputStream, &str) + Send,
 ) -> Result<Finished> {
-    run_through(call, None, cancel, on_output).await
+    run_through(call, None, None, cancel, on_output).await
 }
 
 /// As [`run`], with all output, kept or shown, passed through filters first.
@@ -114,23 +119,55 @@ pub async fn run_filtered(
     cancel: &CancellationToken,
     on_output: impl FnMut(OutputStream, &str) + Send,
 ) -> Result<Finished> {
-    run_through(call, Some(filters), cancel, on_output).await
+    run_through(call, Some(filters), None, cancel, on_output).await
+}
+
+/// What a program that runs on is given while it runs.
+#[derive(Debug)]
+pub struct Interaction {
+    /// Bytes for its standard input; closed when the sender is dropped. A terminal's stays open.
+    pub input: mpsc::Receiver<Vec<u8>>,
+    /// Gives it a terminal instead of pipes; both streams are then one.
+    pub terminal: bool,
+}
+
+/// As [`run_filtered`], for a program that is talked to while it runs.
+pub async fn run_interactive(
+    call: ProgramCall,
+    filters: OutputFilters,
+    interaction: Interaction,
+    cancel: &CancellationToken,
+    on_output: impl FnMut(OutputStream, &str) + Send,
+) -> Result<Finished> {
+    run_through(call, Some(filters), Some(interaction), cancel, on_output).await
 }
 
 async fn run_through(
     call: ProgramCall,
     filters: Option<OutputFilters>,
+    interaction: Option<Interaction>,
     cancel: &CancellationToken,
     mut on_output: impl FnMut(OutputStream, &str) + Send,
 ) -> Result<Finished> {
     let started = Instant::now();
     let mut capture = Capture::new(call.keep.clone());
-    let mut group = ProcessGroup::spawn(&call)?;
     let failed = |source| Error::Spawn { program: call.program.to_string_lossy().into_owned(), source };
+    let wants_terminal = interaction.as_ref().is_some_and(|interaction| interaction.terminal);
+    let terminal = wants_terminal.then(terminal::open).transpose().map_err(failed)?;
+    let (ours, theirs) = terminal.unzip();
+    let has_input = call.input.is_some() || interaction.is_some();
+    let mut group = ProcessGroup::spawn(&call, has_input, theirs)?;
+    let ours = ours.map(terminal::watched).transpose().map_err(failed)?.map(Arc::new);
     let (out_filter, err_filter) = filters.map(|filters| (filters.stdout, filters.stderr)).unzip();
-    let mut stdout = Reader::new(OutputStream::Stdout, group.take_stdout(), out_filter).map_err(failed)?;
-    let mut stderr = Reader::new(OutputStream::Stderr, group.take_stderr(), err_filter).map_err(failed)?;
-    let mut feeding = feed(group.take_stdin(), call.input).map_err(failed)?;
+    let out = Source::new(group.take_stdout(), ours.clone()).map_err(failed)?;
+    let err = Source::new(group.take_stderr(), None).map_err(failed)?;
+    let mut stdout = Reader::new(OutputStream::Stdout, out, out_filter);
+    let mut stderr = Reader::new(OutputStream::Stderr, err, err_filter);
+    let mut feeding = match interaction {
+        Some(interaction) => pass_on(group.take_stdin(), ours, interaction.input),
+        None => feed(group.take_stdin(), call.input.clone()),
+    }
+    .map_err(failed)?;
 
     let clock = tokio::time::sleep_until(started + call.time_limit.min(LONGEST_LIMIT));
     tokio::pin!(clock);
@@ -196,7 +233,7 @@ async fn run_through(
 /// One of the program's streams.
 struct Reader {
     stream: OutputStream,
-    pipe: Option<pipe::Receiver>,
+    source: Source,
     buffer: Vec<u8>,
     text: TextPieces,
     filter: Option<Box<dyn TextFilter>>,
@@ -204,21 +241,16 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(
-        stream: OutputStream,
-        pipe: Option<std::os::fd::OwnedFd>,
-        filter: Option<Box<dyn TextFilter>>,
-    ) -> io::Result<Self> {
-        let pipe = pipe.map(pipe::Receiver::from_owned_fd).transpose()?;
-        let closed = pipe.is_none();
-        let text = TextPieces::default();
-        Ok(Self { stream, pipe, buffer: vec![0; READ_BUFFER], text, filter, closed })
+    fn new(stream: OutputStream, source: Source, filter: Option<Box<dyn TextFilter>>) -> Self {
+        let closed = matches!(source, Source::Nothing);
+        Self { stream, source, buffer: vec![0; READ_BUFFER], text: TextPieces::default(), filter, closed }
     }
 
     async fn read(&mut self) -> io::Result<usize> {
-        match &mut self.pipe {
-            Some(pipe) => pipe.read(&mut self.buffer).await,
-            None => Ok(0),
+        match &mut self.source {
+            Source::Pipe(pipe) => pipe.read(&mut self.buffer).await,
+            Source::Terminal(terminal) => terminal::read(terminal, &mut self.buffer).await,
+            Source::Nothing => Ok(0),
         }
     }
 
@@ -247,8 +279,15 @@ impl Reader {
     fn finish(&mut self, capture: &mut Capture, on_output: &mut (impl FnMut(OutputStream, &str) + Send)) {
         // Bounded, because a process that left the group may write on and on.
         for _ in 0..MOST_LEFT_OVER / READ_BUFFER {
-            let Some(pipe) = self.pipe.as_ref().filter(|_| !self.closed) else { break };
-            let read = rustix::io::read(pipe, &mut self.buffer[..]).map_err(io::Error::from);
+            if self.closed {
+                break;
+            }
+            let read = match &self.source {
+                Source::Pipe(pipe) => rustix::io::read(pipe, &mut self.buffer[..]),
+                Source::Terminal(terminal) => rustix::io::read(terminal.get_ref(), &mut self.buffer[..]),
+                Source::Nothing => break,
+            };
+            let read = read.map_err(io::Error::from);
             self.take(read, capture, on_output);
         }
         let rest = self.text.finish();
@@ -257,6 +296,23 @@ impl Reader {
             None => rest,
         };
         hand_out(self.stream, &rest, capture, on_output);
+    }
+}
+
+/// Where a stream comes from.
+enum Source {
+    Pipe(pipe::Receiver),
+    Terminal(Arc<AsyncFd<OwnedFd>>),
+    Nothing,
+}
+
+impl Source {
+    fn new(pipe: Option<OwnedFd>, terminal: Option<Arc<AsyncFd<OwnedFd>>>) -> io::Result<Self> {
+        Ok(match (pipe, terminal) {
+            (Some(pipe), _) => Self::Pipe(pipe::Receiver::from_owned_fd(pipe)?),
+            (None, Some(terminal)) => Self::Terminal(terminal),
+            (None, None) => Self::Nothing,
+        })
     }
 }
 
@@ -273,10 +329,7 @@ fn hand_out(
 }
 
 /// Writes the input beside everything else; a program that does not read it is no error.
-fn feed(
-    stdin: Option<std::os::fd::OwnedFd>,
-    input: Option<Vec<u8>>,
-) -> io::Result<Pin<Box<dyn Future<Output = ()> + Send>>> {
+fn feed(stdin: Option<OwnedFd>, input: Option<Vec<u8>>) -> io::Result<Feeding> {
     let (Some(stdin), Some(input)) = (stdin, input) else {
         return Ok(Box::pin(std::future::ready(())));
     };
@@ -285,6 +338,29 @@ fn feed(
         sender.write_all(&input).await.ok();
     }))
 }
+
+/// Passes on input as it comes.
+fn pass_on(
+    stdin: Option<OwnedFd>,
+    terminal: Option<Arc<AsyncFd<OwnedFd>>>,
+    mut input: mpsc::Receiver<Vec<u8>>,
+) -> io::Result<Feeding> {
+    let mut pipe = stdin.map(pipe::Sender::from_owned_fd).transpose()?;
+    Ok(Box::pin(async move {
+        while let Some(bytes) = input.recv().await {
+            let written = match (&mut pipe, &terminal) {
+                (Some(pipe), _) => pipe.write_all(&bytes).await,
+                (None, Some(terminal)) => terminal::write_all(terminal, &bytes).await,
+                (None, None) => return,
+            };
+            if written.is_err() {
+                return;
+            }
+        }
+    }))
+}
+
+type Feeding = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Text of bytes that arrive in pieces: a character cut in two waits for its rest.
 #[derive(Debug, Default)]

@@ -1,50 +1,54 @@
-//! `bash`: one command line, with a time limit, its output live.
+//! `bash`: one command line, with a time limit, its output live; or in the background.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use stepwell_protocol::{Artifact, ArtifactId, ErrorClass, Event, OutputStream, Preview, Risk};
-use stepwell_tool_runtime::{
-    Category, StreamRedactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted,
-};
+use stepwell_protocol::{Artifact, ArtifactId, ErrorClass, Preview, Risk};
+use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, shell};
 use stepwell_workspace::process::{
-    self, Captured, Ending, Environment, KeepOutput, OutputFilters, ProgramCall, TextFilter,
+    self, Ending, Environment, KeepOutput, OutputFilters, ProgramCall, TextFilter,
 };
 use stepwell_workspace::{Error, Workspace};
 
+use super::background::{BackgroundCommands, Start, State};
 use super::confine::Confinement;
 use super::environment;
+use super::folder::{Folders, Mark};
+use super::output::{Redacted, artifact, cut, first_line, joined, show, show_to, visible};
+use super::plain::Plain;
 use crate::catalog::CatalogOptions;
-use crate::files::readable_size;
 
 const DEFAULT_TIMEOUT: u64 = 300;
 const LONGEST_TIMEOUT: u64 = 600;
 /// Bytes of output the model reads; the tool stays below the executor's limit, which would cut once more.
 const KEPT: usize = 48 * 1024;
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
-/// Bytes shown live; who wants more reads the artifact.
-const LARGEST_LIVE: usize = 1024 * 1024;
+/// How long the first words of a background command are waited for: a server that cannot start says so at once.
+const FIRST_WORDS: Duration = Duration::from_millis(500);
 
 pub struct Bash {
     workspace: Workspace,
     environment: Environment,
     confinement: Confinement,
+    background: BackgroundCommands,
+    folders: Folders,
     /// Looked up once, at the first call.
     program: OnceLock<PathBuf>,
 }
 
 impl Bash {
     /// Commands see neither secrets nor the variables the options name, and run confined.
-    pub fn new(workspace: Workspace, options: &CatalogOptions) -> Self {
+    pub fn new(workspace: Workspace, options: &CatalogOptions, background: BackgroundCommands) -> Self {
         let environment = environment::for_commands(&options.removed_variables);
         let confinement = options.confinement.clone();
-        Self { workspace, environment, confinement, program: OnceLock::new() }
+        let (folders, program) = (Folders::default(), OnceLock::new());
+        Self { workspace, environment, confinement, background, folders, program }
     }
 
     fn program(&self) -> &Path {
@@ -54,9 +58,10 @@ impl Bash {
     }
 }
 
-/// Runs a command in bash and returns its output and exit code. Each call starts anew in the workspace: `cd` and
-/// variables do not last. There is no terminal and no input, so use flags that avoid prompts. Processes left in
-/// the background end with the call.
+/// Runs a command in bash and returns its output and exit code. Each call is a new shell: the folder that `cd` leads to
+/// is kept for the next call, variables are not. There is no input, so use flags that avoid prompts. Processes left in the
+/// background with `&` end with the call; for servers and watchers use `background`. It runs in a sandbox: only the
+/// workspace and /tmp can be written, files that steer tools are read-only, and every host is asked about.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct BashInput {
     #[schemars(extend("x-aliases" = ["cmd", "script"]))]
@@ -64,9 +69,27 @@ pub struct BashInput {
     /// Seconds until it is stopped; 300 by default, at most 600.
     #[schemars(extend("x-aliases" = ["timeout_seconds", "time_limit"]))]
     timeout: Option<u64>,
-    /// Folder to run in, within the workspace.
+    /// Folder to run in, within the workspace; where the last command ended when not given.
     #[schemars(extend("x-aliases" = ["cwd", "workdir", "working_directory"]))]
     working_dir: Option<String>,
+    /// Returns at once and lets it run on; `process_read`, `process_input` and `process_kill` go on with it.
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["run_in_background", "is_background"]))]
+    background: bool,
+    /// What happens at the time limit: `kill` (the default) or `background`, which lets it run on.
+    #[serde(default)]
+    on_timeout: OnTimeout,
+    /// Gives it a terminal, for programs that want one. Both streams are then one.
+    #[serde(default)]
+    pty: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTimeout {
+    #[default]
+    Kill,
+    Background,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -78,6 +101,12 @@ pub struct BashOutput {
     /// The lines of both streams in the order of arrival; the middle left out when they are long.
     output: String,
     duration_ms: u64,
+    /// The number under which it runs on in the background.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    process_id: Option<u32>,
+    /// Where the next command starts, when that is not the workspace itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
     #[serde(skip)]
     artifact: Option<Artifact>,
 }
@@ -86,13 +115,21 @@ impl ToolOutput for BashOutput {
     fn for_model(&self) -> Cow<'_, str> {
         let output = &self.output;
         let gap = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
-        let ending = match (self.exit_code, self.signal) {
-            (Some(0), _) if output.is_empty() => return Cow::Borrowed("(no output)"),
-            (Some(0), _) => return Cow::Borrowed(output),
-            (Some(code), _) => format!("[exit code {code}]"),
-            (None, signal) => format!("[ended by signal {}]", signal.unwrap_or_default()),
-        };
-        Cow::Owned(format!("{output}{gap}{ending}"))
+        let mut notes = Vec::new();
+        match (self.process_id, self.exit_code, self.signal) {
+            (Some(id), ..) => {
+                notes.push(format!("[runs in the background as {id}; `process_read` shows what it says]"));
+            }
+            (None, Some(0), _) => {}
+            (None, Some(code), _) => notes.push(format!("[exit code {code}]")),
+            (None, None, signal) => notes.push(format!("[ended by signal {}]", signal.unwrap_or_default())),
+        }
+        notes.extend(self.folder.as_ref().map(|folder| format!("[in {folder} now]")));
+        match (notes.is_empty(), output.is_empty()) {
+            (true, true) => Cow::Borrowed("(no output)"),
+            (true, false) => Cow::Borrowed(output),
+            (false, _) => Cow::Owned(format!("{output}{gap}{}", notes.join("\n"))),
+        }
     }
 
     fn artifacts(&self) -> Vec<Artifact> {
@@ -100,7 +137,7 @@ impl ToolOutput for BashOutput {
     }
 
     fn detail(&self) -> Option<Value> {
-        Some(json!({ "exit_code": self.exit_code, "signal": self.signal }))
+        Some(json!({ "exit_code": self.exit_code, "signal": self.signal, "process_id": self.process_id }))
     }
 }
 
@@ -121,12 +158,16 @@ impl Tool for Bash {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
-        let place = input.working_dir.as_ref().map(|folder| format!(" in `{folder}`")).unwrap_or_default();
+    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
+        let folder = self.wanted_folder(ctx, input);
+        let mut place = folder.as_ref().map(|folder| format!(" in `{folder}`")).unwrap_or_default();
+        if input.background {
+            place.push_str(" in the background");
+        }
         Preview {
             summary: format!("Run `{}`{place}", visible(&first_line(&input.command))),
             command: Some(input.command.clone()),
-            paths: input.working_dir.clone().into_iter().collect(),
+            paths: folder.into_iter().collect(),
             unconfined: self.confinement.missing(),
             ..Preview::default()
         }
@@ -139,14 +180,16 @@ impl Tool for Bash {
         if input.command.contains('\0') {
             return Err(ToolError::validation("the command contains a NUL character"));
         }
-        let folder = self.folder(input.working_dir.as_deref())?;
+        let folder = self.folder(self.wanted_folder(ctx, &input).as_deref())?;
         let seconds = input.timeout.unwrap_or(DEFAULT_TIMEOUT).clamp(1, LONGEST_TIMEOUT);
         let id = ArtifactId::generate();
         let file = ctx.host.artifact_dir().await.ok().map(|folder| folder.join(format!("{id}.txt")));
+        let mark = Mark::new(id.as_str());
+        let command = mark.watch(&input.command);
         let call = ProgramCall {
             program: self.program().into(),
             // The last one is `$0`: bash begins its messages with it, and they need not say where bash lies.
-            arguments: ["--norc", "--noprofile", "-c", &input.command, "bash"].map(Into::into).to_vec(),
+            arguments: ["--norc", "--noprofile", "-c", &command, "bash"].map(Into::into).to_vec(),
             folder,
             environment: self.environment.clone(),
             input: None,
@@ -154,16 +197,37 @@ impl Tool for Bash {
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
         };
         // Lives as long as the command: it holds the way to the network.
-        let confined = self.confinement.confine(call)?;
-        let call = confined.call;
+        let reads_only = shell::analyse(&input.command).is_read_only();
+        let network = (!reads_only).then(|| Arc::clone(&ctx.network));
+        let confined = self.confinement.confine(call, network)?;
+        let redacted = || -> Box<dyn TextFilter> { Box::new(Redacted(ctx.redactor.stream())) };
+        let stdout = if input.pty {
+            Box::new(Screen { plain: Plain::default(), inner: redacted() })
+        } else {
+            redacted()
+        };
+        let (stdout, ended_in) = mark.filter(stdout);
+        let filters = OutputFilters { stdout, stderr: redacted() };
         let mut shown = 0;
-        let redacted = || Box::new(Redacted(ctx.redactor.stream()));
-        let filters = OutputFilters { stdout: redacted(), stderr: redacted() };
-        let finished = process::run_filtered(call, filters, &ctx.cancel, |stream, text| {
+        if input.background || input.pty || input.on_timeout == OnTimeout::Background {
+            let start = Start {
+                task: ctx.task.clone(),
+                line: visible(&first_line(&input.command)),
+                confined,
+                filters,
+                terminal: input.pty,
+            };
+            let limit = if input.background { FIRST_WORDS } else { Duration::from_secs(seconds) };
+            let ran = self.run_aside(ctx, start, limit, &input).await;
+            self.keep_folder(ctx, ended_in.lock().take());
+            return ran;
+        }
+        let finished = process::run_filtered(confined.call, filters, &ctx.cancel, |stream, text| {
             show(ctx, stream, text, &mut shown);
         })
         .await
         .map_err(|error| ToolError::execution(format!("{error}; {}", error.hint().unwrap_or_default())))?;
+        let folder = self.keep_folder(ctx, ended_in.lock().take());
 
         let artifact = artifact(id, &finished.output);
         let output = joined(&finished.output);
@@ -172,32 +236,122 @@ impl Tool for Bash {
             if let Some(artifact) = &artifact {
                 ctx.host.artifact_added(artifact);
             }
-            let so_far = if output.is_empty() { "(no output)" } else { &output };
-            Err(ToolError::new(class, format!("{why}\noutput so far:\n{so_far}")))
+            Err(ToolError::new(class, so_far(&why, &output)))
         };
-        match finished.ending {
+        let (exit_code, signal) = match finished.ending {
             Ending::TimedOut => {
                 let why = format!("the command was stopped after {seconds} s; its process group was ended");
-                stopped(ErrorClass::TimeoutError, why)
+                return stopped(ErrorClass::TimeoutError, why);
             }
-            Ending::Cancelled => stopped(
-                ErrorClass::Interrupted,
-                "the command was cancelled; its process group was ended".into(),
-            ),
-            Ending::Exited(_) | Ending::Signalled(_) => {
-                let (exit_code, signal) = match finished.ending {
-                    Ending::Exited(code) => (Some(code), None),
-                    Ending::Signalled(signal) => (None, Some(signal)),
-                    Ending::TimedOut | Ending::Cancelled => (None, None),
-                };
-                let duration_ms = finished.duration.as_millis() as u64;
-                Ok(BashOutput { exit_code, signal, output, duration_ms, artifact })
+            Ending::Cancelled => {
+                let why = "the command was cancelled; its process group was ended".into();
+                return stopped(ErrorClass::Interrupted, why);
             }
-        }
+            Ending::Exited(code) => (Some(code), None),
+            Ending::Signalled(signal) => (None, Some(signal)),
+        };
+        let duration_ms = finished.duration.as_millis() as u64;
+        Ok(BashOutput { exit_code, signal, output, duration_ms, process_id: None, folder, artifact })
     }
 }
 
+/// Takes escape sequences out before anything else looks at the text.
+struct Screen {
+    plain: Plain,
+    inner: Box<dyn TextFilter>,
+}
+
+impl TextFilter for Screen {
+    fn push(&mut self, text: &str) -> String {
+        let plain = self.plain.push(text);
+        self.inner.push(&plain)
+    }
+
+    fn finish(&mut self) -> String {
+        let rest = self.plain.finish();
+        self.inner.push(&rest) + &self.inner.finish()
+    }
+}
+
+fn so_far(why: &str, output: &str) -> String {
+    let output = if output.is_empty() { "(no output)" } else { output };
+    format!("{why}\noutput so far:\n{output}")
+}
+
 impl Bash {
+    /// Runs a command that may go on after the call: waits for its end within the limit, then leaves it running or
+    /// ends it, as the call wants.
+    async fn run_aside(
+        &self,
+        ctx: &ToolContext,
+        start: Start,
+        limit: Duration,
+        input: &BashInput,
+    ) -> Result<BashOutput, ToolError> {
+        let started = std::time::Instant::now();
+        let (host, call_id) = (ctx.host.clone(), ctx.call_id.clone());
+        let watching = Arc::new(());
+        let watched = Arc::downgrade(&watching);
+        let mut shown = 0;
+        // Shown live as long as this call lasts.
+        let command = self.background.start(start, move |stream, text| {
+            show_to(&*host, &call_id, stream, text, &mut shown);
+            watched.strong_count() > 0
+        })?;
+        let has_ended = tokio::select! {
+            ended = command.ended(limit) => ended,
+            () = ctx.cancel.cancelled() => {
+                command.kill().await;
+                let why = "the command was cancelled; its process group was ended";
+                return Err(ToolError::interrupted(so_far(why, &command.read().0)));
+            }
+        };
+        drop(watching);
+        let runs_on = !has_ended && (input.background || input.on_timeout == OnTimeout::Background);
+        if !has_ended && !runs_on {
+            command.kill().await;
+            let why =
+                format!("the command was stopped after {} s; its process group was ended", limit.as_secs());
+            return Err(ToolError::new(ErrorClass::TimeoutError, so_far(&why, &command.read().0)));
+        }
+        let (exit_code, signal) = match command.state() {
+            State::Ended(Ending::Exited(code)) => (Some(code), None),
+            State::Ended(Ending::Signalled(signal)) => (None, Some(signal)),
+            State::Failed(reason) => return Err(ToolError::execution(reason)),
+            State::Running { .. } | State::Ended(_) => (None, None),
+        };
+        let output = cut(command.read());
+        Ok(BashOutput {
+            exit_code,
+            signal,
+            output,
+            duration_ms: started.elapsed().as_millis() as u64,
+            process_id: runs_on.then_some(command.id),
+            folder: None,
+            artifact: None,
+        })
+    }
+
+    /// The folder a call starts in, as paths are written; `None` for the workspace itself.
+    fn wanted_folder(&self, ctx: &ToolContext, input: &BashInput) -> Option<String> {
+        let given = input.working_dir.clone().filter(|folder| !folder.is_empty());
+        let kept = || {
+            let kept = self.folders.of(&ctx.task)?;
+            // A folder that is gone, or was swapped for a link out, is not gone to.
+            let place = self.workspace.place(kept.to_str()?).ok()?;
+            self.workspace.folder_path(&place).ok()?;
+            Some(place.display()).filter(|shown| shown != ".")
+        };
+        given.or_else(kept)
+    }
+
+    /// Keeps where the shell ended, when that lies in the workspace; says where, when it is not the workspace itself.
+    fn keep_folder(&self, ctx: &ToolContext, ended_in: Option<String>) -> Option<String> {
+        let place = self.workspace.place(&ended_in?).ok()?;
+        self.folders.keep(&ctx.task, place.absolute().to_path_buf());
+        Some(place.display()).filter(|shown| shown != ".")
+    }
+
     fn folder(&self, working_dir: Option<&str>) -> Result<std::path::PathBuf, ToolError> {
         let Some(folder) = working_dir.filter(|folder| !folder.is_empty()) else {
             return Ok(self.workspace.root().to_path_buf());
@@ -209,99 +363,5 @@ impl Bash {
             }
             error => ToolError::validation(format!("working_dir: {error}")),
         })
-    }
-}
-
-/// Hides secrets before output is kept: the file of a long one lies on the disk as it is written.
-struct Redacted(StreamRedactor);
-
-impl TextFilter for Redacted {
-    fn push(&mut self, text: &str) -> String {
-        self.0.push(text)
-    }
-
-    fn finish(&mut self) -> String {
-        self.0.finish()
-    }
-}
-
-fn show(ctx: &ToolContext, stream: OutputStream, text: &str, shown: &mut usize) {
-    if *shown >= LARGEST_LIVE {
-        return;
-    }
-    *shown += text.len();
-    let mut chunk = text.to_owned();
-    if *shown >= LARGEST_LIVE {
-        chunk.push_str("\n[live output ends here; the command goes on]\n");
-    }
-    ctx.host.show(Event::ToolOutput { call_id: ctx.call_id.clone(), stream, chunk });
-}
-
-fn artifact(id: ArtifactId, output: &Captured) -> Option<Artifact> {
-    let (path, bytes) = output.file.as_ref()?;
-    Some(Artifact {
-        id,
-        label: match first_part(output) {
-            Some(part) => format!("{part} of the output of bash"),
-            None => "full output of bash".to_owned(),
-        },
-        path: path.display().to_string(),
-        bytes: *bytes,
-        media_type: "text/plain".to_owned(),
-    })
-}
-
-/// What is shown of an output: all of it, or both ends and where the whole is.
-fn joined(output: &Captured) -> String {
-    if output.omitted_bytes == 0 {
-        return output.head.clone();
-    }
-    let place = match (&output.file, first_part(output)) {
-        (Some((path, _)), Some(part)) => {
-            format!("{part} of the output are in {}; read it with offset and limit", path.display())
-        }
-        (Some((path, _)), None) => {
-            format!("the whole is in {}; read it with offset and limit", path.display())
-        }
-        (None, _) => "the rest was not kept".to_owned(),
-    };
-    // The cut falls into lines; half lines on both sides are left out too.
-    let head = output.head.rfind('\n').map_or(output.head.as_str(), |end| &output.head[..=end]);
-    let tail = output.tail.find('\n').map_or(output.tail.as_str(), |end| &output.tail[end + 1..]);
-    let omitted = output.total_bytes - (head.len() + tail.len()) as u64;
-    let gap = if head.ends_with('\n') { "" } else { "\n" };
-    format!("{head}{gap}[... {} left out; {place} ...]\n{tail}", counted(omitted, "byte"))
-}
-
-/// How much of an output its file has, where that is not all of it.
-fn first_part(output: &Captured) -> Option<String> {
-    let (_, bytes) = output.file.as_ref().filter(|(_, bytes)| *bytes < output.total_bytes)?;
-    Some(format!("the first {}", readable_size(*bytes)))
-}
-
-/// The text with what a screen would hide or reorder written out: control, bidirectional and zero-width
-/// characters.
-fn visible(text: &str) -> String {
-    let hidden = |character: char| {
-        character.is_control()
-            || matches!(
-                character,
-                '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            )
-    };
-    let shown = text.chars().map(|character| {
-        if hidden(character) { character.escape_unicode().to_string() } else { character.to_string() }
-    });
-    shown.collect()
-}
-
-fn first_line(command: &str) -> Cow<'_, str> {
-    const LONGEST: usize = 200;
-    let line = command.lines().next().unwrap_or_default();
-    let cut = line.char_indices().nth(LONGEST).map(|(end, _)| end);
-    match cut {
-        Some(end) => Cow::Owned(format!("{}… ({} characters)", &line[..end], command.chars().count())),
-        None if line.len() < command.trim_end().len() => Cow::Owned(format!("{line} …")),
-        None => Cow::Borrowed(line),
     }
 }

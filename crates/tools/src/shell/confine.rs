@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use async_trait::async_trait;
 use stepwell_protocol::ArtifactId;
 use stepwell_sandbox::{HostGate, Network, Policy, Proxy, Sandbox};
-use stepwell_tool_runtime::ToolError;
+use stepwell_tool_runtime::{NetworkGate, ToolError};
 use stepwell_workspace::files;
 use stepwell_workspace::process::ProgramCall;
 
@@ -26,7 +27,7 @@ pub enum Confinement {
 pub struct Walls {
     pub sandbox: Arc<Sandbox>,
     pub policy: Policy,
-    /// Who admits hosts; without a gate there is no network.
+    /// Hosts that need no asking.
     pub hosts: Option<Arc<dyn HostGate>>,
     /// Where sockets and temporary files lie.
     pub place: PathBuf,
@@ -64,7 +65,8 @@ impl Drop for TemporaryFolder {
 /// A call behind walls, with what must live as long as it runs.
 pub(super) struct Confined {
     pub call: ProgramCall,
-    _proxy: Option<Proxy>,
+    /// The way to the network ends with it.
+    pub proxy: Option<Proxy>,
 }
 
 impl std::fmt::Debug for Confinement {
@@ -85,22 +87,48 @@ impl Confinement {
         }
     }
 
-    pub(super) fn confine(&self, call: ProgramCall) -> Result<Confined, ToolError> {
-        let Self::Walls(walls) = self else { return Ok(Confined { call, _proxy: None }) };
+    /// Puts a call behind the walls. `network` judges every host it wants to reach; without one there is no network.
+    pub(super) fn confine(
+        &self,
+        call: ProgramCall,
+        network: Option<Arc<dyn NetworkGate>>,
+    ) -> Result<Confined, ToolError> {
+        let Self::Walls(walls) = self else { return Ok(Confined { call, proxy: None }) };
         let told = |error: stepwell_sandbox::Error| {
             let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
             ToolError::execution(format!("the command was not run: {error}{hint}"))
         };
         let mut policy = walls.policy.clone();
         policy.temporary = Some(walls.temporary().map_err(|error| told(error.into()))?);
-        let proxy = match &walls.hosts {
-            Some(gate) => Some(Proxy::start(&walls.place, Arc::clone(gate)).map_err(told)?),
+        let proxy = match network {
+            Some(network) => {
+                let gate = Arc::new(CallGate { listed: walls.hosts.clone(), network });
+                Some(Proxy::start(&walls.place, gate).map_err(told)?)
+            }
             None => None,
         };
         if let Some(proxy) = &proxy {
             policy.network = Network::Proxy { socket: proxy.socket().to_path_buf() };
         }
-        Ok(Confined { call: walls.sandbox.confine(&policy, call).map_err(told)?, _proxy: proxy })
+        Ok(Confined { call: walls.sandbox.confine(&policy, call).map_err(told)?, proxy })
+    }
+}
+
+/// Admits the hosts of the settings; of others the person, or a rule, decides.
+struct CallGate {
+    listed: Option<Arc<dyn HostGate>>,
+    network: Arc<dyn NetworkGate>,
+}
+
+#[async_trait]
+impl HostGate for CallGate {
+    async fn admit(&self, host: &str, port: u16) -> Result<(), String> {
+        if let Some(listed) = &self.listed
+            && listed.admit(host, port).await.is_ok()
+        {
+            return Ok(());
+        }
+        self.network.admit(host, port).await
     }
 }
 

@@ -211,3 +211,224 @@ async fn latency_of_a_command_through_the_executor() {
     bench.call("bash", json!({"command": "seq 1 2700000 | tee >(wc -c >&2)"})).await;
     println!("20 MB of output, redacted and kept, in {:?}", start.elapsed());
 }
+
+#[tokio::test]
+async fn the_folder_is_kept_between_calls() {
+    let bench = free();
+    bench.put("sub/deep/file.txt", b"x");
+    bench
+        .check(
+            "bash",
+            json!({"command": "cd sub/deep && echo moved"}),
+            expect![[r#"
+        moved
+        [in sub/deep now]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "bash",
+            json!({"command": "ls; exit 3"}),
+            expect![[r#"
+        file.txt
+        [exit code 3]
+        [in sub/deep now]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "bash",
+            json!({"command": "exec > ../log.txt; echo into the file; cd .."}),
+            expect!["[in sub now]"],
+        )
+        .await;
+    bench
+        .check(
+            "bash",
+            json!({"command": "cat log.txt; cd /; pwd"}),
+            expect![[r#"
+        into the file
+        /
+    "#]],
+        )
+        .await;
+    bench
+        .check(
+            "bash",
+            json!({"command": "basename \"$PWD\""}),
+            expect![[r#"
+        sub
+        [in sub now]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "bash",
+            json!({"command": "basename \"$PWD\"", "working_dir": "."}),
+            expect![[r#"
+        ws
+    "#]],
+        )
+        .await;
+    files::remove_dir_all(&bench.path("sub")).expect("removed");
+    bench
+        .check(
+            "bash",
+            json!({"command": "basename \"$PWD\""}),
+            expect![[r#"
+        ws
+    "#]],
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn a_command_runs_on_in_the_background() {
+    let bench = free();
+    bench.check("process_read", json!({}), expect!["(no command runs in the background)"]).await;
+    let started = json!({"command": "echo ready; while read line; do echo got $line; done; echo bye", "background": true});
+    bench
+        .check(
+            "bash",
+            started,
+            expect![[r#"
+        ready
+        [runs in the background as 1; `process_read` shows what it says]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "process_input",
+            json!({"id": 1, "text": "one\n", "wait": 20}),
+            expect![[r#"
+        got one
+        [running]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "process_read",
+            json!({"id": 1}),
+            expect![[r#"
+        (no new output)
+        [running]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "process_read",
+            json!({"id": 9}),
+            expect!["ValidationError: there is no background command 9; known: 1"],
+        )
+        .await;
+    bench
+        .check(
+            "process_kill",
+            json!({"id": 1}),
+            expect![[r#"
+        (no new output)
+        [ended by request]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "process_input",
+            json!({"id": 1, "text": "late"}),
+            expect!["ValidationError: command 1 has ended"],
+        )
+        .await;
+    bench
+        .check(
+            "bash",
+            json!({"command": "echo quick; exit 4", "background": true}),
+            expect![[r#"
+        quick
+        [exit code 4]"#]],
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn a_long_command_moves_to_the_background_when_asked() {
+    let bench = free();
+    let call = json!({"command": "echo begun; sleep 600", "timeout": 1, "on_timeout": "background"});
+    bench
+        .check(
+            "bash",
+            call,
+            expect![[r#"
+        begun
+        [runs in the background as 1; `process_read` shows what it says]"#]],
+        )
+        .await;
+    bench
+        .check(
+            "process_kill",
+            json!({"id": 1}),
+            expect![[r#"
+        (no new output)
+        [ended by request]"#]],
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn a_terminal_is_given_when_asked() {
+    let bench = free();
+    bench
+        .check(
+            "bash",
+            json!({"command": "test -t 1 && test -t 0 || echo none"}),
+            expect![[r#"
+        none
+    "#]],
+        )
+        .await;
+    let call = json!({"command": "test -t 0 && test -t 1 && printf '\\033[1mbold\\033[0m\\n'; tput cols", "pty": true});
+    bench
+        .check(
+            "bash",
+            call,
+            expect![[r#"
+        bold
+        120
+    "#]],
+        )
+        .await;
+    let reads =
+        json!({"command": "read -p 'name? ' name; echo hello $name", "pty": true, "background": true});
+    bench
+        .check("bash", reads, expect!["[runs in the background as 2; `process_read` shows what it says]"])
+        .await;
+    bench.call("process_input", json!({"id": 2, "text": "you\n", "wait": 1})).await;
+    let mut said = String::new();
+    for _ in 0..20 {
+        let read = bench.call("process_read", json!({"id": 2, "wait": 20})).await.result.output;
+        said.push_str(&read);
+        if read.contains("exit code 0") {
+            break;
+        }
+    }
+    assert!(said.contains("exit code 0"), "{said}");
+}
+
+/// Property 10: whatever a command prints, both streams are in the result.
+#[test]
+fn property_10_command_output_is_captured() {
+    use proptest::prelude::*;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let bench = free();
+    let text = "[a-z0-9 .,;:_/@%+=-]{0,60}";
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) };
+    proptest!(config, |(out in text, err in text, code in 0_u8..3)| {
+        let command = format!("printf '%s\\n' '{out}'; printf '%s\\n' '{err}' >&2; exit {code}");
+        let outcome = runtime.block_on(bench.call("bash", json!({ "command": command })));
+        let output = outcome.output.clone().unwrap_or_default();
+        prop_assert_eq!(output["exit_code"].as_i64(), Some(i64::from(code)));
+        let mut lines: Vec<&str> = output["output"].as_str().unwrap_or_default().split('\n').collect();
+        lines.sort_unstable();
+        let mut expected = vec![out.as_str(), err.as_str(), ""];
+        expected.sort_unstable();
+        prop_assert_eq!(lines, expected);
+    });
+}

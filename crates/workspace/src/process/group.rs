@@ -20,17 +20,23 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    pub(super) fn spawn(call: &ProgramCall) -> Result<Self> {
+    /// Starts the program on pipes, or on a terminal.
+    pub(super) fn spawn(call: &ProgramCall, has_input: bool, terminal: Option<OwnedFd>) -> Result<Self> {
         let failed = |source| Error::Spawn { program: call.program.to_string_lossy().into_owned(), source };
         let mut command = Command::new(&call.program);
         command
             .args(&call.arguments)
             .current_dir(&call.folder)
-            .stdin(if call.input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(if has_input { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Nothing is run between fork and exec, so the standard library can use posix_spawn.
             .process_group(0);
+        if let Some(terminal) = terminal {
+            let (second, third) =
+                (terminal.try_clone().map_err(failed)?, terminal.try_clone().map_err(failed)?);
+            command.stdin(terminal).stdout(second).stderr(third);
+        }
         for name in &call.environment.removed {
             command.env_remove(name);
         }

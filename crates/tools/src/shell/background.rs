@@ -1,0 +1,245 @@
+//! Commands that run on while the agent does other things: started, listed, read, written to and ended by id.
+//!
+//! They belong to the task that started them and end with it: whoever drops the list ends what is on it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use stepwell_protocol::{OutputStream, TaskId};
+use stepwell_tool_runtime::ToolError;
+use stepwell_workspace::process::{self, Ending, Interaction, OutputFilters, ProgramCall};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::confine::Confined;
+
+/// Running at once in one task.
+const MOST_RUNNING: usize = 32;
+/// Ended ones that are remembered, so that their last words can be read.
+const MOST_ENDED: usize = 64;
+/// Bytes of output kept for reading; older ones are given up.
+const KEPT: usize = 256 * 1024;
+/// Nothing runs longer than this.
+const LONGEST: Duration = Duration::from_hours(24);
+const INPUT_QUEUE: usize = 64;
+
+/// The background commands of a workbench.
+#[derive(Clone, Default)]
+pub struct BackgroundCommands {
+    inner: Arc<Mutex<Commands>>,
+}
+
+#[derive(Default)]
+struct Commands {
+    last: u32,
+    all: BTreeMap<u32, Arc<Command>>,
+}
+
+/// One command.
+pub(super) struct Command {
+    pub id: u32,
+    task: TaskId,
+    pub line: String,
+    started: Instant,
+    input: mpsc::Sender<Vec<u8>>,
+    output: Mutex<Output>,
+    state: watch::Receiver<State>,
+    /// Ends the command when the last holder lets go.
+    _end: DropGuard,
+    end: CancellationToken,
+}
+
+/// Output that was not read yet.
+#[derive(Default)]
+struct Output {
+    text: String,
+    /// Bytes that had to be given up.
+    lost: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Running {
+        /// Grows with the output, so that who waits for it wakes up.
+        bytes: u64,
+    },
+    Ended(Ending),
+    Failed(String),
+}
+
+/// What is to be started.
+pub(super) struct Start {
+    pub task: TaskId,
+    pub line: String,
+    pub confined: Confined,
+    pub filters: OutputFilters,
+    pub terminal: bool,
+}
+
+impl BackgroundCommands {
+    /// Starts a command. `show` gets its output as long as it returns true.
+    pub(super) fn start(
+        &self,
+        start: Start,
+        mut show: impl FnMut(OutputStream, &str) -> bool + Send + 'static,
+    ) -> Result<Arc<Command>, ToolError> {
+        let mut commands = self.inner.lock();
+        let running = commands.all.values().filter(|command| command.is_running()).count();
+        if running >= MOST_RUNNING {
+            return Err(ToolError::execution(format!(
+                "{running} commands run in the background already; end one with `process_kill` first"
+            )));
+        }
+        commands.last += 1;
+        let id = commands.last;
+        let (input, receiver) = mpsc::channel(INPUT_QUEUE);
+        let (state, states) = watch::channel(State::Running { bytes: 0 });
+        let end = CancellationToken::new();
+        let command = Arc::new(Command {
+            id,
+            task: start.task,
+            line: start.line,
+            started: Instant::now(),
+            input,
+            output: Mutex::default(),
+            state: states,
+            _end: end.clone().drop_guard(),
+            end: end.clone(),
+        });
+        commands.all.insert(id, Arc::clone(&command));
+        commands.forget_old();
+        drop(commands);
+
+        let weak = Arc::downgrade(&command);
+        let Confined { call, proxy } = start.confined;
+        let call = ProgramCall { time_limit: LONGEST, ..call };
+        let interaction = Interaction { input: receiver, terminal: start.terminal };
+        tokio::spawn(async move {
+            let mut shows = true;
+            let mut bytes = 0;
+            let ran = process::run_interactive(call, start.filters, interaction, &end, |stream, text| {
+                shows = shows && show(stream, text);
+                bytes += text.len() as u64;
+                if let Some(command) = weak.upgrade() {
+                    command.output.lock().add(text);
+                }
+                state.send_replace(State::Running { bytes });
+            })
+            .await;
+            drop(proxy);
+            state.send_replace(match ran {
+                Ok(finished) => State::Ended(finished.ending),
+                Err(error) => State::Failed(error.to_string()),
+            });
+        });
+        Ok(command)
+    }
+
+    /// A command of a task.
+    pub(super) fn find(&self, task: &TaskId, id: u32) -> Result<Arc<Command>, ToolError> {
+        let commands = self.inner.lock();
+        let found = commands.all.get(&id).filter(|command| command.task == *task);
+        found.cloned().ok_or_else(|| {
+            let ids: Vec<String> = commands.of(task).map(|command| command.id.to_string()).collect();
+            let known = if ids.is_empty() { "none was started".to_owned() } else { ids.join(", ") };
+            ToolError::validation(format!("there is no background command {id}; known: {known}"))
+        })
+    }
+
+    pub(super) fn list(&self, task: &TaskId) -> Vec<Arc<Command>> {
+        self.inner.lock().of(task).cloned().collect()
+    }
+}
+
+impl Commands {
+    fn of<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a Arc<Command>> {
+        self.all.values().filter(move |command| command.task == *task)
+    }
+
+    fn forget_old(&mut self) {
+        let ended: Vec<u32> =
+            self.all.values().filter(|command| !command.is_running()).map(|command| command.id).collect();
+        for id in ended.iter().take(ended.len().saturating_sub(MOST_ENDED)) {
+            self.all.remove(id);
+        }
+    }
+}
+
+impl Output {
+    fn add(&mut self, text: &str) {
+        self.text.push_str(text);
+        if self.text.len() > 2 * KEPT {
+            let cut = self.text.ceil_char_boundary(self.text.len() - KEPT);
+            self.lost += cut as u64;
+            self.text.drain(..cut);
+        }
+    }
+}
+
+impl Command {
+    pub(super) fn is_running(&self) -> bool {
+        matches!(*self.state.borrow(), State::Running { .. })
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    pub(super) fn seconds(&self) -> u64 {
+        self.started.elapsed().as_secs()
+    }
+
+    /// The output since it was last read, and how many bytes before it were lost.
+    pub(super) fn read(&self) -> (String, u64) {
+        let mut output = self.output.lock();
+        (std::mem::take(&mut output.text), std::mem::take(&mut output.lost))
+    }
+
+    pub(super) fn has_output(&self) -> bool {
+        !self.output.lock().text.is_empty()
+    }
+
+    /// Waits until there is output to read and no more follows at once, or the command ends, or the time is over.
+    pub(super) async fn wait(&self, time: Duration) {
+        const QUIET: Duration = Duration::from_millis(100);
+        let mut states = self.state.clone();
+        let waiting = async {
+            while self.is_running() {
+                let patience = if self.has_output() { QUIET } else { time };
+                match tokio::time::timeout(patience, states.changed()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(_)) | Err(_) => return,
+                }
+            }
+        };
+        tokio::time::timeout(time, waiting).await.ok();
+    }
+
+    /// Waits for the end, or until the time is over.
+    pub(super) async fn ended(&self, time: Duration) -> bool {
+        let mut states = self.state.clone();
+        let ended = states.wait_for(|state| !matches!(state, State::Running { .. }));
+        tokio::time::timeout(time, ended).await.is_ok()
+    }
+
+    pub(super) async fn write(&self, text: String) -> Result<(), ToolError> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        if !self.is_running() {
+            return Err(ToolError::validation(format!("command {} has ended", self.id)));
+        }
+        match tokio::time::timeout(PATIENCE, self.input.send(text.into_bytes())).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(ToolError::validation(format!("command {} reads no input any more", self.id))),
+            Err(_) => Err(ToolError::execution(format!("command {} does not read its input", self.id))),
+        }
+    }
+
+    /// Ends the command with all its children.
+    pub(super) async fn kill(&self) {
+        const PATIENCE: Duration = Duration::from_secs(6);
+        self.end.cancel();
+        self.ended(PATIENCE).await;
+    }
+}
