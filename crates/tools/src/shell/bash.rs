@@ -206,8 +206,9 @@ impl Tool for Bash {
         } else {
             redacted()
         };
+        let stderr = mark.hide_trap(redacted());
         let (stdout, ended_in) = mark.filter(stdout);
-        let filters = OutputFilters { stdout, stderr: redacted() };
+        let filters = OutputFilters { stdout, stderr };
         let mut shown = 0;
         if input.background || input.pty || input.on_timeout == OnTimeout::Background {
             let start = Start {

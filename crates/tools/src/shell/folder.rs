@@ -38,12 +38,22 @@ impl Mark {
         Self { text: format!("\u{1f}stepwell-{id}:") }
     }
 
-    /// The command with the trap before it. The copy of standard output outlives what the command does to its own.
-    pub(super) fn watch(&self, command: &str) -> String {
+    /// What stands before the command. The copy of standard output outlives what the command does to its own.
+    fn trap(&self) -> String {
         let mark = self.text.trim_start_matches('\u{1f}');
         format!(
-            "exec {{STEPWELL_FD}}>&1; trap 'printf \"\\037{mark}%s\\037\" \"$(pwd -P)\" >&$STEPWELL_FD' EXIT\n{command}"
+            "exec {{STEPWELL_FD}}>&1; trap 'printf \"\\037{mark}%s\\037\" \"$(pwd -P)\" >&$STEPWELL_FD' EXIT; "
         )
+    }
+
+    /// The command with the trap before it, on the same line: the numbers of lines in messages stay right.
+    pub(super) fn watch(&self, command: &str) -> String {
+        format!("{}{command}", self.trap())
+    }
+
+    /// Takes the trap out of messages that show the first line.
+    pub(super) fn hide_trap(&self, inner: Box<dyn TextFilter>) -> Box<dyn TextFilter> {
+        Box::new(Without { text: self.trap(), inner })
     }
 
     /// A filter that takes the mark out, and where it leaves the folder.
@@ -54,6 +64,25 @@ impl Mark {
         let found = Arc::new(Mutex::new(None));
         let filter = MarkFilter { mark: self.text, inner, held: String::new(), found: Arc::clone(&found) };
         (Box::new(filter), found)
+    }
+}
+
+/// A message comes in one piece, so a text in it is found there or not at all.
+struct Without {
+    text: String,
+    inner: Box<dyn TextFilter>,
+}
+
+impl TextFilter for Without {
+    fn push(&mut self, text: &str) -> String {
+        if text.contains(&self.text) {
+            return self.inner.push(&text.replace(&self.text, ""));
+        }
+        self.inner.push(text)
+    }
+
+    fn finish(&mut self) -> String {
+        self.inner.finish()
     }
 }
 

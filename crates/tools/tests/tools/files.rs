@@ -313,7 +313,7 @@ async fn what_a_person_is_shown_before_a_change() {
             format!("{} ({})\n{change}", preview.summary, request.reason)
         })
         .collect();
-    expect![[r"
+    expect![[r#"
         Edit `a.txt` (default mode asks before changes to files)
         --- a/a.txt
         +++ b/a.txt
@@ -321,11 +321,11 @@ async fn what_a_person_is_shown_before_a_change() {
         -old
         +new
 
-        Run `cargo test …` (default mode asks before commands: `cargo test`, `rm x`)
+        Run `cargo test …` (it would run without a sandbox: a test of the tools alone; default mode asks before commands: `cargo test`, `rm x`)
         cargo test
         rm x
-        Run `r\u{200b}m -rf x` (the command holds hidden characters: U+200B (takes no room); the name of its program holds unusual characters: `r\u{200b}m -rf x`)
-        r<hidden>m -rf x"]]
+        Run `r\u{200b}m -rf x` (it would run without a sandbox: a test of the tools alone; the command holds hidden characters: U+200B (takes no room); the name of its program holds unusual characters: `r\u{200b}m -rf x`)
+        r<hidden>m -rf x"#]]
     .assert_eq(&shown.join("\n").replace('\u{200b}', "<hidden>"));
     drop(approvals);
     assert_eq!(bench.content("a.txt"), "old\n");

@@ -95,7 +95,7 @@ async fn a_chain_runs_as_one_call_and_each_step_is_judged() {
         .check(
             "tool_chain",
             copy,
-            expect!["PermissionError: step 2 (`write`) failed: not allowed: plan mode allows no changes to files: only read, and describe what you would do"],
+            expect!["PermissionError: step 1 (`bash`) failed: not allowed: plan mode allows no commands: only read, and describe what you would do"],
         )
         .await;
 }
@@ -113,6 +113,6 @@ fn the_definitions_stay_small_and_hide_nothing_of_ours() {
         assert_eq!(definition.input_schema["type"], "object", "{}", definition.name);
     }
     let bash = definitions.iter().find(|definition| definition.name == "bash").expect("bash");
-    expect![[r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","minimum":0,"description":"Seconds until it is stopped; 300 by default, at most 600."},"working_dir":{"type":"string","description":"Folder to run in, within the workspace."}},"required":["command"]}"#]]
+    expect![[r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","minimum":0,"description":"Seconds until it is stopped; 300 by default, at most 600."},"working_dir":{"type":"string","description":"Folder to run in, within the workspace; where the last command ended when not given."},"background":{"type":"boolean","description":"Returns at once and lets it run on; `process_read`, `process_input` and `process_kill` go on with it."},"on_timeout":{"type":"string","enum":["kill","background"],"description":"What happens at the time limit: `kill` (the default) or `background`, which lets it run on."},"pty":{"type":"boolean","description":"Gives it a terminal, for programs that want one. Both streams are then one."}},"required":["command"]}"#]]
         .assert_eq(&bash.input_schema.to_string());
 }

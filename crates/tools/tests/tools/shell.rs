@@ -270,6 +270,16 @@ async fn the_folder_is_kept_between_calls() {
     "#]],
         )
         .await;
+    bench
+        .check(
+            "bash",
+            json!({"command": "fi"}),
+            expect![[r#"
+        bash: -c: line 1: syntax error near unexpected token `fi'
+        bash: -c: line 1: `fi'
+        [exit code 2]"#]],
+        )
+        .await;
     files::remove_dir_all(&bench.path("sub")).expect("removed");
     bench
         .check(

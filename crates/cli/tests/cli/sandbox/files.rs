@@ -331,11 +331,8 @@ fn the_bash_tool_is_confined_whatever_a_project_says() {
             "bypassPermissions",
         ]))
     };
-    let text = call("echo x > ../out/new; echo [$HTTP_PROXY]; cat /proc/self/status | grep NoNewPrivs");
-    assert!(
-        text.contains("../out/new: ") && text.contains("[]") && text.contains("NoNewPrivs:\t1"),
-        "{text}"
-    );
+    let text = call("echo x > ../out/new; cat /proc/self/status | grep NoNewPrivs");
+    assert!(text.contains("../out/new: ") && text.contains("NoNewPrivs:\t1"), "{text}");
     assert!(!out(&world).join("new").exists());
     let text = call("echo fine > inside; cat inside");
     assert!(text.contains("fine"), "{text}");

@@ -188,3 +188,25 @@ fn a_server_of_the_machine_hears_nothing() {
     drop(own);
     assert_eq!(server.join().unwrap(), "only the test");
 }
+
+/// A command that is allowed to run is still asked about every host, and nobody is there to answer.
+#[test]
+fn every_host_of_a_command_is_judged() {
+    if !has("curl") {
+        return;
+    }
+    let world = world();
+    let call = |config: &str| {
+        world.set_config(config);
+        let command = "curl -sS --max-time 20 -o /dev/null -w 'code %{http_code}' http://host.invalid/";
+        let arguments = serde_json::json!({ "command": command }).to_string();
+        world.show(&world.output(&["tool", "call", "bash", &arguments]))
+    };
+    let refused = call("[permissions]\nallow = [\"bash(curl *)\"]\n");
+    assert!(refused.contains("code 403"), "{refused}");
+    // Admitted, the host is looked for; there is none of this name.
+    let allowed = call("[permissions]\nallow = [\"bash(curl *)\", \"network(host.invalid)\"]\n");
+    assert!(!allowed.contains("code 403") && allowed.contains("code 50"), "{allowed}");
+    let listed = call("[permissions]\nallow = [\"bash(curl *)\"]\n[sandbox]\nnetwork = [\"host.invalid\"]\n");
+    assert!(listed.contains("code 50"), "{listed}");
+}
