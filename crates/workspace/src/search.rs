@@ -21,6 +21,8 @@ pub use text::{FileMatches, MatchedLine, TextFound, TextQuery};
 
 /// Entries looked at before a walk gives up.
 const LONGEST_WALK: usize = 2_000_000;
+/// Entries after which a thread looks whether it should stop.
+const LOOK_UP: usize = 64;
 
 /// Which files a walk comes by.
 #[derive(Clone, Debug, Default)]
@@ -69,12 +71,16 @@ impl Workspace {
         let is_cut = AtomicBool::new(false);
         let states = Mutex::new(Vec::new());
         builder.build_parallel().run(|| {
-            let mut mine = Collected { state: Some(state()), all: &states };
+            let mut mine = Collected { state: Some(state()), count: 0, all: &states };
             let (folder, visit, seen, is_cut) = (&folder, &visit, &seen, &is_cut);
             Box::new(move |entry| {
                 // What cannot be read is passed over; the rest is found.
                 let Ok(entry) = entry else { return WalkState::Continue };
-                if seen.fetch_add(1, Ordering::Relaxed) > LONGEST_WALK || is_cancelled() {
+                mine.count += 1;
+                // Both cost more than looking at an entry.
+                if mine.count % LOOK_UP == 1
+                    && (seen.fetch_add(LOOK_UP, Ordering::Relaxed) > LONGEST_WALK || is_cancelled())
+                {
                     is_cut.store(true, Ordering::Relaxed);
                     return WalkState::Quit;
                 }
@@ -99,6 +105,7 @@ impl Workspace {
 /// Hands a thread's findings over when the thread is done.
 struct Collected<'a, S> {
     state: Option<S>,
+    count: usize,
     all: &'a Mutex<Vec<S>>,
 }
 

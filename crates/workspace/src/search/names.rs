@@ -64,24 +64,52 @@ impl Workspace {
         limit: usize,
         is_cancelled: IsCancelled<'_>,
     ) -> Result<(Vec<(PathBuf, EntryKind)>, bool)> {
-        let (found, is_cut) = self.walk(place, rules, is_cancelled, Vec::new, |found, entry, path| {
+        let first = || First { entries: Vec::new(), limit, bound: None, total: 0 };
+        let (found, is_cut) = self.walk(place, rules, is_cancelled, first, |first, entry, path| {
+            first.total += 1;
+            if first.bound.as_deref().is_some_and(|bound| path > bound) {
+                return;
+            }
             let kind = match entry.file_type() {
                 Some(kind) if kind.is_dir() => EntryKind::Folder,
                 Some(kind) if kind.is_symlink() => EntryKind::Link,
                 Some(kind) if kind.is_file() => EntryKind::File { bytes: 0 },
                 _ => EntryKind::Other,
             };
-            found.push((path.to_path_buf(), kind));
+            first.entries.push((path.to_path_buf(), kind));
+            if first.entries.len() >= 2 * limit + MOST_SPARE {
+                first.cut();
+            }
         })?;
-        let mut entries: Vec<(PathBuf, EntryKind)> = found.into_iter().flatten().collect();
-        let more = is_cut || entries.len() > limit;
-        if entries.len() > limit {
-            // The first ones by path are wanted, in order; the rest need no order.
-            entries.select_nth_unstable_by(limit, |left, right| by_path(&left.0, &right.0));
-            entries.truncate(limit);
-        }
+        let total: usize = found.iter().map(|first| first.total).sum();
+        let mut entries: Vec<(PathBuf, EntryKind)> =
+            found.into_iter().flat_map(|first| first.entries).collect();
         entries.sort_unstable_by(|left, right| by_path(&left.0, &right.0));
-        Ok((entries, more))
+        entries.truncate(limit);
+        Ok((entries, is_cut || total > limit))
+    }
+}
+
+/// Entries a thread keeps beyond what is wanted before it looks which ones that are.
+const MOST_SPARE: usize = 1000;
+
+/// The first entries by path that a thread has seen.
+struct First {
+    entries: Vec<(PathBuf, EntryKind)>,
+    limit: usize,
+    /// What comes behind it is not among the first.
+    bound: Option<PathBuf>,
+    total: usize,
+}
+
+impl First {
+    fn cut(&mut self) {
+        if let Some(last) = self.limit.checked_sub(1) {
+            let (_, last, _) =
+                self.entries.select_nth_unstable_by(last, |left, right| by_path(&left.0, &right.0));
+            self.bound = Some(last.0.clone());
+        }
+        self.entries.truncate(self.limit);
     }
 }
 

@@ -144,6 +144,26 @@ fn patterns_that_hang_other_engines_do_not_hang_this_one() {
 }
 
 #[test]
+fn a_limited_list_is_the_beginning_of_the_whole() {
+    let house = house(&[]);
+    for number in 0..3000 {
+        let folder = house.folder.path().join(format!("d{}", number % 7));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{}.txt", (number * 7919) % 3001)), "").unwrap();
+    }
+    let place = house.workspace.place(".").unwrap();
+    let list = |limit| house.workspace.list(&place, &WalkRules::default(), limit, &|| false).unwrap();
+    let whole = list(10_000);
+    assert!(!whole.more && whole.entries.len() == 3007);
+    assert!(whole.entries.is_sorted_by(|left, right| left.path < right.path));
+    for limit in [1, 50, 3006] {
+        let part = list(limit);
+        assert!(part.more);
+        assert_eq!(part.entries, whole.entries[..limit]);
+    }
+}
+
+#[test]
 fn a_cancelled_search_says_that_it_is_not_whole() {
     let house = house(&[("a.txt", "needle")]);
     let place = house.workspace.place(".").unwrap();
