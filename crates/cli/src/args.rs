@@ -123,17 +123,8 @@ pub struct UndoArgs {
     /// How many of the agent's changes to take back
     #[arg(default_value_t = 1, value_name = "N")]
     pub count: usize,
-    /// Show what would be done, and do nothing
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-    /// Also restore files that somebody else has changed since
-    #[arg(long)]
-    pub force: bool,
-    #[arg(long)]
-    pub json: bool,
-    /// The folder the agent worked in
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub how: RedoArgs,
 }
 
 #[derive(Debug, Args)]

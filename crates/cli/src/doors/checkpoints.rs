@@ -44,17 +44,15 @@ pub fn run(command: CheckpointsCommand) -> anyhow::Result<Exit> {
 }
 
 pub fn undo(args: &UndoArgs) -> anyhow::Result<Exit> {
-    let mut door = Door::open(args.cwd.as_deref())?;
-    let plan = door.checkpoints.plan(&Selection::LastCalls(args.count), args.force)?;
+    let mut door = Door::open(args.how.cwd.as_deref())?;
     let nothing = door.language.pick("there is nothing to undo", "没有可以撤销的内容");
-    door.carry_out(&plan, nothing, Way::Back, args.dry_run, args.json)
+    door.take_back(&Selection::LastCalls(args.count), nothing, Way::Back, &args.how)
 }
 
 pub fn redo(args: &RedoArgs) -> anyhow::Result<Exit> {
     let mut door = Door::open(args.cwd.as_deref())?;
-    let plan = door.checkpoints.plan(&Selection::LastRestore, args.force)?;
     let nothing = door.language.pick("there is nothing to redo", "没有可以重做的内容");
-    door.carry_out(&plan, nothing, Way::Forth, args.dry_run, args.json)
+    door.take_back(&Selection::LastRestore, nothing, Way::Forth, args)
 }
 
 /// Which command takes a change back again.
@@ -159,6 +157,17 @@ impl Door {
         let limits = assembly.settings.checkpoints().limits();
         let checkpoints = Checkpoints::open(&home, root, limits)?;
         Ok(Self { home, language, checkpoints })
+    }
+
+    fn take_back(
+        &mut self,
+        selection: &Selection,
+        nothing: &str,
+        way: Way,
+        args: &RedoArgs,
+    ) -> anyhow::Result<Exit> {
+        let plan = self.checkpoints.plan(selection, args.force)?;
+        self.carry_out(&plan, nothing, way, args.dry_run, args.json)
     }
 
     fn carry_out(
