@@ -61,8 +61,9 @@ fn list(json: bool) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     for tool in tools {
         let description = &tool.definition().description;
-        let first = description.split_once(". ").map_or(description.as_str(), |(first, _)| first);
-        let first = first.trim_end_matches('.');
+        let line = description.lines().next().unwrap_or_default();
+        let first = line.split_once(". ").map_or(line, |(first, _)| first);
+        let first = first.trim_end_matches(['.', ':']);
         let name = format!("{:<20}", tool.name());
         let risk = format!("{:<8}", format!("{:?}", tool.spec().risk).to_lowercase());
         out_line(&format!("{} {} {first}", style.bold(&name), style.dim(&risk)));
