@@ -4,6 +4,7 @@
 
 mod attacks;
 mod bench;
+mod boundary;
 mod corpus;
 mod editing;
 mod files;
