@@ -21,7 +21,7 @@ use super::confine::Confinement;
 use super::environment;
 use super::folder::{Folders, Mark};
 use super::output::{Redacted, artifact, cut, first_line, joined, show, show_to, visible};
-use super::plain::Plain;
+use super::plain::{From, Plain};
 use crate::catalog::CatalogOptions;
 
 const DEFAULT_TIMEOUT: u64 = 300;
@@ -200,14 +200,12 @@ impl Tool for Bash {
         let reads_only = shell::analyse(&input.command).is_read_only();
         let network = (!reads_only).then(|| Arc::clone(&ctx.network));
         let confined = self.confinement.confine(call, network)?;
-        let redacted = || -> Box<dyn TextFilter> { Box::new(Redacted(ctx.redactor.stream())) };
-        let stdout = if input.pty {
-            Box::new(Screen { plain: Plain::default(), inner: redacted() })
-        } else {
-            redacted()
+        let from = if input.pty { From::Terminal } else { From::Pipe };
+        let shown_as = || -> Box<dyn TextFilter> {
+            Box::new(Screen { plain: Plain::new(from), inner: Box::new(Redacted(ctx.redactor.stream())) })
         };
-        let stderr = mark.hide_trap(redacted());
-        let (stdout, ended_in) = mark.filter(stdout);
+        let stderr = mark.hide_trap(shown_as());
+        let (stdout, ended_in) = mark.filter(shown_as());
         let filters = OutputFilters { stdout, stderr };
         let mut shown = 0;
         if input.background || input.pty || input.on_timeout == OnTimeout::Background {

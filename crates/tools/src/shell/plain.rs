@@ -3,9 +3,19 @@
 use stepwell_workspace::process::TextFilter;
 
 /// Takes escape sequences out of text that arrives in pieces.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Plain {
     state: Escape,
+    from: From,
+}
+
+/// What the text was written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    /// Every line ends with a carriage return and a line feed, and one that is written over begins anew.
+    Terminal,
+    /// Carriage returns are part of the text.
+    Pipe,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +37,9 @@ enum Escape {
 
 impl TextFilter for Plain {
     fn push(&mut self, text: &str) -> String {
+        if self.state == Escape::None && !text.bytes().any(|byte| self.is_special(byte)) {
+            return text.to_owned();
+        }
         let mut plain = String::with_capacity(text.len());
         for character in text.chars() {
             self.character(character, &mut plain);
@@ -41,6 +54,15 @@ impl TextFilter for Plain {
 }
 
 impl Plain {
+    pub(super) fn new(from: From) -> Self {
+        Self { state: Escape::None, from }
+    }
+
+    /// Whether a byte may begin what is not plain; 0x9b is the second of a control character's two.
+    fn is_special(&self, byte: u8) -> bool {
+        matches!(byte, 0x1b | 0x9b | 0x08 | 0x07 | 0) || (byte == b'\r' && self.from == From::Terminal)
+    }
+
     fn character(&mut self, character: char, plain: &mut String) {
         self.state = match (self.state, character) {
             (Escape::Return, '\n') => {
@@ -55,7 +77,7 @@ impl Plain {
             }
             (Escape::None, '\u{1b}') => Escape::Begun,
             (Escape::None, '\u{9b}') | (Escape::Begun, '[') => Escape::Control,
-            (Escape::None, '\r') => Escape::Return,
+            (Escape::None, '\r') if self.from == From::Terminal => Escape::Return,
             (Escape::None, other) => {
                 match other {
                     '\u{8}' => drop(plain.pop()),
@@ -90,11 +112,14 @@ mod tests {
             if !text.is_char_boundary(cut) {
                 continue;
             }
-            let mut plain = Plain::default();
+            let mut plain = Plain::new(From::Terminal);
             let mut shown = plain.push(&text[..cut]) + &plain.push(&text[cut..]);
             shown.push_str(&plain.finish());
             // A backspace at the cut cannot reach what is gone already.
             assert!(shown == whole || shown.replace("xy", "y") == whole, "{cut}: {shown:?}");
         }
+        let mut pipe = Plain::new(From::Pipe);
+        assert_eq!(pipe.push("a\r\n\u{1b}[2Jb\u{1b}]0;x\u{7}\rc"), "a\r\nb\rc");
+        assert_eq!(pipe.push("中文 plain"), "中文 plain");
     }
 }
