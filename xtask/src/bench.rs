@@ -39,7 +39,7 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     if arguments == ["sandbox"] {
         return sandbox::run(&binary);
     }
-    let mut agents = vec![agents::ours(&binary)];
+    let mut agents = vec![agents::ours(&binary), agents::ours_unconfined(&binary)];
     agents.extend(agents::peers());
     let wanted = |name: &str| arguments.is_empty() || arguments.contains(&name);
     let mut table = Table::new(&agents);

@@ -41,6 +41,18 @@ pub fn ours(binary: &Path) -> Agent {
     }
 }
 
+/// Ours as the rivals are run: without a sandbox around commands.
+pub fn ours_unconfined(binary: &Path) -> Agent {
+    Agent {
+        name: "unconfined",
+        settings: Some((
+            ".config/stepwell/config.toml",
+            "[sandbox]\nenabled = false\n[providers.mock]\nkind = \"openai-chat\"\nbase_url = \"http://127.0.0.1:PORT/v1\"\napi_key_env = \"MOCK_KEY\"\n",
+        )),
+        ..ours(binary)
+    }
+}
+
 /// The rivals that are installed below `$STEPWELL_PEERS`.
 pub fn peers() -> Vec<Agent> {
     let Some(folder) = std::env::var_os("STEPWELL_PEERS").map(PathBuf::from) else { return Vec::new() };
