@@ -44,7 +44,7 @@ pub(crate) fn start(
 /// Bubblewrap's options, in the order in which it mounts.
 fn options(plan: &Plan, launcher: &Path) -> Vec<OsString> {
     let mut options: Vec<OsString> = [
-        "--unshare-user",
+        "--unshare-user-try",
         "--unshare-pid",
         "--unshare-net",
         "--unshare-ipc",

@@ -170,7 +170,10 @@ fn works(program: &Path) -> bool {
         "/proc",
         "--dev",
         "/dev",
-        "true",
+        // Found on every machine, whatever the search path is.
+        "/bin/sh",
+        "-c",
+        ":",
     ];
     capture_text(program, &trial).is_some()
 }

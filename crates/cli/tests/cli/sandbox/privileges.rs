@@ -272,7 +272,9 @@ fn bubblewrap_stands_in() {
     let script = "echo x > inside; grep -E 'CapEff|NoNewPrivs|Seccomp:' /proc/self/status; echo rude > AGENTS.md; cat secret; \
                   touch /etc/x || echo no outside; python3 -c 'import socket; socket.create_connection((\"1.1.1.1\", 80))' || echo no network; \
                   unshare -Ur true || echo no namespace; ls -d /proc/[0-9]* | wc -l; sleep 1000 & exit 5";
-    let arguments = ["sandbox", "run", "--hide", "secret", "--", "bash", "-c", script];
+    // The folder of links lies in the machine's /tmp, which the command does not see.
+    let script = format!("export PATH='{}'; {script}", std::env::var("PATH").unwrap());
+    let arguments = ["sandbox", "run", "--hide", "secret", "--", "/bin/bash", "-c", &script];
     let output = without_namespaces(&world, &programs, &arguments);
     let shown = world.show(&output);
     assert_eq!(output.status.code(), Some(5), "{shown}");
