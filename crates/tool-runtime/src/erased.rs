@@ -15,6 +15,9 @@ use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 /// The executor renames such arguments; the model never sees the keyword.
 pub const ALIASES_KEYWORD: &str = "x-aliases";
 
+/// Schema keyword of a field that is understood and not offered, such as another agent's form of an argument.
+const HIDDEN_KEYWORD: &str = "x-hidden";
+
 #[async_trait]
 pub trait DynTool: Send + Sync + 'static {
     fn spec(&self) -> ToolSpec;
@@ -40,6 +43,7 @@ pub trait DynTool: Send + Sync + 'static {
     /// The tool as it is offered to a model.
     fn definition(&self) -> ToolDefinition {
         let mut input_schema = self.input_schema();
+        strip_hidden(&mut input_schema);
         strip_keyword(&mut input_schema, ALIASES_KEYWORD);
         ToolDefinition { name: self.name().to_owned(), description: self.description(), input_schema }
     }
@@ -213,6 +217,20 @@ pub(crate) fn strip_keyword(schema: &mut Value, keyword: &str) {
             object.values_mut().for_each(|value| strip_keyword(value, keyword));
         }
         Value::Array(items) => items.iter_mut().for_each(|value| strip_keyword(value, keyword)),
+        _ => {}
+    }
+}
+
+/// Removes the fields that are not offered.
+fn strip_hidden(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(Value::Object(properties)) = object.get_mut("properties") {
+                properties.retain(|_, property| property.get(HIDDEN_KEYWORD).is_none());
+            }
+            object.values_mut().for_each(strip_hidden);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip_hidden),
         _ => {}
     }
 }

@@ -10,4 +10,5 @@ mod editing;
 mod files;
 mod other;
 mod patching;
+mod reading;
 mod shell;

@@ -87,7 +87,7 @@ async fn a_chain_runs_as_one_call_and_each_step_is_judged() {
         .check(
             "tool_chain",
             json!({"steps": [{"tool": "list"}, {"tool": "read"}]}),
-            expect!["ValidationError: step 2: the output of `list` does not fit `read`: the required `file_path` is missing"],
+            expect!["ParameterError: step 2 (`read`) failed: the arguments do not fit: no file is named; give `file_path`, or `files` for several"],
         )
         .await;
     let asking = bench::bench(PermissionMode::Plan);
