@@ -170,7 +170,11 @@ impl Benches {
         let mut roots = vec![workspace.root().to_path_buf()];
         roots.extend(self.extra_roots.iter().cloned());
         let confinement = confinement::confinement(&self.places, &self.settings, &roots)?;
-        Ok(CatalogOptions { removed_variables: named.collect(), confinement })
+        Ok(CatalogOptions {
+            removed_variables: named.collect(),
+            confinement,
+            own_program: Some(confinement::OWN_PROGRAM.into()),
+        })
     }
 
     /// Keeps what calls change, unless the settings say not to.

@@ -29,6 +29,12 @@ fn main() -> ExitCode {
     {
         return ExitCode::from(init::main(rest));
     }
+    // So is the reader of a PDF, which may not survive it.
+    if let [word] = words.as_slice()
+        && word == stepwell_tools::PDF_TEXT_WORD
+    {
+        return ExitCode::from(stepwell_tools::pdf_text_main());
+    }
     let cli = Cli::parse();
     match open(cli.door) {
         Ok(exit) => exit.into(),

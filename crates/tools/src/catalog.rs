@@ -1,5 +1,6 @@
 //! The tools Stepwell comes with.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use stepwell_tool_runtime::DynTool;
@@ -16,6 +17,8 @@ pub struct CatalogOptions {
     pub removed_variables: Vec<String>,
     /// How commands are confined.
     pub confinement: Confinement,
+    /// The program that answers to [`crate::PDF_TEXT_WORD`]; without one, PDF is not read.
+    pub own_program: Option<PathBuf>,
 }
 
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
@@ -36,7 +39,7 @@ pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn D
         Arc::new(files::List::new(workspace.clone())),
         Arc::new(files::Patch::new(desk.clone())),
         Arc::new(files::PreviewEdit::new(desk.clone())),
-        Arc::new(files::Read::new(desk.clone())),
+        Arc::new(files::Read::new(desk.clone(), options)),
         Arc::new(files::Write::new(desk)),
         Arc::new(shell::Bash::new(workspace.clone(), options, background.clone())),
         Arc::new(shell::ProcessInput::new(background.clone())),

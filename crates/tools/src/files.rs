@@ -36,7 +36,7 @@ pub use insert::Insert;
 pub use list::List;
 pub use patch::Patch;
 pub use preview_edit::PreviewEdit;
-pub use read::Read;
+pub use read::{PDF_TEXT_WORD, Read, pdf_text_main};
 pub use write::Write;
 
 /// Files larger than this are not edited as a whole.

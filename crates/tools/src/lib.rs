@@ -13,5 +13,6 @@ pub mod ports;
 mod shell;
 mod todo;
 
+pub use files::{PDF_TEXT_WORD, pdf_text_main};
 pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, secret_variables};

@@ -60,10 +60,12 @@ const PRIVATE: &[&str] = &[
 /// Readable by root alone, which some machines work as.
 const PRIVATE_OF_THE_MACHINE: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d"];
 
-/// The sandbox for commands in a workspace. The running program is the launcher too, also when its file was
-/// replaced by a newer one.
+/// The running program, also when its file was replaced by a newer one.
+pub const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// The sandbox for commands in a workspace. The running program is the launcher too.
 pub fn sandbox(workspace: &Path) -> Arc<Sandbox> {
-    Arc::new(Sandbox::new("/proc/self/exe", workspace))
+    Arc::new(Sandbox::new(OWN_PROGRAM, workspace))
 }
 
 /// How the tools confine commands.

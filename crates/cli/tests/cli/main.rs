@@ -15,6 +15,7 @@ mod config;
 mod crash;
 mod demo;
 mod disk;
+mod documents;
 mod error_table;
 mod errors;
 mod help;

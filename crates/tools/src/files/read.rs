@@ -9,7 +9,7 @@ mod wanted;
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -18,26 +18,33 @@ use stepwell_protocol::{ErrorClass, Image, Preview, Risk};
 use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
 use stepwell_workspace::{Inside, Workspace};
 
-use self::content::{Call, content};
+use self::content::{Call, Found, content, told};
+use self::documents::pdf::{self, PdfReader};
 use self::wanted::{ReadInput, Wanted};
 use super::desk::Desk;
 use super::explained;
+use crate::catalog::CatalogOptions;
+
+pub use documents::pdf::{PDF_TEXT_WORD, pdf_text_main};
 
 /// Text of one call; the rest is read with another.
 const LARGEST_ANSWER: usize = 200 * 1024;
 /// What the names and notes of files may add to it.
 const ROOM_FOR_NOTES: usize = 32 * 1024;
+/// For all PDF documents of a call; less than its time limit.
+const PDF_TIME: Duration = Duration::from_secs(40);
 const MOST_IMAGES: usize = 20;
 /// Characters of all images of a call, as they are sent.
 const LARGEST_IMAGES: usize = 16 * 1024 * 1024;
 
 pub struct Read {
     desk: Desk,
+    pdf: Option<PdfReader>,
 }
 
 impl Read {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(desk: Desk, options: &CatalogOptions) -> Self {
+        Self { desk, pdf: PdfReader::new(options) }
     }
 }
 
@@ -168,12 +175,13 @@ impl Tool for Read {
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
         let wanted = input.files;
         let count = wanted.len();
+        let started = Instant::now();
         let mut text_left = LARGEST_ANSWER;
         let mut room = ImageRoom { images: MOST_IMAGES, characters: LARGEST_IMAGES };
         let (mut files, mut failures) = (Vec::with_capacity(count), Vec::new());
         for (done, file) in wanted.iter().enumerate() {
             // What a file leaves over is shared by those after it.
-            match self.read(ctx, file, text_left / (count - done)).await {
+            match self.read(ctx, file, text_left / (count - done), started).await {
                 Ok(mut read) => {
                     text_left = text_left.saturating_sub(read.content.len());
                     read.keep_images(&mut room);
@@ -200,7 +208,13 @@ impl Tool for Read {
 }
 
 impl Read {
-    async fn read(&self, ctx: &ToolContext, wanted: &Wanted, budget: usize) -> Result<FileRead, ToolError> {
+    async fn read(
+        &self,
+        ctx: &ToolContext,
+        wanted: &Wanted,
+        budget: usize,
+        started: Instant,
+    ) -> Result<FileRead, ToolError> {
         let (workspace, place) = self.find(ctx, &wanted.path).await?;
         let (seen, task) = (Arc::clone(&self.desk.seen), ctx.task.clone());
         let call = Call {
@@ -210,12 +224,30 @@ impl Read {
             redacted: ctx.redactor.stream(),
         };
         // A file may be huge and its disk slow; neither must hold up the rest of the program.
-        tokio::task::spawn_blocking(move || {
+        let reading = tokio::task::spawn_blocking(move || {
             seen.note_read(&task, &workspace, &place);
-            content(&workspace, &place, call)
-        })
-        .await
-        .map_err(|error| ToolError::execution(format!("the file could not be read: {error}")))?
+            (content(&workspace, &place, call), place)
+        });
+        let (found, place) = reading
+            .await
+            .map_err(|error| ToolError::execution(format!("the file could not be read: {error}")))?;
+        let (bytes, call) = match found? {
+            Found::Read(read) => return Ok(read),
+            Found::Pdf { bytes, call } => (bytes, call),
+        };
+        let Some(pdf) = &self.pdf else {
+            let size = counted(bytes.len() as u64, "byte");
+            return Ok(FileRead::told(&place, format!("PDF document, {size}; PDF cannot be read here")));
+        };
+        let time = pdf::TIME_LIMIT.min(PDF_TIME.saturating_sub(started.elapsed()));
+        if time.is_zero() {
+            return Err(ToolError::execution(format!(
+                "`{}` was not read: other PDF documents took all of the call's time; read it in another call",
+                place.display()
+            )));
+        }
+        let document = pdf.text(&place.display(), bytes, time, &call.cancel).await?;
+        told(&place, document, call)
     }
 
     /// The workspace a path belongs to: the task's own, or the folder of its artifacts.

@@ -93,6 +93,7 @@ pub fn bench(mode: PermissionMode) -> Bench {
         removed_variables: vec!["CARGO_PKG_NAME".to_owned()],
         // The sandbox is tested through the product, whose binary is its launcher.
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
+        own_program: None,
     };
     registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
     let host = Arc::new(TestHost {

@@ -202,6 +202,7 @@ async fn latency_of_a_command_through_the_executor() {
     let options = CatalogOptions {
         removed_variables: Vec::new(),
         confinement: Confinement::Off { reason: String::new() },
+        own_program: None,
     };
     registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
     let registered = start.elapsed();

@@ -32,35 +32,48 @@ pub struct Call {
     pub redacted: StreamRedactor,
 }
 
-pub fn content(workspace: &Workspace, place: &Inside, call: Call) -> Result<FileRead, ToolError> {
+/// A file that was read, or a PDF, which another process reads.
+pub enum Found {
+    Read(FileRead),
+    Pdf { bytes: Vec<u8>, call: Call },
+}
+
+pub fn content(workspace: &Workspace, place: &Inside, call: Call) -> Result<Found, ToolError> {
     let fail = |error| explained(workspace, Some(place), error);
     let (head, size) = workspace.peek(place).map_err(fail)?;
     if let Some(media_type) = kinds::image_type(&head) {
-        return image(workspace, place, media_type, size);
+        return image(workspace, place, media_type, size).map(Found::Read);
     }
     match kinds::document(&head, &place.display()) {
         Some(kinds::Document::Notebook) if size <= LARGEST_NOTEBOOK => {
             let file = workspace.read_text(place, LARGEST_NOTEBOOK);
             if let Ok(document) = file.map_err(|_| ()).and_then(|file| notebook::text(&file.text).ok_or(())) {
-                return told(place, document, call);
+                return told(place, document, call).map(Found::Read);
             }
             let mut shown = text(workspace, place, &head, size, call)?;
             shown.add_note("this is no notebook that can be understood, so it is shown as it is");
-            return Ok(shown);
+            return Ok(Found::Read(shown));
         }
         Some(kinds::Document::Office) => {
             if size > LARGEST_DOCUMENT {
-                return Ok(too_large(place, "document", size, LARGEST_DOCUMENT));
+                return Ok(Found::Read(too_large(place, "document", size, LARGEST_DOCUMENT)));
             }
             let bytes = workspace.read(place, LARGEST_DOCUMENT).map_err(fail)?;
             let document = documents::office_text(&bytes).map_err(|problem| {
                 ToolError::execution(format!("`{}` cannot be read as a document: {problem}", place.display()))
             })?;
-            return told(place, document, call);
+            return told(place, document, call).map(Found::Read);
+        }
+        Some(kinds::Document::Pdf) => {
+            if size > LARGEST_DOCUMENT {
+                return Ok(Found::Read(too_large(place, "PDF document", size, LARGEST_DOCUMENT)));
+            }
+            let bytes = workspace.read(place, LARGEST_DOCUMENT).map_err(fail)?;
+            return Ok(Found::Pdf { bytes, call });
         }
         Some(kinds::Document::Notebook) | None => {}
     }
-    text(workspace, place, &head, size, call)
+    text(workspace, place, &head, size, call).map(Found::Read)
 }
 
 fn text(
@@ -103,7 +116,7 @@ fn text(
 }
 
 /// A document's text, in lines like any other.
-fn told(place: &Inside, document: Document, call: Call) -> Result<FileRead, ToolError> {
+pub fn told(place: &Inside, document: Document, call: Call) -> Result<FileRead, ToolError> {
     if document.text.trim().is_empty() && document.images.is_empty() {
         return Ok(FileRead::told(place, format!("{}; it holds none", document.note)));
     }

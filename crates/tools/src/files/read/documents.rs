@@ -2,6 +2,7 @@
 
 pub mod notebook;
 mod office;
+pub mod pdf;
 
 use stepwell_protocol::Image;
 

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Document {
     Notebook,
+    Pdf,
     /// DOCX or ODT: a zip archive of XML.
     Office,
 }
@@ -20,6 +21,12 @@ pub fn image_type(head: &[u8]) -> Option<&'static str> {
 
 pub fn document(head: &[u8], path: &str) -> Option<Document> {
     let name = path.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
+    // Some programs write a few bytes before the first line.
+    let near_start = &head[..head.len().min(1024)];
+    let has_mark = || memchr::memmem::find(near_start, b"%PDF-").is_some();
+    if head.starts_with(b"%PDF-") || (name == "pdf" && has_mark()) {
+        return Some(Document::Pdf);
+    }
     match name.as_str() {
         "ipynb" => Some(Document::Notebook),
         "docx" | "docm" | "dotx" | "odt" | "ott" if head.starts_with(b"PK\x03\x04") => Some(Document::Office),
