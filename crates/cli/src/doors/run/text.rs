@@ -6,7 +6,9 @@
 use std::io::IsTerminal;
 
 use stepwell_agent::RunEnd;
-use stepwell_protocol::{AnswerOrigin, ErrorReport, Event, EventRecord, Part, TaskId, ToolCall, ToolResult};
+use stepwell_protocol::{
+    AnswerOrigin, ErrorReport, Event, EventRecord, Part, TaskId, ToolCall, ToolCallId, ToolResult,
+};
 
 use super::{RunResult, Show};
 use crate::language::Language;
@@ -24,6 +26,8 @@ pub struct TextShow {
     shown_live: bool,
     /// Calls of the current turn.
     calls: usize,
+    /// What a call changed, told below its result.
+    changed: Option<(ToolCallId, String)>,
 }
 
 impl TextShow {
@@ -35,6 +39,7 @@ impl TextShow {
             live: std::io::stdout().is_terminal(),
             in_line: false,
             shown_live: false,
+            changed: None,
             calls: 0,
         }
     }
@@ -128,6 +133,12 @@ impl Show for TextShow {
                 for line in lines {
                     self.note(&line);
                 }
+                let changed = self.changed.take().filter(|(call, _)| *call == result.call_id);
+                // A diff says it already.
+                let has_diff = result.detail.as_ref().is_some_and(|detail| detail.get("diff").is_some());
+                if let Some((_, line)) = changed.filter(|_| !has_diff) {
+                    self.note(&self.style.dim(&line));
+                }
             }
             Event::Answer { content, origin, .. } => {
                 // A completion was not streamed: it stood in a call's arguments.
@@ -145,7 +156,7 @@ impl Show for TextShow {
                 self.note(&self.style.yellow(&line));
             }
             Event::Notice { text } => self.note(&self.style.yellow(&format!("  {}", harmless(text)))),
-            Event::CheckpointSaved { checkpoint, changed, files, .. } => {
+            Event::CheckpointSaved { checkpoint, call_id, changed, files, .. } => {
                 let names: Vec<&str> = files.iter().take(3).map(|file| file.path.as_str()).collect();
                 let more = changed.saturating_sub(names.len() as u64);
                 let names = harmless(&names.join(", "));
@@ -159,7 +170,7 @@ impl Show for TextShow {
                         format!("  已更改 {names} 等，另有 {more} 个（检查点 {checkpoint}）")
                     }
                 };
-                self.note(&self.style.dim(&line));
+                self.changed = Some((call_id.clone(), line));
             }
             Event::ContextTruncated { dropped_messages, .. } => {
                 let line = match self.language {
