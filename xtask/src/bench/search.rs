@@ -49,8 +49,8 @@ pub fn measure(binary: &Path) -> anyhow::Result<()> {
         Case {
             label: "grep, which files",
             tool: "grep",
-            arguments: json!({"pattern": "value", "output_mode": "files", "limit": 5000, "glob": "*7.rs"}),
-            rival: vec!["rg", "--hidden", "--glob", "*7.rs", "--files-with-matches", "value"],
+            arguments: json!({"pattern": "value", "output_mode": "files", "limit": 5000, "glob": "*47.rs"}),
+            rival: vec!["rg", "--hidden", "--glob", "*47.rs", "--files-with-matches", "value"],
             results: |value| strings(&value["files"], "path"),
         },
         Case {

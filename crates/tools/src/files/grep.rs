@@ -95,7 +95,7 @@ pub enum GrepMode {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GrepOutput {
     files: Vec<GrepFile>,
-    /// Matching lines in all files, shown or not.
+    /// Matching lines in all files, shown or not; with `files` one for each.
     matches: u64,
     /// Files with matches, shown or not.
     matching_files: usize,
@@ -197,7 +197,8 @@ impl Tool for Grep {
             multiline: input.multiline,
             before: context(input.before),
             after: context(input.after),
-            count_only: input.output_mode != GrepMode::Content,
+            count_only: input.output_mode == GrepMode::Count,
+            files_only: input.output_mode == GrepMode::Files,
         };
         let listed = |text: &Option<String>| -> Vec<String> {
             let parts = text.as_deref().unwrap_or_default().split(',');
@@ -268,7 +269,10 @@ fn note(
         return Some(format!("nothing matches `{pattern}`"));
     }
     let what = if mode == GrepMode::Content { "lines" } else { "files" };
-    let total = format!("{} in {}", counted(matches, "matching line"), counted(files as u64, "file"));
+    let total = match mode {
+        GrepMode::Files => counted(files as u64, "matching file"),
+        _ => format!("{} in {}", counted(matches, "matching line"), counted(files as u64, "file")),
+    };
     window.more.then(|| format!("{total}; more {what} follow, go on with offset {next} or narrow the search"))
 }
 

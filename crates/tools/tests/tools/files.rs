@@ -385,6 +385,16 @@ async fn grep_and_glob_find_what_is_there() {
         )
         .await;
     bench
+        .check(
+            "grep",
+            json!({"pattern": "greet", "output_mode": "files", "limit": 2}),
+            expect![[r#"
+            notes/long.txt
+            src/lib.rs
+            (3 matching files; more files follow, go on with offset 2 or narrow the search)"#]],
+        )
+        .await;
+    bench
         .check("grep", json!({"pattern": "nowhere_at_all"}), expect!["(nothing matches `nowhere_at_all`)"])
         .await;
     bench

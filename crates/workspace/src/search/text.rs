@@ -36,6 +36,8 @@ pub struct TextQuery {
     pub after: usize,
     /// Only which files match and how often.
     pub count_only: bool,
+    /// Only which files match: the rest of a file is not read.
+    pub files_only: bool,
 }
 
 /// The matches in one file.
@@ -133,8 +135,8 @@ fn searcher(query: &TextQuery) -> Searcher {
         .binary_detection(BinaryDetection::quit(0))
         .line_number(true)
         .multi_line(query.multiline)
-        .before_context(if query.count_only { 0 } else { query.before })
-        .after_context(if query.count_only { 0 } else { query.after })
+        .before_context(if query.count_only || query.files_only { 0 } else { query.before })
+        .after_context(if query.count_only || query.files_only { 0 } else { query.after })
         .heap_limit(Some(64 * 1024 * 1024))
         .build()
 }
@@ -167,6 +169,7 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn keep(&mut self, number: u64, bytes: &[u8], is_context: bool) {
         if self.query.count_only
+            || self.query.files_only
             || self.matches.lines.len() >= MOST_LINES_PER_FILE
             || self.kept.fetch_add(1, Ordering::Relaxed) >= MOST_LINES
         {
@@ -187,7 +190,7 @@ impl Sink for Lines<'_> {
             self.matches.count += 1;
             self.keep(number, line, false);
         }
-        Ok(true)
+        Ok(!self.query.files_only)
     }
 
     fn context(
