@@ -15,6 +15,7 @@ mod restore;
 mod state;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use stepwell_protocol::Timestamp;
@@ -36,6 +37,8 @@ pub use state::{Change, EntryKind, EntryState};
 const LONGEST_INLINE: usize = 40;
 /// The known state is saved when this much of it is new; the journal has the rest.
 const SAVE_AFTER: usize = 500;
+/// Another process may be at its first look at a large folder.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]
 pub struct CheckpointLimits {
@@ -96,7 +99,7 @@ impl Checkpoints {
             let text = folder.to_string_lossy();
             files::write_atomic(&named, text.as_bytes(), files::Privacy::Private)?;
         }
-        let _lock = LockFile::take(&store.join("lock"))?;
+        let _lock = LockFile::take_within(&store.join("lock"), LONGEST_WAIT)?;
         let mut checkpoints = Self {
             tree: Tree::open(folder)?,
             limits,
@@ -180,7 +183,7 @@ impl Checkpoints {
     }
 
     fn lock(&mut self) -> Result<LockFile> {
-        let lock = LockFile::take(&self.store.join("lock"))?;
+        let lock = LockFile::take_within(&self.store.join("lock"), LONGEST_WAIT)?;
         let read = self.journal.len();
         if self.journal.refresh()? != read {
             self.objects.catch_up()?;

@@ -62,7 +62,6 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let started = std::time::Instant::now();
     let cwd = crate::assemble::workspace_root(args.cwd.as_deref())?;
     let args = with_resumed_prompt(args);
-    let args = with_resumed_prompt(args);
     let prompt = prompt::read(&args)?;
     let assembly = Assembly::new(AssemblyOptions {
         workspace: cwd,

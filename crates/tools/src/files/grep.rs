@@ -279,7 +279,8 @@ fn note(
 /// A file's lines without secrets.
 fn shown(workspace: &Workspace, searched: &Inside, redactor: &Redactor, file: FileMatches) -> GrepFile {
     let path = under(searched, &file.path);
-    let whole = key_file(workspace, &path).map(|text| {
+    // Where no line is shown, no line needs to be hidden.
+    let whole = (!file.lines.is_empty()).then(|| key_file(workspace, &path)).flatten().map(|text| {
         let lines = redactor.redact_lines(&text);
         lines.unwrap_or_else(|| text.split_inclusive('\n').map(str::to_owned).collect())
     });

@@ -1,9 +1,10 @@
 //! A lock between processes that frees itself when its holder ends, however it ends.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 
@@ -52,6 +53,25 @@ impl LockFile {
         }
     }
 
+    /// Waits for the lock until the time is over: whoever has it may be stopped, and would never give it back.
+    pub fn take_within(path: &Path, time: Duration) -> Result<Self> {
+        const LOOK_AGAIN: Duration = Duration::from_millis(5);
+        let deadline = Instant::now() + time;
+        loop {
+            let holder = match Self::try_take(path)? {
+                LockAttempt::Taken(lock) => return Ok(lock),
+                LockAttempt::Busy { pid } => pid,
+            };
+            if Instant::now() >= deadline {
+                let who = holder.map(|pid| format!(" (process {pid})")).unwrap_or_default();
+                let reason = format!("another process{who} has held it for {} s", time.as_secs());
+                return Err(Error::io("lock", path, io::Error::new(io::ErrorKind::TimedOut, reason)));
+            }
+            // The kernel tells nobody that a file lock is free again.
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -82,5 +102,21 @@ impl LockFile {
         let mut text = String::new();
         self.file.read_to_string(&mut text).ok()?;
         text.trim().parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_not_given_back_is_not_waited_for_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let held = LockFile::take_within(&path, Duration::ZERO).unwrap();
+        let error = LockFile::take_within(&path, Duration::from_millis(20)).unwrap_err().to_string();
+        assert!(error.contains(&format!("another process (process {})", std::process::id())), "{error}");
+        drop(held);
+        assert!(LockFile::take_within(&path, Duration::ZERO).is_ok());
     }
 }
