@@ -203,12 +203,7 @@ impl Tool for ApplyDiff {
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let caller = Caller::of(ctx);
-        self.desk
-            .in_background(move |desk| {
-                let changes = input.planned(desk, &caller)?;
-                Ok(ChangedFiles { files: desk.commit(&caller, changes)? })
-            })
-            .await
+        let files = self.desk.carry_out(ctx, move |desk, caller| input.planned(desk, caller)).await?;
+        Ok(ChangedFiles { files })
     }
 }

@@ -110,6 +110,20 @@ impl Desk {
             .map_err(|error| ToolError::execution(format!("the files could not be worked on: {error}")))?
     }
 
+    /// Plans changes and makes them, in the background.
+    pub async fn carry_out(
+        &self,
+        ctx: &ToolContext,
+        plan: impl FnOnce(&Self, &Caller) -> Result<Vec<Change>, ToolError> + Send + 'static,
+    ) -> Result<Vec<ChangedFile>, ToolError> {
+        let caller = Caller::of(ctx);
+        self.in_background(move |desk| {
+            let changes = plan(desk, &caller)?;
+            desk.commit(&caller, changes)
+        })
+        .await
+    }
+
     pub fn place(&self, path: &str) -> Result<Inside, ToolError> {
         place(&self.workspace, path)
     }

@@ -170,12 +170,8 @@ impl Tool for Edit {
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let caller = Caller::of(ctx);
-        self.desk
-            .in_background(move |desk| {
-                let change = input.planned(desk, &caller)?;
-                report::only(desk.commit(&caller, vec![change])?)
-            })
-            .await
+        let changed =
+            self.desk.carry_out(ctx, move |desk, caller| Ok(vec![input.planned(desk, caller)?])).await?;
+        report::only(changed)
     }
 }
