@@ -14,6 +14,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stepwell-protocol", &[]),
     ("stepwell-workspace", &["stepwell-protocol"]),
     ("stepwell-code-intel", &["stepwell-workspace", "stepwell-protocol"]),
+    ("stepwell-debug", &["stepwell-workspace", "stepwell-protocol"]),
+    ("stepwell-mcp", &["stepwell-tool-runtime", "stepwell-workspace", "stepwell-protocol"]),
     ("stepwell-llm", &["stepwell-protocol"]),
     ("stepwell-tool-runtime", &["stepwell-protocol"]),
     ("stepwell-store", &["stepwell-workspace", "stepwell-protocol"]),
@@ -23,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "stepwell-tool-runtime",
             "stepwell-code-intel",
+            "stepwell-debug",
             "stepwell-sandbox",
             "stepwell-workspace",
             "stepwell-protocol",

@@ -66,6 +66,8 @@ pub struct ToolSpec {
 pub enum Category {
     Files,
     Shell,
+    Debug,
+    Code,
     Interaction,
     Planning,
     Composition,

@@ -1,0 +1,1 @@
+//! Debug configurations as VS Code resolves them: launch.json, tasks.json, and targets named without either.
