@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use stepwell_sandbox::init;
+use stepwell_workspace::process::keeper;
 
 use crate::args::{Cli, Door};
 use crate::exit::Exit;
@@ -28,6 +29,12 @@ fn main() -> ExitCode {
         && first == init::LAUNCHER_WORD
     {
         return ExitCode::from(init::main(rest));
+    }
+    // So is who ends everything a debug adapter started.
+    if let Some((first, rest)) = words.split_first()
+        && first == keeper::KEEPER_WORD
+    {
+        return ExitCode::from(keeper::main(rest));
     }
     // So is the reader of a PDF, which may not survive it.
     if let [word] = words.as_slice()

@@ -3,4 +3,20 @@
 //! `dap` speaks the Debug Adapter Protocol, `adapters` knows each debugger's ways, `launch_config` reads what VS Code
 //! reads.
 
+pub mod adapters;
+pub mod breakpoints;
+pub mod clock;
+pub mod dap;
+mod debugger;
+mod error;
+mod house;
+pub mod ids;
 pub mod launch_config;
+pub mod output;
+pub mod session;
+pub mod stop_report;
+pub mod values;
+
+pub use debugger::{Debugger, Outcome, Wait};
+pub use error::{Error, Result};
+pub use house::{Confine, DebuggerOptions};

@@ -6,8 +6,10 @@
 //! the process's descriptor and the clock.
 
 mod capture;
+mod companion;
 mod foreground;
 mod group;
+pub mod keeper;
 mod program;
 mod terminal;
 
@@ -35,6 +37,7 @@ use capture::Capture;
 use group::ProcessGroup;
 
 pub use capture::{Captured, KeepOutput};
+pub use companion::{Companion, EndWatch, Pipes, TerminalEnd};
 pub use foreground::{capture_text, run_attached, run_in_foreground};
 pub use program::find_program;
 

@@ -74,6 +74,17 @@ impl ProcessGroup {
         self.watch.readable().await.map(drop)
     }
 
+    pub(super) fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Signals the process alone, which may have to look after the others.
+    pub(super) fn signal_leader(&self, signal: Signal) {
+        if self.child.is_some() {
+            rustix::process::kill_process(self.pid, signal).ok();
+        }
+    }
+
     /// Signals the whole group. That nobody is left to hear it is no error.
     pub(super) fn signal(&self, signal: Signal) {
         if self.child.is_some() {
@@ -94,18 +105,25 @@ impl ProcessGroup {
 
 /// The deprecation is about descriptors that others may close; this one is owned.
 #[allow(deprecated, reason = "the replacement is unsafe and gains nothing for an owned descriptor")]
-fn watched(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+pub(super) fn watched(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(pidfd, Interest::READABLE)
 }
 
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
+impl ProcessGroup {
+    /// Lets go of a process that ends by itself; it is only reaped.
+    pub(super) fn release(&mut self) {
         if let Some(mut child) = self.child.take() {
             // A killed process ends at once, unless it hangs in the kernel: then nobody here waits for it.
             if !matches!(child.try_wait(), Ok(Some(_))) {
                 std::thread::spawn(move || child.wait());
             }
         }
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        self.release();
     }
 }

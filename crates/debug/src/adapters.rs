@@ -1,0 +1,178 @@
+//! The debuggers Stepwell knows, a file each: where they are found, how they are started and spoken to.
+
+mod codelldb;
+mod debugpy;
+mod delve;
+mod gdb;
+mod js_debug;
+mod kind;
+mod lldb_dap;
+mod manners;
+pub mod python;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+pub use kind::AdapterKind;
+pub use manners::{HitDialect, LogDialect, Manners};
+
+use crate::{Error, Result};
+
+/// Where adapters are looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// Nothing is taken from here: what a repository brings along must not stand in for a debugger.
+    pub workspace: PathBuf,
+    /// Stepwell's own folder of adapters.
+    pub own_folder: PathBuf,
+    /// Programs the person named in the settings.
+    pub configured: BTreeMap<AdapterKind, PathBuf>,
+}
+
+impl Search {
+    /// The first of the names on the search path.
+    fn program(&self, names: &[&str]) -> Option<PathBuf> {
+        names.iter().find_map(|name| stepwell_workspace::process::find_program(name, &self.workspace))
+    }
+}
+
+/// An adapter that was found.
+#[derive(Clone, Debug)]
+pub struct Located {
+    pub program: PathBuf,
+    /// Words before those that the way of reaching it adds.
+    pub arguments: Vec<OsString>,
+    pub environment: Vec<(OsString, OsString)>,
+    pub version: Option<String>,
+}
+
+/// How messages reach an adapter. A port that anyone could connect to is never opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Its standard input and output.
+    Pipes,
+    /// It connects to a port that takes one connection.
+    ConnectsBack,
+    /// It listens on a socket in a folder that only we can enter.
+    Socket,
+}
+
+/// Launch or attach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Launch,
+    Attach,
+}
+
+impl How {
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Launch => "launch",
+            Self::Attach => "attach",
+        }
+    }
+}
+
+/// One debugger.
+pub trait Adapter: Send + Sync + std::fmt::Debug {
+    fn kind(&self) -> AdapterKind;
+
+    /// Finds it for a configuration's arguments. The error says how it can be had.
+    fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located>;
+
+    fn reach(&self) -> Reach;
+
+    /// The words that tell it where to connect or to listen.
+    fn address_words(&self, address: &str) -> Vec<OsString> {
+        vec![address.into()]
+    }
+
+    /// The name it expects in `initialize`.
+    fn adapter_id(&self) -> &'static str;
+
+    /// What else it expects in `initialize`.
+    fn initialize_extras(&self, _extras: &mut Map<String, Value>) {}
+
+    /// Adds what it needs to launch or attach well.
+    fn complete(&self, _how: How, _arguments: &mut Map<String, Value>, _search: &Search) {}
+
+    /// The folder it must be started in; the workspace by default.
+    fn folder(&self, _arguments: &Map<String, Value>) -> Option<PathBuf> {
+        None
+    }
+
+    fn manners(&self) -> &'static Manners;
+}
+
+/// The adapter of a kind that is built in.
+pub fn adapter(kind: AdapterKind) -> Result<&'static dyn Adapter> {
+    match kind {
+        AdapterKind::Debugpy => Ok(&debugpy::Debugpy),
+        AdapterKind::LldbDap => Ok(&lldb_dap::LldbDap),
+        AdapterKind::CodeLldb => Ok(&codelldb::CodeLldb),
+        AdapterKind::Gdb => Ok(&gdb::Gdb),
+        AdapterKind::Delve => Ok(&delve::Delve),
+        AdapterKind::JsDebug => Ok(&js_debug::JsDebug),
+        AdapterKind::Rdbg | AdapterKind::Java | AdapterKind::Bash => Err(Error::NoAdapter {
+            adapter: kind.name().to_owned(),
+            reason: "it is not built in".to_owned(),
+            hint: "debug Python, C, C++, Rust, Go, JavaScript or TypeScript".to_owned(),
+        }),
+    }
+}
+
+/// The best of the kinds that is on this machine.
+pub fn choose(
+    kinds: &[AdapterKind],
+    search: &Search,
+    arguments: &Map<String, Value>,
+) -> Result<(&'static dyn Adapter, Located)> {
+    let mut first_error = None;
+    for kind in kinds {
+        match adapter(*kind).and_then(|adapter| Ok((adapter, adapter.locate(search, arguments)?))) {
+            Ok(found) => return Ok(found),
+            Err(error) => {
+                first_error.get_or_insert(error);
+            }
+        }
+    }
+    Err(first_error.unwrap_or_else(|| Error::parameter("no debug adapter serves this configuration")))
+}
+
+fn missing(kind: AdapterKind, reason: impl Into<String>, hint: impl Into<String>) -> Error {
+    Error::NoAdapter { adapter: kind.name().to_owned(), reason: reason.into(), hint: hint.into() }
+}
+
+fn text_argument<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+fn default_to(arguments: &mut Map<String, Value>, name: &str, value: impl Into<Value>) {
+    arguments.entry(name).or_insert_with(|| value.into());
+}
+
+/// Puts words in front of a list of commands that a debugger runs.
+fn prepend(arguments: &mut Map<String, Value>, name: &str, commands: Vec<String>) {
+    let list = arguments.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(list) = list {
+        list.splice(0..0, commands.into_iter().map(Value::from));
+    }
+}
+
+/// Whether the program is one of a Cargo project.
+fn is_rust(arguments: &Map<String, Value>, search: &Search) -> bool {
+    let said = arguments.get("sourceLanguages").and_then(Value::as_array);
+    let program = text_argument(arguments, "program").map(Path::new);
+    said.is_some_and(|languages| languages.iter().any(|language| language == "rust"))
+        || program.is_some_and(|program| {
+            let near = program.ancestors().skip(1).take_while(|folder| *folder != Path::new("/"));
+            near.into_iter().any(|folder| {
+                folder.join("CACHEDIR.TAG").is_file() && folder.join(".rustc_info.json").is_file()
+            })
+        })
+        || (search.workspace.join("Cargo.toml").is_file()
+            && program.is_some_and(|program| program.starts_with(&search.workspace)))
+}

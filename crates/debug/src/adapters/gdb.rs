@@ -1,0 +1,87 @@
+//! GDB's own adapter, from version 14 on: C, C++, Rust. Measured with 16.3.
+
+use serde_json::{Map, Value};
+use stepwell_workspace::process::capture_text;
+
+use super::{Adapter, AdapterKind, HitDialect, Located, LogDialect, Manners, Reach, Search, missing};
+use crate::Result;
+
+/// The first version that speaks the protocol.
+const FIRST: u32 = 14;
+
+#[derive(Debug)]
+pub struct Gdb;
+
+impl Adapter for Gdb {
+    fn kind(&self) -> AdapterKind {
+        AdapterKind::Gdb
+    }
+
+    fn locate(&self, search: &Search, _arguments: &Map<String, Value>) -> Result<Located> {
+        let configured = search.configured.get(&self.kind()).cloned();
+        let program = configured.or_else(|| search.program(&["gdb"])).ok_or_else(|| {
+            missing(
+                self.kind(),
+                "gdb is not installed",
+                "install it with your system's packages, or use lldb-dap",
+            )
+        })?;
+        let said = capture_text(&program.to_string_lossy(), &["-nx", "--version"]).unwrap_or_default();
+        let version = version_in(&said);
+        let major = version.as_deref().and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+        if major.is_none_or(|major| major < FIRST) {
+            let version = version.as_deref().unwrap_or("unknown");
+            return Err(missing(
+                self.kind(),
+                format!(
+                    "gdb {version} does not speak the Debug Adapter Protocol, which began with gdb {FIRST}"
+                ),
+                "install a newer gdb, or lldb-dap (`apt install lldb-19`)",
+            ));
+        }
+        let quiet =
+            ["-nx", "-q", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off", "-i", "dap"];
+        Ok(Located { program, arguments: quiet.map(Into::into).to_vec(), environment: Vec::new(), version })
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Pipes
+    }
+
+    fn adapter_id(&self) -> &'static str {
+        "gdb"
+    }
+
+    fn manners(&self) -> &'static Manners {
+        &Manners {
+            hits: HitDialect::Ours,
+            logs: LogDialect::AloneWithNewline,
+            repl_is_command_line: true,
+            scopes_follow_last_request: false,
+            walks_plain_paths: true,
+            pages_variables: true,
+            exception_filters: &[],
+            prints_for_the_program: false,
+            can_restart: false,
+        }
+    }
+}
+
+/// `16.3` of `GNU gdb (Debian 16.3-1) 16.3`.
+fn version_in(said: &str) -> Option<String> {
+    let line = said.lines().next()?;
+    line.split_whitespace()
+        .rev()
+        .find(|word| word.starts_with(|first: char| first.is_ascii_digit()))
+        .map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_are_read() {
+        assert_eq!(super::version_in("GNU gdb (Debian 16.3-1) 16.3\nmore").as_deref(), Some("16.3"));
+        assert_eq!(super::version_in("GNU gdb (GDB) 14.1").as_deref(), Some("14.1"));
+        assert_eq!(super::version_in(""), None);
+    }
+}

@@ -1,0 +1,68 @@
+//! What must be known of an adapter's ways, as data. Measured with the versions the files name.
+
+use crate::breakpoints::hit_condition::{Comparison, HitCondition};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Manners {
+    pub hits: HitDialect,
+    pub logs: LogDialect,
+    /// Its `repl` is the debugger's own command line, so expressions are evaluated as watches.
+    pub repl_is_command_line: bool,
+    /// References of scopes mean the frame that was last asked about.
+    pub scopes_follow_last_request: bool,
+    /// Plain names are looked up among the variables first: the expression parser confuses some with types.
+    pub walks_plain_paths: bool,
+    /// `start` and `count` of `variables` are heeded.
+    pub pages_variables: bool,
+    /// Exception filters that are set unless others are wished.
+    pub exception_filters: &'static [&'static str],
+    /// Everything the adapter's process prints comes from the program.
+    pub prints_for_the_program: bool,
+    /// Stop reasons at a breakpoint that do not say so.
+    pub can_restart: bool,
+}
+
+/// Which hit conditions can be left to an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HitDialect {
+    /// None: Stepwell counts.
+    Ours,
+    /// Comparisons with a sign, and `% n`.
+    Signs,
+}
+
+/// Which log messages can be left to an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogDialect {
+    Any,
+    /// Not together with a condition or a hit condition.
+    Alone,
+    /// As `Alone`, and the line's end must be written.
+    AloneWithNewline,
+    /// Not together with a hit condition.
+    WithCondition,
+}
+
+impl Manners {
+    /// The hit condition in the adapter's words, where it can be left to it.
+    pub fn hit_words(&self, condition: HitCondition) -> Option<String> {
+        match (self.hits, condition) {
+            (HitDialect::Ours, _) | (HitDialect::Signs, HitCondition::Compare(Comparison::NotEqual, _)) => {
+                None
+            }
+            (HitDialect::Signs, HitCondition::Modulo { by, rest }) => (rest == 0).then(|| format!("% {by}")),
+            (HitDialect::Signs, compare @ HitCondition::Compare(..)) => Some(compare.to_string()),
+        }
+    }
+
+    /// The log message as the adapter must be given it, where it can be left to it.
+    pub fn log_words(&self, message: &str, has_condition: bool, has_hits: bool) -> Option<String> {
+        match self.logs {
+            LogDialect::Any => Some(message.to_owned()),
+            LogDialect::Alone if !has_condition && !has_hits => Some(message.to_owned()),
+            LogDialect::AloneWithNewline if !has_condition && !has_hits => Some(format!("{message}\n")),
+            LogDialect::WithCondition if !has_hits => Some(message.to_owned()),
+            _ => None,
+        }
+    }
+}

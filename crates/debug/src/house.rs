@@ -1,0 +1,166 @@
+//! What all sessions of a debugger share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use stepwell_workspace::process::ProgramCall;
+use tokio::sync::watch;
+
+use crate::adapters::Search;
+use crate::breakpoints::BreakpointStore;
+use crate::ids::Ids;
+use crate::session::Session;
+use crate::{Error, Result};
+
+/// Sessions that are over and still remembered, for their output and their end.
+const REMEMBERED: usize = 20;
+/// Sessions at the same time; more is a loop that starts sessions and never ends them.
+const MOST_SESSIONS: usize = 64;
+
+/// Changes a call before it is started, such as to confine it.
+pub trait Confine: Send + Sync + std::fmt::Debug {
+    fn confine(&self, call: ProgramCall) -> Result<ProgramCall, String>;
+}
+
+/// What a debugger is made with.
+#[derive(Clone, Debug, Default)]
+pub struct DebuggerOptions {
+    pub search: Search,
+    /// The program that answers to [`stepwell_workspace::process::keeper::KEEPER_WORD`]; without one, only process
+    /// groups are ended.
+    pub keeper: Option<PathBuf>,
+    /// Where breakpoints are kept.
+    pub breakpoint_file: Option<PathBuf>,
+    /// Variables that programs do not get.
+    pub removed_variables: Vec<String>,
+    pub confine: Option<Arc<dyn Confine>>,
+}
+
+#[derive(Debug)]
+pub struct House {
+    pub options: DebuggerOptions,
+    pub breakpoints: BreakpointStore,
+    pub ids: Ids,
+    pub serial: AtomicU64,
+    pub next_session: AtomicU64,
+    changes: watch::Sender<u64>,
+    sessions: Mutex<Vec<Arc<Session>>>,
+    /// The session that a call without a number means.
+    active: Mutex<Option<String>>,
+}
+
+impl House {
+    pub fn new(options: DebuggerOptions) -> Self {
+        Self {
+            breakpoints: BreakpointStore::open(options.breakpoint_file.clone()),
+            options,
+            ids: Ids::default(),
+            serial: AtomicU64::new(0),
+            next_session: AtomicU64::new(1),
+            changes: watch::Sender::new(0),
+            sessions: Mutex::default(),
+            active: Mutex::default(),
+        }
+    }
+
+    pub fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    pub fn serial_now(&self) -> u64 {
+        self.serial.load(Ordering::Relaxed)
+    }
+
+    pub fn add(&self, session: Arc<Session>) -> Result<()> {
+        let mut sessions = self.sessions.lock();
+        let alive = sessions.iter().filter(|session| !session.phase().is_over()).count();
+        if alive >= MOST_SESSIONS {
+            return Err(Error::State {
+                what: format!("{alive} sessions are running already"),
+                hint: "end some with `stop_debugging`".to_owned(),
+            });
+        }
+        let mut over = sessions.len() - alive;
+        sessions.retain(|session| {
+            let forget = over > REMEMBERED && session.phase().is_over();
+            over -= usize::from(forget);
+            !forget
+        });
+        *self.active.lock() = Some(session.id.clone());
+        sessions.push(session);
+        Ok(())
+    }
+
+    /// A call without a number means this session from now on.
+    pub fn touch(&self, id: &str) {
+        *self.active.lock() = Some(id.to_owned());
+    }
+
+    pub fn sessions(&self) -> Vec<Arc<Session>> {
+        self.sessions.lock().clone()
+    }
+
+    pub fn clear(&self) -> Vec<Arc<Session>> {
+        std::mem::take(&mut *self.sessions.lock())
+    }
+
+    /// The session of this number, or the one that is meant without one.
+    pub fn session(&self, id: Option<&str>) -> Result<Arc<Session>> {
+        let sessions = self.sessions();
+        if let Some(id) = id {
+            return sessions.iter().find(|session| session.id == id).cloned().ok_or_else(|| {
+                let known: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+                Error::NoSession {
+                    id: id.to_owned(),
+                    hint: if known.is_empty() {
+                        "start one with `start_debugging`".to_owned()
+                    } else {
+                        format!("known are {}", known.join(", "))
+                    },
+                }
+            });
+        }
+        let active = self.active.lock().clone();
+        let alive = |session: &&Arc<Session>| !session.phase().is_over();
+        sessions
+            .iter()
+            .find(|session| Some(&session.id) == active.as_ref() && alive(session))
+            .or_else(|| sessions.iter().rev().find(|session| session.stop().is_some()))
+            .or_else(|| sessions.iter().rev().find(alive))
+            .or_else(|| sessions.last())
+            .cloned()
+            .ok_or(Error::NoSessionAtAll)
+    }
+
+    /// The session a child belongs to at last.
+    pub fn root_of(&self, session: &Session) -> String {
+        let sessions = self.sessions();
+        let mut id = session.id.clone();
+        while let Some(parent) =
+            sessions.iter().find(|session| session.id == id).and_then(|session| session.parent.clone())
+        {
+            id = parent;
+        }
+        id
+    }
+
+    /// A session with all its children, itself first.
+    pub fn tree(&self, root: &str) -> Vec<Arc<Session>> {
+        let sessions = self.sessions();
+        let mut tree: Vec<Arc<Session>> =
+            sessions.iter().filter(|session| session.id == root).cloned().collect();
+        let mut at = 0;
+        while at < tree.len() {
+            let of = tree[at].id.clone();
+            tree.extend(sessions.iter().filter(|session| session.parent.as_ref() == Some(&of)).cloned());
+            at += 1;
+        }
+        tree
+    }
+}

@@ -1,0 +1,524 @@
+//! One conversation with an adapter about one program: its state, and what changes it.
+//!
+//! Events change the state in the order they come and never wait; whoever waits for a change watches the house's
+//! counter. Requests are sent by whoever uses the session.
+
+mod bind;
+mod control;
+mod decide;
+mod inspect;
+mod start;
+mod terminal;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use stepwell_workspace::process::Companion;
+
+use crate::adapters::{Adapter, How};
+use crate::breakpoints::BreakpointId;
+use crate::dap::types::{
+    BreakpointEvent, Capabilities, ContinuedEvent, ExitedEvent, OutputEvent, ProcessEvent, StoppedEvent,
+    ThreadEvent,
+};
+use crate::dap::{Client, Listener, ReverseRequest};
+use crate::house::House;
+use crate::output::{OutputBuffer, OutputCategory};
+use crate::{Error, Result};
+
+pub use bind::Binding;
+pub use control::Step;
+pub use inspect::{Evaluation, Paging, ValueRow};
+pub use start::{Opening, Way};
+
+/// How long an adapter may take for one answer about a stopped program.
+pub(crate) const ANSWER: Duration = Duration::from_secs(15);
+/// Lines of what an adapter says on its error stream that are kept for a failure's explanation.
+const KEPT_COMPLAINTS: usize = 40;
+
+/// The states of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Idle,
+    Starting,
+    Running,
+    Stopped,
+    Terminating,
+    Terminated,
+}
+
+impl Phase {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "Idle",
+            Self::Starting => "Starting",
+            Self::Running => "Running",
+            Self::Stopped => "Stopped",
+            Self::Terminating => "Terminating",
+            Self::Terminated => "Terminated",
+        }
+    }
+
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Terminating | Self::Terminated)
+    }
+}
+
+/// A stop that whoever waits may see.
+#[derive(Clone, Debug)]
+pub struct Stop {
+    /// Rises over all sessions, so that a later stop is known from an earlier one.
+    pub serial: u64,
+    pub reason: String,
+    pub thread: Option<i64>,
+    pub description: Option<String>,
+    pub text: Option<String>,
+    pub all_threads_stopped: Option<bool>,
+    /// Our numbers.
+    pub hit_breakpoints: Vec<BreakpointId>,
+    /// Milliseconds since the epoch.
+    pub at: i64,
+}
+
+/// How a session came to its end.
+#[derive(Clone, Debug, Default)]
+pub struct Ending {
+    pub exit_code: Option<i64>,
+    /// Why, where it was not the program's own end.
+    pub failure: Option<String>,
+    pub hint: Option<String>,
+}
+
+pub struct Session {
+    pub id: String,
+    pub name: String,
+    pub adapter: &'static dyn Adapter,
+    pub how: How,
+    pub parent: Option<String>,
+    /// What it was started with, to start it again.
+    pub arguments: Map<String, Value>,
+    pub(crate) house: Arc<House>,
+    client: OnceLock<Client>,
+    state: Mutex<State>,
+    /// The adapter's process, and programs run in terminals for it.
+    companions: Mutex<Vec<Companion>>,
+    /// For adapters whose references of scopes mean the frame last asked about.
+    frame_turn: tokio::sync::Semaphore,
+    /// Where the adapter listens, for child sessions.
+    socket: OnceLock<PathBuf>,
+}
+
+struct State {
+    phase: Phase,
+    capabilities: Capabilities,
+    initialized: bool,
+    stop: Option<Stop>,
+    ending: Ending,
+    process: Option<ProcessEvent>,
+    output: OutputBuffer,
+    /// Where the output begins that was in no report yet.
+    reported_output: u64,
+    complaints: VecDeque<String>,
+    /// What is bound in each file, in the order it was sent.
+    bound: BTreeMap<PathBuf, Vec<Binding>>,
+    bound_functions: Vec<Binding>,
+    /// Places that a tool needs for a while, beside the person's breakpoints.
+    probes: BTreeMap<PathBuf, Vec<i64>>,
+    hits: HashMap<BreakpointId, u64>,
+    threads: BTreeMap<i64, String>,
+    /// We asked for a pause, whatever the adapter calls it.
+    pausing: bool,
+    stepping: Option<decide::Stepping>,
+    /// The exception filters in force.
+    exception_filters: Vec<String>,
+    /// Variables of the last stop's frame, to tell what changed.
+    last_variables: Option<LastVariables>,
+    input: Option<terminal::Input>,
+    pumps: Vec<tokio::task::JoinHandle<()>>,
+}
+
+/// What the top frame's variables were.
+#[derive(Clone, Debug)]
+pub struct LastVariables {
+    pub function: String,
+    pub path: Option<PathBuf>,
+    pub values: Vec<(String, String)>,
+}
+
+impl Session {
+    pub(crate) fn new(house: Arc<House>, opening: &Opening, parent: Option<String>) -> Arc<Self> {
+        let id = format!("s{}", house.next_session.fetch_add(1, Ordering::Relaxed));
+        Arc::new(Self {
+            id,
+            name: opening.name.clone(),
+            adapter: opening.adapter,
+            how: opening.how,
+            parent,
+            arguments: opening.arguments.clone(),
+            house,
+            client: OnceLock::new(),
+            state: Mutex::new(State {
+                phase: Phase::Idle,
+                capabilities: Capabilities::default(),
+                initialized: false,
+                stop: None,
+                ending: Ending::default(),
+                process: None,
+                output: OutputBuffer::default(),
+                reported_output: 0,
+                complaints: VecDeque::new(),
+                bound: BTreeMap::new(),
+                bound_functions: Vec::new(),
+                probes: BTreeMap::new(),
+                hits: HashMap::new(),
+                threads: BTreeMap::new(),
+                pausing: false,
+                stepping: None,
+                exception_filters: Vec::new(),
+                last_variables: None,
+                input: None,
+                pumps: Vec::new(),
+            }),
+            companions: Mutex::default(),
+            frame_turn: tokio::sync::Semaphore::new(1),
+            socket: OnceLock::new(),
+        })
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.state.lock().phase
+    }
+
+    pub fn stop(&self) -> Option<Stop> {
+        self.state.lock().stop.clone()
+    }
+
+    pub fn ending(&self) -> Ending {
+        self.state.lock().ending.clone()
+    }
+
+    pub fn process_id(&self) -> Option<i64> {
+        self.state.lock().process.as_ref().and_then(|process| process.system_process_id)
+    }
+
+    pub fn can(&self, capability: &str) -> bool {
+        self.state.lock().capabilities.has(capability)
+    }
+
+    pub fn capabilities(&self) -> Capabilities {
+        self.state.lock().capabilities.clone()
+    }
+
+    pub(crate) fn client(&self) -> Result<&Client> {
+        self.client.get().ok_or_else(|| Error::State {
+            what: format!("session {} has not started yet", self.id),
+            hint: "wait for it with `wait_for_stop`".to_owned(),
+        })
+    }
+
+    /// The stop, or an error that says what the program is doing instead.
+    pub fn stopped(&self) -> Result<Stop> {
+        let state = self.state.lock();
+        match (&state.stop, state.phase) {
+            (Some(stop), _) => Ok(stop.clone()),
+            (None, Phase::Terminating | Phase::Terminated) => Err(Error::State {
+                what: format!("session {} is over", self.id),
+                hint: "start the program again with `restart_debugging` or `start_debugging`".to_owned(),
+            }),
+            (None, _) => Err(Error::State {
+                what: format!("the program of session {} is running", self.id),
+                hint: "stop it with `pause_debugging`, or wait for a breakpoint with `wait_for_stop`"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    fn changed(&self) {
+        self.house.changed();
+    }
+
+    /// Adds to the program's output, or to what the debugger says.
+    pub(crate) fn print(&self, category: OutputCategory, text: &str) {
+        self.state.lock().output.push(category, text);
+    }
+
+    /// The output that was in no report yet.
+    pub fn take_new_output(&self) -> (Vec<crate::output::OutputPiece>, u64) {
+        let mut state = self.state.lock();
+        let since = state.reported_output;
+        state.reported_output = state.output.end();
+        state.output.since(since)
+    }
+
+    pub fn output_since(&self, position: u64) -> (Vec<crate::output::OutputPiece>, u64, u64) {
+        let state = self.state.lock();
+        let (pieces, gone) = state.output.since(position);
+        (pieces, gone, state.output.end())
+    }
+
+    /// Remembers the top frame's variables and gives those of the stop before, if they are of the same function.
+    pub fn swap_last_variables(&self, new: LastVariables) -> Option<LastVariables> {
+        let mut state = self.state.lock();
+        let old = state.last_variables.replace(new.clone());
+        old.filter(|old| old.function == new.function && old.path == new.path)
+    }
+
+    /// Makes a stop visible to whoever waits.
+    fn publish(&self, event: StoppedEvent, hit_breakpoints: Vec<BreakpointId>) {
+        let serial = self.house.serial.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut state = self.state.lock();
+        if state.phase.is_over() {
+            return;
+        }
+        let reason = if std::mem::take(&mut state.pausing) && !hit_is_breakpoint(&event, &hit_breakpoints) {
+            "pause".to_owned()
+        } else {
+            event.reason
+        };
+        state.stepping = None;
+        state.phase = Phase::Stopped;
+        state.stop = Some(Stop {
+            serial,
+            reason,
+            thread: event.thread_id,
+            description: event.description,
+            text: event.text,
+            all_threads_stopped: event.all_threads_stopped,
+            hit_breakpoints,
+            at: crate::clock::now_millis(),
+        });
+        drop(state);
+        self.house.touch(&self.id);
+        self.changed();
+    }
+
+    /// The program runs again: what belonged to the stop is gone.
+    fn mark_running(&self) {
+        let mut state = self.state.lock();
+        if !state.phase.is_over() {
+            state.phase = Phase::Running;
+        }
+        state.stop = None;
+        drop(state);
+        self.house.ids.forget(&self.id);
+        self.changed();
+    }
+
+    fn complain(&self, line: &str) {
+        let mut state = self.state.lock();
+        if state.complaints.len() >= KEPT_COMPLAINTS {
+            state.complaints.pop_front();
+        }
+        state.complaints.push_back(line.chars().take(500).collect());
+    }
+
+    /// What the adapter said on its error stream, for whoever must explain a failure.
+    pub fn complaints(&self) -> String {
+        self.state.lock().complaints.iter().cloned().collect::<Vec<_>>().join("\n")
+    }
+
+    /// The session is over; the first reason given stays.
+    pub(crate) fn end_with(&self, failure: Option<String>, hint: Option<String>) {
+        let mut state = self.state.lock();
+        if state.phase == Phase::Terminated {
+            return;
+        }
+        state.phase = Phase::Terminated;
+        state.stop = None;
+        if state.ending.failure.is_none() {
+            state.ending.failure = failure;
+            state.ending.hint = hint;
+        }
+        drop(state);
+        self.house.ids.forget(&self.id);
+        self.changed();
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+fn hit_is_breakpoint(event: &StoppedEvent, hit_breakpoints: &[BreakpointId]) -> bool {
+    !hit_breakpoints.is_empty() || event.reason.contains("breakpoint")
+}
+
+/// Hears the adapter for a session; a session that is gone hears nothing.
+struct Ears(Weak<Session>);
+
+impl Listener for Ears {
+    fn event(&self, name: &str, body: Option<&RawValue>) {
+        if let Some(session) = self.0.upgrade() {
+            session.hear(name, body.map_or("{}", RawValue::get));
+        }
+    }
+
+    fn reverse_request(&self, request: ReverseRequest) {
+        let Some(session) = self.0.upgrade() else { return };
+        match request.command.as_str() {
+            "runInTerminal" => session.run_in_terminal(request),
+            "startDebugging" => session.start_child(request),
+            _ => drop(request.reply),
+        }
+    }
+
+    fn garbled(&self, reason: &str) {
+        if let Some(session) = self.0.upgrade() {
+            session.complain(&format!("a message of the adapter is no JSON: {reason}"));
+        }
+    }
+
+    fn closed(&self, reason: &str) {
+        if let Some(session) = self.0.upgrade() {
+            session.connection_lost(reason);
+        }
+    }
+}
+
+fn parsed<T: serde::de::DeserializeOwned + Default>(body: &str) -> T {
+    serde_json::from_str(body).unwrap_or_default()
+}
+
+impl Session {
+    /// Takes an event of the adapter. It must not wait.
+    fn hear(self: &Arc<Self>, name: &str, body: &str) {
+        match name {
+            "initialized" => {
+                self.state.lock().initialized = true;
+                self.changed();
+            }
+            "stopped" => self.hear_stopped(parsed(body)),
+            "continued" => {
+                let event: ContinuedEvent = parsed(body);
+                let state = self.state.lock();
+                let other_thread = event.all_threads_continued == Some(false)
+                    && state.stop.as_ref().is_some_and(|stop| stop.thread != event.thread_id);
+                drop(state);
+                if !other_thread && self.phase() == Phase::Stopped {
+                    self.mark_running();
+                }
+            }
+            "output" => {
+                let event: OutputEvent = parsed(body);
+                self.hear_output(&event);
+            }
+            "exited" => {
+                let event: ExitedEvent = parsed(body);
+                self.state.lock().ending.exit_code = Some(event.exit_code);
+                self.changed();
+            }
+            "terminated" => self.hear_terminated(),
+            "thread" => {
+                let event: ThreadEvent = parsed(body);
+                let mut state = self.state.lock();
+                if event.reason == "exited" {
+                    state.threads.remove(&event.thread_id);
+                } else if state.threads.len() < 10_000 {
+                    state.threads.entry(event.thread_id).or_default();
+                }
+            }
+            "process" => self.state.lock().process = Some(parsed(body)),
+            "capabilities" => {
+                #[derive(serde::Deserialize, Default)]
+                struct Body {
+                    #[serde(default)]
+                    capabilities: Capabilities,
+                }
+                let event: Body = parsed(body);
+                self.state.lock().capabilities.merge(event.capabilities);
+            }
+            "breakpoint" => {
+                let event: BreakpointEvent = parsed(body);
+                self.hear_breakpoint(&event);
+            }
+            _ => {}
+        }
+    }
+
+    fn hear_stopped(self: &Arc<Self>, event: StoppedEvent) {
+        let mut state = self.state.lock();
+        if state.phase.is_over() {
+            return;
+        }
+        // The same stop told twice is one stop.
+        if let (Some(stop), Phase::Stopped) = (&state.stop, state.phase)
+            && stop.thread == event.thread_id
+            && stop.reason == event.reason
+        {
+            return;
+        }
+        let must_decide = state.decides_about(&event);
+        if must_decide {
+            state.stop = None;
+        }
+        drop(state);
+        if must_decide {
+            let session = Arc::clone(self);
+            tokio::spawn(async move { session.decide(event).await });
+        } else {
+            let hits = self.our_breakpoints(event.hit_breakpoint_ids.as_deref().unwrap_or_default());
+            self.publish(event, hits);
+        }
+    }
+
+    fn hear_output(&self, event: &OutputEvent) {
+        let category = match event.category.as_deref() {
+            Some("stdout") => OutputCategory::Stdout,
+            Some("stderr") => OutputCategory::Stderr,
+            Some("telemetry") => return,
+            _ => OutputCategory::Console,
+        };
+        // Delve tells the exit code in words alone.
+        if category == OutputCategory::Console
+            && let Some((_, code)) = event.output.split_once("has exited with status ")
+            && let Ok(code) = code.trim_matches(|c: char| !c.is_ascii_digit() && c != '-').parse()
+        {
+            self.state.lock().ending.exit_code.get_or_insert(code);
+            return;
+        }
+        self.print(category, &event.output);
+        self.changed();
+    }
+
+    fn hear_terminated(self: &Arc<Self>) {
+        {
+            let mut state = self.state.lock();
+            if state.phase.is_over() {
+                return;
+            }
+            state.phase = Phase::Terminating;
+            state.stop = None;
+        }
+        self.changed();
+        let session = Arc::clone(self);
+        tokio::spawn(async move { session.finish(None).await });
+    }
+
+    fn connection_lost(self: &Arc<Self>, reason: &str) {
+        let phase = self.phase();
+        if phase.is_over() {
+            return;
+        }
+        let session = Arc::clone(self);
+        let reason = format!("the debug adapter {} ended by itself: {reason}", self.adapter.kind());
+        tokio::spawn(async move {
+            // Its last words come on other pipes.
+            session.drain_pumps().await;
+            let complaints = session.complaints();
+            let reason = if complaints.is_empty() { reason } else { format!("{reason}\n{complaints}") };
+            session.finish(Some(reason)).await;
+        });
+    }
+}

@@ -1,0 +1,265 @@
+//! Brings breakpoints to the adapter, in its dialect, and remembers what became of them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{ANSWER, Session};
+use crate::Result;
+use crate::adapters::Manners;
+use crate::breakpoints::hit_condition::HitCondition;
+use crate::breakpoints::{BreakpointId, FunctionBreakpoint, LineBreakpoint};
+use crate::dap::Sent;
+use crate::dap::types::{BreakpointEvent, Breakpoints, SourceBreakpoint};
+
+/// The number of a place that a tool needs for a while.
+pub const PROBE: BreakpointId = 0;
+
+/// What became of a breakpoint in a session.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    pub id: BreakpointId,
+    pub adapter_id: Option<i64>,
+    pub verified: bool,
+    pub message: Option<String>,
+    pub wanted_line: i64,
+    /// Where the adapter put it.
+    pub line: i64,
+    /// What is left for us to judge when it is reached.
+    pub ours: Ours,
+}
+
+/// The parts of a breakpoint that its adapter does not do right.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ours {
+    pub condition: Option<String>,
+    pub hits: Option<HitCondition>,
+    pub log: Option<String>,
+}
+
+impl Ours {
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Breakpoints on their way.
+#[derive(Debug)]
+pub struct Sending {
+    /// `None` for those on functions.
+    path: Option<PathBuf>,
+    bindings: Vec<Binding>,
+    sent: Sent,
+}
+
+impl Session {
+    /// Sends the breakpoints of every file, without waiting for answers.
+    pub(super) fn send_all_breakpoints(&self) -> Result<Vec<Sending>> {
+        let mut paths: Vec<PathBuf> =
+            self.house.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect();
+        paths.extend(self.state.lock().probes.keys().cloned());
+        paths.sort();
+        paths.dedup();
+        let mut sending: Vec<Sending> = Vec::new();
+        for path in paths {
+            sending.push(self.send_breakpoints(&path)?);
+        }
+        if !self.house.breakpoints.functions().is_empty() && self.can("supportsFunctionBreakpoints") {
+            sending.push(self.send_function_breakpoints()?);
+        }
+        Ok(sending)
+    }
+
+    fn send_breakpoints(&self, path: &Path) -> Result<Sending> {
+        let probes = self.state.lock().probes.get(path).cloned().unwrap_or_default();
+        let manners = self.adapter.manners();
+        let mut asked = Vec::new();
+        let mut bindings = Vec::new();
+        for breakpoint in self.house.breakpoints.in_file(path) {
+            let shared = probes.contains(&breakpoint.line);
+            let (ask, ours) = if shared { all_ours(&breakpoint) } else { in_dialect(&breakpoint, manners) };
+            asked.push(ask);
+            bindings.push(binding(breakpoint.id, breakpoint.line, ours));
+        }
+        for line in probes {
+            if !bindings.iter().any(|binding| binding.wanted_line == line) {
+                asked.push(SourceBreakpoint { line, ..SourceBreakpoint::default() });
+                bindings.push(binding(PROBE, line, Ours::default()));
+            }
+        }
+        let lines: Vec<i64> = asked.iter().map(|ask| ask.line).collect();
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let arguments = json!({
+            "source": { "name": name, "path": path },
+            "breakpoints": asked, "lines": lines, "sourceModified": false,
+        });
+        let sent = self.client()?.send("setBreakpoints", arguments)?;
+        Ok(Sending { path: Some(path.to_path_buf()), bindings, sent })
+    }
+
+    fn send_function_breakpoints(&self) -> Result<Sending> {
+        let functions = self.house.breakpoints.functions();
+        let manners = self.adapter.manners();
+        let mut bindings = Vec::new();
+        let mut asked = Vec::new();
+        for FunctionBreakpoint { id, name, condition, hit_condition } in functions {
+            let hits = hit_condition.and_then(|hits| hits.parse().ok());
+            let delegated = hits.and_then(|hits| manners.hit_words(hits));
+            let ours = Ours { hits: hits.filter(|_| delegated.is_none()), ..Ours::default() };
+            let mut ask = json!({ "name": name });
+            if let Some(condition) = condition {
+                ask["condition"] = condition.into();
+            }
+            if let Some(hits) = delegated {
+                ask["hitCondition"] = hits.into();
+            }
+            asked.push(ask);
+            bindings.push(binding(id, 0, ours));
+        }
+        let sent = self.client()?.send("setFunctionBreakpoints", json!({ "breakpoints": asked }))?;
+        Ok(Sending { path: None, bindings, sent })
+    }
+
+    /// Waits for what became of them.
+    pub(super) async fn take_bindings(&self, sending: Sending) {
+        let Sending { path, mut bindings, sent } = sending;
+        match sent.answer(ANSWER).await {
+            Ok(body) => {
+                let answer: Breakpoints =
+                    body.and_then(|body| serde_json::from_str(body.get()).ok()).unwrap_or_default();
+                for (binding, answer) in bindings.iter_mut().zip(answer.breakpoints) {
+                    binding.adapter_id = answer.id;
+                    binding.verified = answer.verified;
+                    binding.message = answer.message.filter(|message| !message.is_empty());
+                    binding.line = answer.line.filter(|line| *line > 0).unwrap_or(binding.wanted_line);
+                }
+            }
+            Err(error) => {
+                for binding in &mut bindings {
+                    binding.message = Some(error.to_string());
+                }
+            }
+        }
+        let mut state = self.state.lock();
+        match path {
+            Some(path) => {
+                state.bound.insert(path, bindings);
+            }
+            None => state.bound_functions = bindings,
+        }
+        drop(state);
+        self.changed();
+    }
+
+    /// Brings a file's breakpoints up to date.
+    pub async fn sync_file(&self, path: &Path) -> Result<()> {
+        let sending = self.send_breakpoints(path)?;
+        self.take_bindings(sending).await;
+        Ok(())
+    }
+
+    pub async fn sync_functions(&self) -> Result<()> {
+        if self.can("supportsFunctionBreakpoints") {
+            let sending = self.send_function_breakpoints()?;
+            self.take_bindings(sending).await;
+        }
+        Ok(())
+    }
+
+    /// Adds places that a tool needs for a while; the person's breakpoints stay.
+    pub async fn set_probes(&self, path: &Path, lines: Vec<i64>) -> Result<Vec<Binding>> {
+        {
+            let mut state = self.state.lock();
+            if lines.is_empty() {
+                state.probes.remove(path);
+            } else {
+                state.probes.insert(path.to_path_buf(), lines);
+            }
+        }
+        self.sync_file(path).await?;
+        Ok(self.state.lock().bound.get(path).cloned().unwrap_or_default())
+    }
+
+    pub fn probe_files(&self) -> Vec<PathBuf> {
+        self.state.lock().probes.keys().cloned().collect()
+    }
+
+    /// What became of a breakpoint here, where it was bound.
+    pub fn binding_of(&self, id: BreakpointId) -> Option<Binding> {
+        let state = self.state.lock();
+        state.bound.values().flatten().chain(&state.bound_functions).find(|binding| binding.id == id).cloned()
+    }
+
+    pub(super) fn hear_breakpoint(&self, event: &BreakpointEvent) {
+        let Some(id) = event.breakpoint.id else { return };
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let bindings = state.bound.values_mut().flatten().chain(&mut state.bound_functions);
+        for binding in bindings.filter(|binding| binding.adapter_id == Some(id)) {
+            if event.reason == "removed" {
+                binding.verified = false;
+                continue;
+            }
+            binding.verified = event.breakpoint.verified;
+            binding.message = event.breakpoint.message.clone().filter(|message| !message.is_empty());
+            if let Some(line) = event.breakpoint.line.filter(|line| *line > 0) {
+                binding.line = line;
+            }
+        }
+        self.changed();
+    }
+
+    /// Our numbers of what the adapter says was hit.
+    pub(super) fn our_breakpoints(&self, adapter_ids: &[i64]) -> Vec<BreakpointId> {
+        if adapter_ids.is_empty() {
+            return Vec::new();
+        }
+        let state = self.state.lock();
+        let bindings = state.bound.values().flatten().chain(&state.bound_functions);
+        bindings
+            .filter(|binding| binding.id != PROBE)
+            .filter(|binding| binding.adapter_id.is_some_and(|id| adapter_ids.contains(&id)))
+            .map(|binding| binding.id)
+            .collect()
+    }
+}
+
+fn binding(id: BreakpointId, line: i64, ours: Ours) -> Binding {
+    Binding { id, adapter_id: None, verified: false, message: None, wanted_line: line, line, ours }
+}
+
+/// What the adapter is asked for, and what stays with us.
+fn in_dialect(breakpoint: &LineBreakpoint, manners: &Manners) -> (SourceBreakpoint, Ours) {
+    let hits = breakpoint.hits();
+    let has_condition = breakpoint.condition.is_some();
+    let log = breakpoint.log_message.as_deref();
+    let delegated_log = log.and_then(|log| manners.log_words(log, has_condition, hits.is_some()));
+    let log_is_ours = log.is_some() && delegated_log.is_none();
+    // What counts hits must also see them all: with a message of ours, the adapter stops at each that counts.
+    let delegated_hits = hits.and_then(|hits| manners.hit_words(hits));
+    let ask = SourceBreakpoint {
+        line: breakpoint.line,
+        column: breakpoint.column,
+        condition: breakpoint.condition.clone(),
+        hit_condition: delegated_hits.clone(),
+        log_message: delegated_log,
+    };
+    let ours = Ours {
+        condition: None,
+        hits: hits.filter(|_| delegated_hits.is_none()),
+        log: log.filter(|_| log_is_ours).map(str::to_owned),
+    };
+    (ask, ours)
+}
+
+/// A tool must see every passage here, so nothing is left to the adapter.
+fn all_ours(breakpoint: &LineBreakpoint) -> (SourceBreakpoint, Ours) {
+    let ask =
+        SourceBreakpoint { line: breakpoint.line, column: breakpoint.column, ..SourceBreakpoint::default() };
+    let ours = Ours {
+        condition: breakpoint.condition.clone(),
+        hits: breakpoint.hits(),
+        log: breakpoint.log_message.clone(),
+    };
+    (ask, ours)
+}

@@ -1,0 +1,161 @@
+//! Lets a program run, step, pause and end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::decide::Stepping;
+use super::{ANSWER, Phase, Session};
+use crate::adapters::How;
+use crate::{Error, Result};
+
+/// How long an adapter may take to let go of its program.
+const LET_GO: Duration = Duration::from_secs(3);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Over,
+    Into,
+    Out,
+}
+
+impl Step {
+    fn command(self) -> &'static str {
+        match self {
+            Self::Over => "next",
+            Self::Into => "stepIn",
+            Self::Out => "stepOut",
+        }
+    }
+}
+
+impl Session {
+    /// Lets the program run on.
+    pub async fn resume(&self, thread: Option<i64>) -> Result<()> {
+        let stop = self.stopped()?;
+        let thread = self.thread_or(thread, &stop).await?;
+        self.state.lock().stepping = None;
+        self.resumed(stop, self.request_resume(thread)).await
+    }
+
+    pub async fn step(&self, thread: Option<i64>, step: Step) -> Result<()> {
+        let stop = self.stopped()?;
+        let thread = self.thread_or(thread, &stop).await?;
+        let ours = self.state.lock().has_ours();
+        let stepping = if ours { Some(Stepping { step, depth: self.depth(thread).await? }) } else { None };
+        self.state.lock().stepping = stepping;
+        self.resumed(stop, self.request_step(thread, step)).await
+    }
+
+    /// The program counts as running before the adapter is asked: the next stop may be told before the answer.
+    async fn resumed(&self, stop: super::Stop, request: impl Future<Output = Result<()>>) -> Result<()> {
+        let refused = |error: &Error| matches!(error, Error::Refused { .. } | Error::NotReading { .. });
+        self.mark_running();
+        let answered = request.await;
+        if let Err(error) = &answered
+            && refused(error)
+        {
+            let mut state = self.state.lock();
+            if state.phase == Phase::Running && state.stop.is_none() {
+                state.phase = Phase::Stopped;
+                state.stop = Some(stop);
+            }
+            drop(state);
+            self.changed();
+        }
+        answered
+    }
+
+    pub(super) async fn request_resume(&self, thread: i64) -> Result<()> {
+        let _: Value = self.client()?.request("continue", json!({ "threadId": thread }), ANSWER).await?;
+        Ok(())
+    }
+
+    pub(super) async fn request_step(&self, thread: i64, step: Step) -> Result<()> {
+        let _: Value = self.client()?.request(step.command(), json!({ "threadId": thread }), ANSWER).await?;
+        Ok(())
+    }
+
+    async fn thread_or(&self, thread: Option<i64>, stop: &super::Stop) -> Result<i64> {
+        match thread.or(stop.thread) {
+            Some(thread) => Ok(thread),
+            None => self.any_thread().await,
+        }
+    }
+
+    /// A thread to ask about where the adapter named none.
+    pub(crate) async fn any_thread(&self) -> Result<i64> {
+        let threads = self.threads().await?;
+        threads.first().map(|thread| thread.id).ok_or_else(|| Error::State {
+            what: "the program has no threads".to_owned(),
+            hint: "it may have ended; look at `list_sessions`".to_owned(),
+        })
+    }
+
+    /// Asks the program to stop where it is.
+    pub async fn pause(&self, thread: Option<i64>) -> Result<()> {
+        if self.stop().is_some() {
+            return Ok(());
+        }
+        if self.phase() != Phase::Running {
+            self.stopped()?;
+        }
+        let thread = match thread {
+            Some(thread) => thread,
+            None => self.any_thread().await?,
+        };
+        self.state.lock().pausing = true;
+        let asked: Result<Value> =
+            self.client()?.request("pause", json!({ "threadId": thread }), ANSWER).await;
+        if asked.is_err() {
+            self.state.lock().pausing = false;
+        }
+        asked.map(drop)
+    }
+
+    /// Ends the session and, where it was started by us, the program.
+    pub async fn end(self: &Arc<Self>) {
+        {
+            let mut state = self.state.lock();
+            if state.phase == Phase::Terminated {
+                return;
+            }
+            state.phase = Phase::Terminating;
+            state.stop = None;
+        }
+        self.changed();
+        self.finish(None).await;
+    }
+
+    /// The last steps of a session: the adapter lets go, everything that was started ends, what was printed is read.
+    pub(super) async fn finish(self: &Arc<Self>, failure: Option<String>) {
+        {
+            let mut state = self.state.lock();
+            if state.phase != Phase::Terminated {
+                state.phase = Phase::Terminating;
+                state.stop = None;
+            }
+        }
+        if let Ok(client) = self.client()
+            && !client.is_closed()
+        {
+            let terminate = self.how == How::Launch;
+            let arguments = json!({ "restart": false, "terminateDebuggee": terminate });
+            let _: Result<Value> = client.request("disconnect", arguments, LET_GO).await;
+        }
+        for child in self.house.tree(&self.id).into_iter().skip(1) {
+            child.end_with(None, None);
+        }
+        self.end_processes().await;
+        self.drain_pumps().await;
+        let hint = self.state.lock().ending.hint.take();
+        self.end_with(failure, hint);
+    }
+
+    /// Ends everything at once, for when nobody can wait.
+    pub(crate) fn abandon(&self) {
+        self.end_with(None, None);
+        self.companions.lock().clear();
+    }
+}

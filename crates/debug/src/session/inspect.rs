@@ -1,0 +1,289 @@
+//! Questions about a stopped program.
+
+use serde_json::{Value, json};
+
+use super::{ANSWER, Session};
+use crate::dap::types::{
+    Evaluated, ExceptionInfo, Scope, Scopes, StackTrace, Thread, Threads, Variable, Variables,
+};
+use crate::{Error, Result};
+
+/// Variables of one container that are asked for at most.
+const MOST_VARIABLES: i64 = 500;
+/// How long a program's own code may take in an expression.
+const EVALUATION: std::time::Duration = std::time::Duration::from_secs(20);
+
+/// A value and how to look into it, by the adapter's number.
+#[derive(Clone, Debug, Default)]
+pub struct Evaluation {
+    pub value: String,
+    pub kind: Option<String>,
+    pub adapter_ref: i64,
+    pub indexed: Option<i64>,
+    pub named: Option<i64>,
+    pub memory_reference: Option<String>,
+}
+
+/// A variable, by the adapter's number.
+pub type ValueRow = Variable;
+
+/// Which part of a container.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Paging {
+    pub start: Option<i64>,
+    pub count: Option<i64>,
+}
+
+impl Session {
+    pub async fn stack(&self, thread: i64, start: i64, levels: i64) -> Result<StackTrace> {
+        let arguments = json!({ "threadId": thread, "startFrame": start, "levels": levels });
+        self.client()?.request("stackTrace", arguments, ANSWER).await
+    }
+
+    /// How many frames are on a thread's stack.
+    pub(crate) async fn depth(&self, thread: i64) -> Result<usize> {
+        const MOST: i64 = 1000;
+        Ok(self.stack(thread, 0, MOST).await?.stack_frames.len())
+    }
+
+    pub async fn threads(&self) -> Result<Vec<Thread>> {
+        let threads: Threads = self.client()?.request("threads", json!({}), ANSWER).await?;
+        let mut state = self.state.lock();
+        state.threads = threads.threads.iter().map(|thread| (thread.id, thread.name.clone())).collect();
+        Ok(threads.threads)
+    }
+
+    pub async fn scopes(&self, frame: i64) -> Result<Vec<Scope>> {
+        let scopes: Scopes = self.client()?.request("scopes", json!({ "frameId": frame }), ANSWER).await?;
+        Ok(scopes.scopes)
+    }
+
+    /// The variables of a scope or a value. `scope_of` is the frame whose scope it is.
+    pub async fn variables(
+        &self,
+        reference: i64,
+        scope_of: Option<i64>,
+        paging: Paging,
+    ) -> Result<Vec<ValueRow>> {
+        let manners = self.adapter.manners();
+        let _turn = match scope_of {
+            Some(frame) if manners.scopes_follow_last_request => {
+                let turn = self.frame_turn.acquire().await;
+                self.scopes(frame).await?;
+                turn.ok()
+            }
+            _ => None,
+        };
+        let mut arguments = json!({ "variablesReference": reference });
+        if manners.pages_variables && paging != Paging::default() {
+            arguments["start"] = paging.start.unwrap_or_default().into();
+            arguments["count"] = paging.count.unwrap_or(MOST_VARIABLES).min(MOST_VARIABLES).into();
+        }
+        let variables: Variables = self.client()?.request("variables", arguments, ANSWER).await?;
+        let mut variables = variables.variables;
+        if !manners.pages_variables && paging != Paging::default() {
+            let start = usize::try_from(paging.start.unwrap_or_default()).unwrap_or_default();
+            let count = usize::try_from(paging.count.unwrap_or(MOST_VARIABLES)).unwrap_or_default();
+            variables = variables.into_iter().skip(start).take(count).collect();
+        }
+        variables.truncate(MOST_VARIABLES as usize);
+        Ok(variables)
+    }
+
+    /// The scope that holds a frame's own variables, with what is in it.
+    pub async fn locals(&self, frame: i64, most: i64) -> Result<Option<(Scope, Vec<ValueRow>)>> {
+        let _turn = if self.adapter.manners().scopes_follow_last_request {
+            self.frame_turn.acquire().await.ok()
+        } else {
+            None
+        };
+        let scopes = self.scopes(frame).await?;
+        let is_local = |scope: &&Scope| {
+            scope.presentation_hint.as_deref() == Some("locals")
+                || scope.name.to_lowercase().starts_with("local")
+                || scope.name.to_lowercase().starts_with("block")
+        };
+        let Some(scope) = scopes.iter().find(is_local).or_else(|| scopes.first()).cloned() else {
+            return Ok(None);
+        };
+        let mut arguments = json!({ "variablesReference": scope.variables_reference });
+        if self.adapter.manners().pages_variables {
+            arguments["start"] = 0.into();
+            arguments["count"] = most.into();
+        }
+        let variables: Variables = self.client()?.request("variables", arguments, ANSWER).await?;
+        let mut variables = variables.variables;
+        // Parameters may stand in a scope of their own.
+        let arguments_scope = scopes.iter().find(|other| {
+            other.presentation_hint.as_deref() == Some("arguments")
+                && other.variables_reference != scope.variables_reference
+        });
+        if let Some(other) = arguments_scope {
+            let more: Variables = self
+                .client()?
+                .request("variables", json!({ "variablesReference": other.variables_reference }), ANSWER)
+                .await?;
+            variables.splice(0..0, more.variables);
+        }
+        Ok(Some((scope, variables)))
+    }
+
+    /// The value of an expression in a frame.
+    pub async fn evaluate(&self, expression: &str, frame: Option<i64>, context: &str) -> Result<Evaluation> {
+        let manners = self.adapter.manners();
+        if manners.walks_plain_paths
+            && let Some(frame) = frame
+            && let Some(found) = self.walk(expression, frame).await?
+        {
+            return Ok(found);
+        }
+        let context = if manners.repl_is_command_line && context != "hover" { "watch" } else { context };
+        let mut arguments = json!({ "expression": expression, "context": context });
+        if let Some(frame) = frame {
+            arguments["frameId"] = frame.into();
+        }
+        let value: Evaluated = self.client()?.request("evaluate", arguments, EVALUATION).await?;
+        Ok(Evaluation {
+            value: value.result,
+            kind: value.kind,
+            adapter_ref: value.variables_reference,
+            indexed: value.indexed_variables,
+            named: value.named_variables,
+            memory_reference: value.memory_reference,
+        })
+    }
+
+    /// A plain name such as `result` or `self.count`, found among the variables: LLDB's expressions take some names
+    /// for types of the language.
+    async fn walk(&self, expression: &str, frame: i64) -> Result<Option<Evaluation>> {
+        let names: Vec<&str> = expression.trim().split('.').collect();
+        let is_name = |name: &&str| {
+            !name.is_empty()
+                && !name.starts_with(|first: char| first.is_ascii_digit())
+                && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+        };
+        if !names.iter().all(|name| is_name(&name)) {
+            return Ok(None);
+        }
+        let Some((_, mut variables)) = self.locals(frame, MOST_VARIABLES).await? else { return Ok(None) };
+        let mut found: Option<Variable> = None;
+        for name in names {
+            if let Some(parent) = &found {
+                if parent.variables_reference == 0 {
+                    return Ok(None);
+                }
+                variables = self.variables(parent.variables_reference, None, Paging::default()).await?;
+            }
+            match variables.iter().find(|variable| variable.name == name) {
+                Some(variable) => found = Some(variable.clone()),
+                None => return Ok(None),
+            }
+        }
+        Ok(found.map(|variable| Evaluation {
+            value: variable.value,
+            kind: variable.kind,
+            adapter_ref: variable.variables_reference,
+            indexed: variable.indexed_variables,
+            named: variable.named_variables,
+            memory_reference: variable.memory_reference,
+        }))
+    }
+
+    /// Gives a variable of a container another value.
+    pub async fn set_variable(
+        &self,
+        container: i64,
+        scope_of: Option<i64>,
+        name: &str,
+        value: &str,
+    ) -> Result<Evaluation> {
+        if !self.can("supportsSetVariable") {
+            return Err(Error::Unable {
+                adapter: self.adapter.kind().name().to_owned(),
+                what: "change variables".to_owned(),
+                hint: None,
+            });
+        }
+        let _turn = match scope_of {
+            Some(frame) if self.adapter.manners().scopes_follow_last_request => {
+                let turn = self.frame_turn.acquire().await;
+                self.scopes(frame).await?;
+                turn.ok()
+            }
+            _ => None,
+        };
+        let arguments = json!({ "variablesReference": container, "name": name, "value": value });
+        let set: Evaluated = self.client()?.request("setVariable", arguments, EVALUATION).await?;
+        Ok(Evaluation {
+            value: set.result,
+            kind: set.kind,
+            adapter_ref: set.variables_reference,
+            ..Evaluation::default()
+        })
+    }
+
+    /// Gives an expression another value, where the adapter can.
+    pub async fn set_expression(&self, frame: i64, expression: &str, value: &str) -> Result<Evaluation> {
+        let arguments = json!({ "expression": expression, "value": value, "frameId": frame });
+        let set: Evaluated = self.client()?.request("setExpression", arguments, EVALUATION).await?;
+        Ok(Evaluation {
+            value: set.result,
+            kind: set.kind,
+            adapter_ref: set.variables_reference,
+            ..Evaluation::default()
+        })
+    }
+
+    pub async fn exception_info(&self, thread: i64) -> Option<ExceptionInfo> {
+        if !self.can("supportsExceptionInfoRequest") {
+            return None;
+        }
+        self.client().ok()?.request("exceptionInfo", json!({ "threadId": thread }), ANSWER).await.ok()
+    }
+
+    /// Which exceptions stop the program.
+    pub async fn set_exception_filters(
+        &self,
+        filters: Vec<String>,
+        conditions: Vec<(String, String)>,
+    ) -> Result<()> {
+        let offered = self.capabilities().exception_breakpoint_filters;
+        if let Some(unknown) =
+            filters.iter().find(|wish| !offered.iter().any(|filter| filter.filter == **wish))
+        {
+            let known: Vec<String> =
+                offered.iter().map(|filter| format!("`{}` ({})", filter.filter, filter.label)).collect();
+            return Err(Error::Parameter {
+                what: format!("{} has no exception filter `{unknown}`", self.adapter.kind()),
+                hint: Some(if known.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("it has {}", known.join(", "))
+                }),
+            });
+        }
+        let options: Vec<Value> = conditions
+            .into_iter()
+            .map(|(filter, condition)| json!({ "filterId": filter, "condition": condition }))
+            .collect();
+        let mut arguments = json!({ "filters": filters });
+        if !options.is_empty() {
+            arguments["filterOptions"] = options.into();
+        }
+        let _: Value = self.client()?.request("setExceptionBreakpoints", arguments, ANSWER).await?;
+        self.state.lock().exception_filters = filters;
+        Ok(())
+    }
+
+    /// Any other request, where the adapter says it can.
+    pub async fn ask(&self, capability: &str, command: &str, what: &str, arguments: Value) -> Result<Value> {
+        if !self.can(capability) {
+            return Err(Error::Unable {
+                adapter: self.adapter.kind().name().to_owned(),
+                what: what.to_owned(),
+                hint: None,
+            });
+        }
+        self.client()?.request(command, arguments, ANSWER).await
+    }
+}

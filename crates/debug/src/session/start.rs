@@ -1,0 +1,405 @@
+//! From a configuration to a running program: the adapter's process, the handshake, child sessions.
+//!
+//! The handshake follows what the adapter says. Some answer `launch` only after `configurationDone`, some before
+//! `initialized`, and a launch that fails may never send `initialized`: both are waited for at once.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use stepwell_workspace::process::{Companion, Environment, KeepOutput, Pipes, ProgramCall, keeper};
+use tokio::time::Instant;
+
+use super::{ANSWER, Ears, Phase, Session};
+use crate::adapters::{Adapter, How, Located, Reach};
+use crate::dap::types::{Capabilities, StartDebugging};
+use crate::dap::{Client, Link, ReverseRequest, accept_one, connect, listen};
+use crate::output::OutputCategory;
+use crate::{Error, Result};
+
+/// How long an adapter may take until it answers for the first time.
+const FIRST_ANSWER: Duration = Duration::from_secs(30);
+/// How deep sessions may start others.
+const DEEPEST_CHILD: usize = 16;
+
+/// How the adapter is reached.
+#[derive(Clone, Debug)]
+pub enum Way {
+    /// It is started.
+    Start(Located),
+    /// It listens there already.
+    Tcp(SocketAddr),
+    Socket(PathBuf),
+}
+
+/// What a session is opened with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    pub name: String,
+    pub adapter: &'static dyn Adapter,
+    pub way: Way,
+    pub how: How,
+    /// In the adapter's own words.
+    pub arguments: Map<String, Value>,
+    /// Only run the program.
+    pub no_debug: bool,
+    /// How long the program may take until it runs, building included.
+    pub time: Duration,
+}
+
+impl Session {
+    /// Starts in the background; the state tells how far it came.
+    pub(crate) fn launch(self: &Arc<Self>, opening: Opening) {
+        self.state.lock().phase = Phase::Starting;
+        let session = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(error) = session.open(&opening).await {
+                session.drain_pumps().await;
+                let mut reason = error.to_string();
+                let said = session.said_by_adapter();
+                if !said.is_empty() && !reason.contains(&said) {
+                    reason = format!("{reason}\n{said}");
+                }
+                let hint = error.hint().map(str::to_owned);
+                session.state.lock().ending.hint = hint;
+                session.finish(Some(reason)).await;
+            }
+        });
+    }
+
+    /// What explains a failed start: the error stream, and what a builder printed.
+    fn said_by_adapter(&self) -> String {
+        let mut said = self.complaints();
+        if self.state.lock().process.is_none() {
+            let (pieces, _, _) = self.output_since(0);
+            let printed: String = pieces.into_iter().map(|piece| piece.text).collect();
+            let tail: Vec<&str> = printed.trim().lines().rev().take(20).collect();
+            let tail: Vec<&str> = tail.into_iter().rev().collect();
+            if !tail.is_empty() {
+                said = format!("{said}\n{}", tail.join("\n"));
+            }
+        }
+        said.trim().to_owned()
+    }
+
+    async fn open(self: &Arc<Self>, opening: &Opening) -> Result<()> {
+        let deadline = Instant::now() + opening.time;
+        let link = self.reach(opening, deadline).await?;
+        let client = Client::new(link, Arc::new(Ears(Arc::downgrade(self))));
+        self.client.set(client.clone()).ok();
+
+        let mut hello = json!({
+            "clientID": "stepwell", "clientName": "Stepwell", "adapterID": opening.adapter.adapter_id(),
+            "locale": "en-US", "linesStartAt1": true, "columnsStartAt1": true, "pathFormat": "path",
+            "supportsVariableType": true, "supportsVariablePaging": true, "supportsRunInTerminalRequest": true,
+            "supportsStartDebuggingRequest": true, "supportsMemoryReferences": true,
+            "supportsArgsCanBeInterpretedByShell": false,
+        });
+        if let Value::Object(hello) = &mut hello {
+            opening.adapter.initialize_extras(hello);
+        }
+        let capabilities: Capabilities =
+            client.request("initialize", hello, FIRST_ANSWER.min(opening.time)).await?;
+        self.state.lock().capabilities.merge(capabilities);
+
+        let mut arguments = opening.arguments.clone();
+        if opening.no_debug {
+            arguments.insert("noDebug".to_owned(), Value::Bool(true));
+        }
+        let launch = client.send(opening.how.command(), &arguments)?;
+        let launch = launch.answer(deadline.saturating_duration_since(Instant::now()));
+        tokio::pin!(launch);
+        let mut launched = false;
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut launch, if !launched => {
+                    answer.map_err(|error| launch_error(opening, error))?;
+                    launched = true;
+                }
+                ready = self.is_initialized(deadline) => {
+                    ready?;
+                    break;
+                }
+            }
+        }
+        self.configure(opening).await?;
+        if !launched {
+            launch.await.map_err(|error| launch_error(opening, error))?;
+        }
+        let mut state = self.state.lock();
+        if state.phase == Phase::Starting {
+            state.phase = Phase::Running;
+        }
+        drop(state);
+        self.changed();
+        Ok(())
+    }
+
+    /// Waits for `initialized`.
+    async fn is_initialized(&self, deadline: Instant) -> Result<()> {
+        let mut changes = self.house.watch();
+        loop {
+            {
+                let state = self.state.lock();
+                if state.initialized {
+                    return Ok(());
+                }
+                if state.phase.is_over() {
+                    return Err(Error::Launch {
+                        reason: "the program ended before the debugger was ready".to_owned(),
+                        hint: None,
+                    });
+                }
+            }
+            if tokio::time::timeout_at(deadline, changes.changed()).await.is_err() {
+                return Err(Error::Launch {
+                    reason: format!("{} did not get ready in time", self.adapter.kind()),
+                    hint: Some("give a longer `timeout`, or look at `stepwell adapters doctor`".to_owned()),
+                });
+            }
+        }
+    }
+
+    /// Breakpoints, exception filters, and the word that the program may run. All are asked at once: adapters answer in
+    /// order, and a round trip each would cost more than the answers.
+    async fn configure(self: &Arc<Self>, opening: &Opening) -> Result<()> {
+        let client = self.client()?;
+        if !opening.no_debug {
+            let filters: Vec<String> = {
+                let mut state = self.state.lock();
+                let offered = &state.capabilities.exception_breakpoint_filters;
+                let wished = opening.adapter.manners().exception_filters.iter();
+                let filters: Vec<String> = wished
+                    .filter(|wish| offered.iter().any(|filter| filter.filter == **wish))
+                    .map(ToString::to_string)
+                    .collect();
+                state.exception_filters.clone_from(&filters);
+                filters
+            };
+            let bindings = self.send_all_breakpoints()?;
+            let exceptions = if self.capabilities().exception_breakpoint_filters.is_empty() {
+                None
+            } else {
+                Some(client.send("setExceptionBreakpoints", json!({ "filters": filters }))?)
+            };
+            let done = client.send("configurationDone", json!({}));
+            for binding in bindings {
+                // A file's breakpoints that are refused do not stop the program from being debugged.
+                self.take_bindings(binding).await;
+            }
+            if let Some(exceptions) = exceptions {
+                exceptions.answer(ANSWER).await.ok();
+            }
+            self.answered_done(done?.answer(opening.time).await)
+        } else {
+            self.answered_done(client.send("configurationDone", json!({}))?.answer(opening.time).await)
+        }
+    }
+
+    fn answered_done(&self, answer: Result<Option<Box<serde_json::value::RawValue>>>) -> Result<()> {
+        match answer {
+            Ok(_) => Ok(()),
+            // Those that have no such request go on without it.
+            Err(Error::Refused { .. }) if !self.can("supportsConfigurationDoneRequest") => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn reach(self: &Arc<Self>, opening: &Opening, deadline: Instant) -> Result<Link> {
+        let io = |error: std::io::Error| Error::Launch {
+            reason: format!("{} cannot be reached: {error}", opening.adapter.kind()),
+            hint: Some("look at `stepwell adapters doctor`".to_owned()),
+        };
+        let located = match &opening.way {
+            Way::Tcp(address) => return connect(*address, deadline).await.map_err(io),
+            Way::Socket(path) => return Link::unix(path, deadline).await.map_err(io),
+            Way::Start(located) => located,
+        };
+        let first = deadline.min(Instant::now() + FIRST_ANSWER);
+        match opening.adapter.reach() {
+            Reach::Pipes => {
+                let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, &[])?)?;
+                let Pipes { stdin, stdout, stderr } = pipes;
+                self.pump_complaints(stderr);
+                self.companions.lock().push(companion);
+                Ok(Link::new(stdout, stdin))
+            }
+            Reach::ConnectsBack => {
+                let (listener, port) = listen().await.map_err(io)?;
+                let words = opening.adapter.address_words(&format!("127.0.0.1:{port}"));
+                self.start_process(opening, located, &words)?;
+                tokio::select! {
+                    link = accept_one(listener, first) => link.map_err(io),
+                    () = self.adapter_ended() => Err(self.ended_at_once(opening)),
+                }
+            }
+            Reach::Socket => {
+                let folder = tempfile::Builder::new().prefix("stepwell-").tempdir().map_err(io)?;
+                let path = folder.path().join("adapter.sock");
+                let words = opening.adapter.address_words(&path.to_string_lossy());
+                self.start_process(opening, located, &words)?;
+                // The folder goes when the session does: the path is kept in it, the folder in its pumps.
+                self.keep_folder(folder);
+                self.socket.set(path.clone()).ok();
+                tokio::select! {
+                    link = Link::unix(&path, first) => link.map_err(io),
+                    () = self.adapter_ended() => Err(self.ended_at_once(opening)),
+                }
+            }
+        }
+    }
+
+    fn ended_at_once(&self, opening: &Opening) -> Error {
+        Error::Launch {
+            reason: format!("{} ended as soon as it was started", opening.adapter.kind()),
+            hint: None,
+        }
+    }
+
+    fn start_process(
+        self: &Arc<Self>,
+        opening: &Opening,
+        located: &Located,
+        words: &[std::ffi::OsString],
+    ) -> Result<()> {
+        let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
+        let Pipes { stdin, stdout, stderr } = pipes;
+        drop(stdin);
+        if opening.adapter.manners().prints_for_the_program {
+            self.pump_output(stdout, OutputCategory::Stdout);
+            self.pump_output(stderr, OutputCategory::Stderr);
+        } else {
+            self.pump_complaints(stdout);
+            self.pump_complaints(stderr);
+        }
+        self.companions.lock().push(companion);
+        Ok(())
+    }
+
+    /// The adapter's process: in a clean environment, kept so that nothing outlives it.
+    fn adapter_call(
+        &self,
+        opening: &Opening,
+        located: &Located,
+        words: &[std::ffi::OsString],
+    ) -> Result<ProgramCall> {
+        let mut arguments = located.arguments.clone();
+        arguments.extend_from_slice(words);
+        let folder = opening.adapter.folder(&opening.arguments);
+        let call = ProgramCall {
+            program: located.program.clone().into(),
+            arguments,
+            folder: folder.unwrap_or_else(|| self.house.options.search.workspace.clone()),
+            environment: self.environment(located.environment.clone()),
+            input: None,
+            time_limit: Duration::MAX,
+            keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
+        };
+        self.guarded(call)
+    }
+
+    fn environment(&self, set: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Environment {
+        let mut removed: Vec<std::ffi::OsString> =
+            self.house.options.removed_variables.iter().map(Into::into).collect();
+        // Options for other programs, and servers that would be asked for symbols.
+        removed.extend(["NODE_OPTIONS", "DEBUGINFOD_URLS", "VSCODE_INSPECTOR_OPTIONS"].map(Into::into));
+        Environment { removed, set }
+    }
+
+    /// Confined where that is wished, and with the keeper in front.
+    pub(super) fn guarded(&self, call: ProgramCall) -> Result<ProgramCall> {
+        let options = &self.house.options;
+        let call = match &options.confine {
+            Some(confine) => confine.confine(call).map_err(|reason| Error::Launch { reason, hint: None })?,
+            None => call,
+        };
+        Ok(match &options.keeper {
+            Some(keeper) => keeper::kept(keeper, call),
+            None => call,
+        })
+    }
+
+    /// An adapter asks to debug a child process too.
+    pub(super) fn start_child(self: &Arc<Self>, request: ReverseRequest) {
+        let wish: StartDebugging = request
+            .arguments
+            .as_deref()
+            .and_then(|arguments| serde_json::from_str(arguments.get()).ok())
+            .unwrap_or_default();
+        match self.child_opening(&wish) {
+            Ok(opening) => {
+                let child = Session::new(Arc::clone(&self.house), &opening, Some(self.id.clone()));
+                match self.house.add(Arc::clone(&child)) {
+                    Ok(()) => {
+                        child.launch(opening);
+                        request.reply.succeed(json!({}));
+                    }
+                    Err(error) => request.reply.fail(&error.to_string()),
+                }
+            }
+            Err(error) => request.reply.fail(&error.to_string()),
+        }
+    }
+
+    fn child_opening(&self, wish: &StartDebugging) -> Result<Opening> {
+        let mut depth = 0;
+        let mut at = self.parent.clone();
+        while let Some(id) = at {
+            depth += 1;
+            at = self.house.session(Some(&id)).ok().and_then(|session| session.parent.clone());
+        }
+        if depth >= DEEPEST_CHILD {
+            return Err(Error::parameter("programs start programs too deeply to be followed"));
+        }
+        let connect = wish.configuration.get("connect");
+        let port = connect.and_then(|connect| connect.get("port")).and_then(Value::as_u64);
+        let way = match (port.and_then(|port| u16::try_from(port).ok()), self.socket_path()) {
+            (Some(port), _) => {
+                let host = connect.and_then(|connect| connect.get("host")).and_then(Value::as_str);
+                let host: IpAddr =
+                    host.and_then(|host| host.parse().ok()).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+                if !host.is_loopback() {
+                    return Err(Error::parameter("a child session must be on this machine"));
+                }
+                Way::Tcp(SocketAddr::new(host, port))
+            }
+            (None, Some(path)) => Way::Socket(path),
+            (None, None) => {
+                return Err(Error::parameter("the adapter does not say where the child is reached"));
+            }
+        };
+        let name = wish.configuration.get("name").and_then(Value::as_str).unwrap_or("child process");
+        Ok(Opening {
+            name: name.to_owned(),
+            adapter: self.adapter,
+            way,
+            how: if wish.request == "launch" { How::Launch } else { How::Attach },
+            arguments: wish.configuration.clone(),
+            no_debug: false,
+            time: FIRST_ANSWER,
+        })
+    }
+
+    /// Where the adapter of this session, or of the one it belongs to, listens.
+    fn socket_path(&self) -> Option<PathBuf> {
+        if let Some(path) = self.socket.get() {
+            return Some(path.clone());
+        }
+        let parent = self.house.session(Some(self.parent.as_deref()?)).ok()?;
+        parent.socket_path()
+    }
+}
+
+fn launch_error(opening: &Opening, error: Error) -> Error {
+    match error {
+        Error::Refused { reason, .. } => Error::Launch { reason, hint: None },
+        Error::NoAnswer { waited, .. } => Error::Launch {
+            reason: format!("{} did not start the program within {waited:?}", opening.adapter.kind()),
+            hint: Some("give a longer `timeout` if it builds first".to_owned()),
+        },
+        other => other,
+    }
+}

@@ -1,0 +1,182 @@
+//! Streams of a session: what the adapter's process and programs in terminals print, and what is typed to them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use stepwell_workspace::process::{Companion, Environment, KeepOutput, ProgramCall, TerminalEnd};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::Session;
+use crate::dap::ReverseRequest;
+use crate::dap::types::RunInTerminal;
+use crate::output::OutputCategory;
+use crate::{Error, Result};
+
+/// How long streams are read after the session's end.
+const DRAIN: Duration = Duration::from_millis(500);
+/// How long an adapter and its program get to end by themselves.
+const GRACE: Duration = Duration::from_secs(3);
+const READ_BUFFER: usize = 8 * 1024;
+
+/// Where input for the program goes.
+#[derive(Clone, Debug)]
+pub(super) struct Input(TerminalEnd);
+
+impl Session {
+    pub(super) fn pump_complaints(self: &Arc<Self>, stream: impl AsyncRead + Send + Unpin + 'static) {
+        self.pump(stream, |session, text| {
+            for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                session.complain(line);
+            }
+        });
+    }
+
+    pub(super) fn pump_output(
+        self: &Arc<Self>,
+        stream: impl AsyncRead + Send + Unpin + 'static,
+        category: OutputCategory,
+    ) {
+        self.pump(stream, move |session, text| {
+            session.print(category, text);
+            session.changed();
+        });
+    }
+
+    fn pump(
+        self: &Arc<Self>,
+        mut stream: impl AsyncRead + Send + Unpin + 'static,
+        mut take: impl FnMut(&Session, &str) + Send + 'static,
+    ) {
+        let session = Arc::downgrade(self);
+        let pump = tokio::spawn(async move {
+            let mut buffer = vec![0; READ_BUFFER];
+            while let Ok(read) = stream.read(&mut buffer).await {
+                let Some(session) = session.upgrade() else { return };
+                if read == 0 {
+                    return;
+                }
+                take(&session, &String::from_utf8_lossy(&buffer[..read]));
+            }
+        });
+        self.state.lock().pumps.push(pump);
+    }
+
+    /// Keeps a folder until the session is over.
+    pub(super) fn keep_folder(self: &Arc<Self>, folder: tempfile::TempDir) {
+        let mut changes = self.house.watch();
+        let session = Arc::downgrade(self);
+        tokio::spawn(async move {
+            while session.upgrade().is_some_and(|session| session.phase() != super::Phase::Terminated) {
+                if changes.changed().await.is_err() {
+                    break;
+                }
+            }
+            drop(folder);
+        });
+    }
+
+    /// An adapter wants its program on a terminal; it gets one of ours.
+    pub(super) fn run_in_terminal(self: &Arc<Self>, request: ReverseRequest) {
+        let wish: RunInTerminal = request
+            .arguments
+            .as_deref()
+            .and_then(|arguments| serde_json::from_str(arguments.get()).ok())
+            .unwrap_or_default();
+        match self.start_in_terminal(wish) {
+            Ok(pid) => request.reply.succeed(json!({ "processId": pid })),
+            Err(error) => request.reply.fail(&error.to_string()),
+        }
+    }
+
+    fn start_in_terminal(self: &Arc<Self>, wish: RunInTerminal) -> Result<u32> {
+        let (program, arguments) =
+            wish.args.split_first().ok_or_else(|| Error::parameter("the adapter names no program to run"))?;
+        let mut environment = Environment::default();
+        environment.removed.extend(self.house.options.removed_variables.iter().map(Into::into));
+        for (name, value) in wish.env {
+            match value {
+                Value::Null => environment.removed.push(name.into()),
+                Value::String(text) => environment.set.push((name.into(), text.into())),
+                other => environment.set.push((name.into(), other.to_string().into())),
+            }
+        }
+        environment.set.push(("TERM".into(), "dumb".into()));
+        let workspace = &self.house.options.search.workspace;
+        let folder = if wish.cwd.is_empty() { workspace.clone() } else { wish.cwd.into() };
+        let call = ProgramCall {
+            program: program.into(),
+            arguments: arguments.iter().map(Into::into).collect(),
+            folder,
+            environment,
+            input: None,
+            time_limit: Duration::MAX,
+            keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
+        };
+        let (companion, terminal) = Companion::on_terminal(&self.guarded(call)?)?;
+        let pid = companion.pid();
+        self.companions.lock().push(companion);
+        self.state.lock().input = Some(Input(terminal.clone()));
+        let session = Arc::downgrade(self);
+        let pump = tokio::spawn(async move {
+            let mut buffer = vec![0; READ_BUFFER];
+            while let Ok(read) = terminal.read(&mut buffer).await {
+                let Some(session) = session.upgrade() else { return };
+                if read == 0 {
+                    return;
+                }
+                let text = String::from_utf8_lossy(&buffer[..read]).replace("\r\n", "\n");
+                session.print(OutputCategory::Stdout, &text);
+                session.changed();
+            }
+        });
+        self.state.lock().pumps.push(pump);
+        Ok(pid)
+    }
+
+    /// Types into the program's terminal.
+    pub async fn send_input(&self, text: &str) -> Result<()> {
+        let input = self.state.lock().input.clone();
+        let Some(Input(terminal)) = input else {
+            return Err(Error::State {
+                what: format!("the program of session {} reads no input from us", self.id),
+                hint: "start it with `\"console\": \"integratedTerminal\"` in its configuration".to_owned(),
+            });
+        };
+        let written = tokio::time::timeout(super::ANSWER, terminal.write_all(text.as_bytes())).await;
+        match written {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                Err(Error::parameter(format!("the program does not take input any more: {error}")))
+            }
+            Err(_) => Err(Error::parameter("the program does not read its input")),
+        }
+    }
+
+    /// Waits until everything that was printed has been read, for a moment.
+    pub(super) async fn drain_pumps(&self) {
+        let pumps = std::mem::take(&mut self.state.lock().pumps);
+        for mut pump in pumps {
+            if tokio::time::timeout(DRAIN, &mut pump).await.is_err() {
+                pump.abort();
+            }
+        }
+    }
+
+    /// Waits for the end of the adapter's process.
+    pub(super) async fn adapter_ended(&self) {
+        let watch = self.companions.lock().first().and_then(|companion| companion.watch_end().ok());
+        match watch {
+            Some(watch) => watch.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends every process of the session.
+    pub(super) async fn end_processes(&self) {
+        let companions = std::mem::take(&mut *self.companions.lock());
+        for companion in companions {
+            companion.end(GRACE).await;
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! A stop as one answer: where, why, the stack without libraries, the variables and which changed, what was printed.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepwell_workspace::files;
+
+use crate::clock;
+use crate::dap::types::{ExceptionInfo, StackFrame, Variable};
+use crate::ids::{FrameRef, VariablesRef};
+use crate::output::{OutputPiece, floor_boundary};
+use crate::session::{LastVariables, Session, Stop};
+use crate::values::shortened;
+use crate::{Error, Result};
+
+/// How much of a stop is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Detail {
+    pub frames: usize,
+    pub variables: usize,
+    pub value_length: usize,
+    pub source_lines: i64,
+    pub output: usize,
+}
+
+impl Detail {
+    /// Enough to go on with, and little to read.
+    pub const COMPACT: Self =
+        Self { frames: 8, variables: 16, value_length: 80, source_lines: 2, output: 600 };
+    pub const FULL: Self =
+        Self { frames: 50, variables: 100, value_length: 1000, source_lines: 6, output: 8000 };
+}
+
+/// Frames asked for at once.
+const PAGE: i64 = 20;
+/// Frames looked through for one of the person's own code.
+const DEEPEST_LOOK: i64 = 200;
+
+/// What every stop tells; the fields that are `null` are there too.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct StopEventData {
+    pub timestamp: String,
+    pub session_id: String,
+    pub reason: String,
+    pub thread_id: i64,
+    pub description: Option<String>,
+    pub text: Option<String>,
+    pub all_threads_stopped: Option<bool>,
+    pub source: Option<SourcePlace>,
+    pub line: Option<i64>,
+    pub column: Option<i64>,
+    pub call_stack: Vec<CallFrame>,
+    pub top_frame_variables: Option<FrameVariables>,
+    pub hit_breakpoint_ids: Option<Vec<i64>>,
+    #[serde(flatten)]
+    pub more: StopExtras,
+}
+
+/// What is told beyond that, where there is something to tell.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct StopExtras {
+    /// Lines around the stop; the arrow marks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_context: Option<String>,
+    /// Variables that differ from the last stop in this function.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// What the program printed since the last answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_output: Option<String>,
+    /// Frames of libraries, and beyond the limit, that `call_stack` leaves out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_left_out: Option<usize>,
+    /// The nearest frame of the workspace's own code, where the top one is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_frame: Option<OwnFrame>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exception: Option<ExceptionReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SourcePlace {
+    pub path: String,
+    pub name: String,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CallFrame {
+    pub frame_id: i64,
+    pub function_name: String,
+    pub file_path: String,
+    pub line_number: i64,
+    pub column_number: i64,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FrameVariables {
+    pub scope_name: String,
+    pub variables: Vec<VariableRow>,
+    /// How many are not shown; `get_variables` shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<usize>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct VariableRow {
+    pub name: String,
+    pub value: String,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// Not zero where there is more inside: for `get_variables`.
+    pub variables_reference: i64,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct OwnFrame {
+    #[serde(flatten)]
+    pub frame: CallFrame,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variables: Option<FrameVariables>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExceptionReport {
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl Session {
+    /// Tells everything about a stop.
+    pub async fn report(&self, stop: &Stop, detail: Detail) -> Result<StopEventData> {
+        let thread = match stop.thread {
+            Some(thread) => thread,
+            None => self.any_thread().await?,
+        };
+        let (frames, total) = self.frames_to_own(thread).await?;
+        let workspace = &self.house.options.search.workspace;
+        let top = frames.first();
+        let own = frames.iter().find(|frame| is_own(frame, workspace));
+        let exception = if stop.reason == "exception" { self.exception_info(thread).await } else { None };
+
+        let mut more = StopExtras::default();
+        let mut top_frame_variables = None;
+        if let Some(top) = top {
+            top_frame_variables = self.frame_variables(top, detail).await?;
+            if is_own(top, workspace) {
+                more.source_context = source_context(top, detail.source_lines);
+            } else if let Some(own) = own {
+                more.source_context = source_context(own, detail.source_lines);
+                more.own_frame = Some(OwnFrame {
+                    frame: self.call_frame(own, thread),
+                    variables: self.frame_variables(own, detail).await?,
+                });
+            } else {
+                more.source_context = source_context(top, detail.source_lines);
+            }
+            if let Some(variables) = &top_frame_variables {
+                more.changed = self.changed_variables(top, variables);
+            }
+        }
+        let shown: Vec<&StackFrame> = shown_frames(&frames, workspace, detail.frames);
+        let left_out = total.saturating_sub(shown.len());
+        more.frames_left_out = (left_out > 0).then_some(left_out);
+        more.new_output = printed(&self.take_new_output(), detail.output);
+        more.exception = exception.as_ref().map(|info| exception_report(info, detail));
+        let source = top.and_then(|frame| frame.source.as_ref());
+        Ok(StopEventData {
+            timestamp: clock::iso(stop.at),
+            session_id: self.id.clone(),
+            reason: stop.reason.clone(),
+            thread_id: thread,
+            description: stop.description.as_deref().map(|text| shortened(text, 300)),
+            text: exception_text(stop, exception.as_ref()),
+            all_threads_stopped: stop.all_threads_stopped,
+            source: source.and_then(|source| {
+                let path = source.path.clone()?;
+                let name = source
+                    .name
+                    .clone()
+                    .or_else(|| Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()));
+                Some(SourcePlace { name: name.unwrap_or_else(|| path.clone()), path })
+            }),
+            line: top.map(|frame| frame.line),
+            column: top.map(|frame| frame.column),
+            call_stack: shown.into_iter().map(|frame| self.call_frame(frame, thread)).collect(),
+            top_frame_variables,
+            hit_breakpoint_ids: (!stop.hit_breakpoints.is_empty()).then(|| stop.hit_breakpoints.clone()),
+            more,
+        })
+    }
+
+    /// The stack down to the first frame of the workspace's own code at least, and how long it is in all.
+    async fn frames_to_own(&self, thread: i64) -> Result<(Vec<StackFrame>, usize)> {
+        let workspace = &self.house.options.search.workspace;
+        let mut frames = Vec::new();
+        loop {
+            let start = frames.len() as i64;
+            let page = self.stack(thread, start, PAGE).await?;
+            let got = page.stack_frames.len() as i64;
+            frames.extend(page.stack_frames);
+            let known = page.total_frames.unwrap_or_default().max(frames.len() as i64);
+            let is_all = got < PAGE || frames.len() as i64 >= known && page.total_frames.is_some();
+            let has_own = frames.iter().any(|frame| is_own(frame, workspace));
+            if is_all || has_own || frames.len() as i64 >= DEEPEST_LOOK {
+                return Ok((frames, usize::try_from(known).unwrap_or_default()));
+            }
+        }
+    }
+
+    pub fn call_frame(&self, frame: &StackFrame, thread: i64) -> CallFrame {
+        let reference = FrameRef { session: self.id.clone(), thread, adapter_id: frame.id };
+        CallFrame {
+            frame_id: self.house.ids.frame(reference),
+            function_name: shortened(&frame.name, 200),
+            file_path: place(frame).unwrap_or_default(),
+            line_number: frame.line,
+            column_number: frame.column,
+        }
+    }
+
+    async fn frame_variables(&self, frame: &StackFrame, detail: Detail) -> Result<Option<FrameVariables>> {
+        // One more than is shown tells whether there are more.
+        let asked = detail.variables as i64 * 2;
+        let found = match self.locals(frame.id, asked).await {
+            Ok(found) => found,
+            // A frame without debug information has no variables, and some adapters call that an error.
+            Err(Error::Refused { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        let Some((scope, variables)) = found else { return Ok(None) };
+        let variables: Vec<Variable> = variables.into_iter().filter(is_plain).collect();
+        let more = variables.len().saturating_sub(detail.variables);
+        let rows =
+            variables.iter().take(detail.variables).map(|variable| self.row(variable, detail.value_length));
+        Ok(Some(FrameVariables {
+            scope_name: scope.name,
+            variables: rows.collect(),
+            more: (more > 0).then_some(more),
+        }))
+    }
+
+    /// A variable with a number of ours.
+    pub fn row(&self, variable: &Variable, value_length: usize) -> VariableRow {
+        VariableRow {
+            name: variable.name.clone(),
+            value: shortened(&variable.value, value_length),
+            kind: variable.kind.as_deref().filter(|kind| !kind.is_empty()).map(|kind| shortened(kind, 120)),
+            variables_reference: self.house.ids.variables(VariablesRef {
+                session: self.id.clone(),
+                adapter_ref: variable.variables_reference,
+                scope_of: None,
+                indexed: variable.indexed_variables,
+                named: variable.named_variables,
+            }),
+        }
+    }
+
+    fn changed_variables(&self, frame: &StackFrame, variables: &FrameVariables) -> Vec<String> {
+        let values: Vec<(String, String)> =
+            variables.variables.iter().map(|row| (row.name.clone(), row.value.clone())).collect();
+        let new = LastVariables {
+            function: frame.name.clone(),
+            path: frame.source.as_ref().and_then(|source| source.path.clone()).map(PathBuf::from),
+            values: values.clone(),
+        };
+        let Some(old) = self.swap_last_variables(new) else { return Vec::new() };
+        let before = |name: &str| old.values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        values.into_iter().filter(|(name, value)| before(name) != Some(value)).map(|(name, _)| name).collect()
+    }
+}
+
+/// Variables of the program, not the groups that an adapter makes of what hardly anyone looks for.
+pub fn is_plain(variable: &Variable) -> bool {
+    let groups = ["special variables", "function variables", "class variables", "protected variables"];
+    let is_group = groups.contains(&variable.name.as_str());
+    let is_dunder = variable.name.starts_with("__") && variable.name.ends_with("__");
+    !is_group && !is_dunder && !variable.name.is_empty()
+}
+
+/// Whether a frame is the person's own code.
+pub fn is_own(frame: &StackFrame, workspace: &Path) -> bool {
+    const FOREIGN: [&str; 6] =
+        ["site-packages", "dist-packages", "node_modules", ".cargo", "rustlib", "vendor"];
+    let Some(source) = &frame.source else { return false };
+    let deemphasized = frame.presentation_hint.as_deref() == Some("subtle")
+        || frame.presentation_hint.as_deref() == Some("label")
+        || source.presentation_hint.as_deref() == Some("deemphasize");
+    let Some(path) = source.path.as_deref().map(Path::new) else { return false };
+    let Ok(inside) = path.strip_prefix(workspace) else { return false };
+    !deemphasized
+        && !inside.components().any(|part| {
+            let part = part.as_os_str().to_string_lossy();
+            FOREIGN.contains(&part.as_ref()) || part == ".venv" || part == "venv"
+        })
+}
+
+/// The top frame and the person's own; others only where there are none.
+fn shown_frames<'a>(frames: &'a [StackFrame], workspace: &Path, most: usize) -> Vec<&'a StackFrame> {
+    let own = frames.iter().filter(|frame| is_own(frame, workspace)).count();
+    let wanted = |(at, frame): &(usize, &StackFrame)| own == 0 || *at == 0 || is_own(frame, workspace);
+    frames.iter().enumerate().filter(wanted).map(|(_, frame)| frame).take(most).collect()
+}
+
+/// Where a frame is: the file's path, or what the adapter calls it.
+fn place(frame: &StackFrame) -> Option<String> {
+    let source = frame.source.as_ref()?;
+    source.path.clone().or_else(|| source.name.clone())
+}
+
+/// Lines around a frame's, with an arrow at it.
+pub fn source_context(frame: &StackFrame, around: i64) -> Option<String> {
+    let path = frame.source.as_ref()?.path.as_deref()?;
+    lines_around(Path::new(path), frame.line, around)
+}
+
+pub fn lines_around(path: &Path, line: i64, around: i64) -> Option<String> {
+    const LONGEST_FILE: u64 = 4 * 1024 * 1024;
+    if files::metadata(path).ok()?.len() > LONGEST_FILE {
+        return None;
+    }
+    let content = files::read(path).ok()?;
+    let content = String::from_utf8_lossy(&content);
+    let (first, last) = (line - around, line + around);
+    let width = last.to_string().len();
+    let shown: Vec<String> = content
+        .lines()
+        .zip(1_i64..)
+        .skip_while(|(_, number)| *number < first)
+        .take_while(|(_, number)| *number <= last)
+        .map(|(text, number)| {
+            let mark = if number == line { '→' } else { ' ' };
+            format!("{mark}{number:>width$} {}", shortened(text.trim_end(), 160))
+        })
+        .collect();
+    (!shown.is_empty()).then(|| shown.join("\n"))
+}
+
+/// The end of what was printed, in one text.
+pub fn printed((pieces, gone): &(Vec<OutputPiece>, u64), most: usize) -> Option<String> {
+    let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+    let text = crate::values::without_escapes(&text);
+    if text.is_empty() {
+        return None;
+    }
+    if text.len() <= most && *gone == 0 {
+        return Some(text);
+    }
+    let keep = text.len() - floor_boundary(&text, text.len().saturating_sub(most));
+    let left_out = text.len() - keep + usize::try_from(*gone).unwrap_or_default();
+    Some(format!("[{left_out} bytes before; `get_output` has them]\n{}", &text[text.len() - keep..]))
+}
+
+fn exception_report(info: &ExceptionInfo, detail: Detail) -> ExceptionReport {
+    let details = info.details.as_ref();
+    let kind = details
+        .and_then(|details| details.type_name.clone().or_else(|| details.full_type_name.clone()))
+        .unwrap_or_else(|| info.exception_id.clone());
+    let message = details.and_then(|details| details.message.clone()).or_else(|| info.description.clone());
+    ExceptionReport {
+        kind: shortened(&kind, 200),
+        message: message.map(|message| shortened(&message, detail.value_length.max(300))),
+    }
+}
+
+fn exception_text(stop: &Stop, info: Option<&ExceptionInfo>) -> Option<String> {
+    let said = stop.text.clone().filter(|text| !text.is_empty());
+    let text = said.or_else(|| info.and_then(|info| info.description.clone()))?;
+    Some(shortened(&text, 600))
+}
