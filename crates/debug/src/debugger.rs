@@ -142,6 +142,11 @@ impl Debugger {
         }
     }
 
+    /// Forgets sessions that are over, with what they printed.
+    pub fn forget_ended(&self) {
+        self.house.forget_ended();
+    }
+
     pub async fn end_all(&self) {
         let roots = self.sessions().into_iter().filter(|session| session.parent.is_none());
         futures::future::join_all(roots.map(|session| async move { session.end().await })).await;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::adapters::Search;
 use crate::breakpoints::BreakpointStore;
 use crate::ids::Ids;
-use crate::session::Session;
+use crate::session::{Phase, Session};
 use crate::{Error, Result};
 
 /// Sessions that are over and still remembered, for their output and their end.
@@ -104,6 +104,10 @@ impl House {
 
     pub fn sessions(&self) -> Vec<Arc<Session>> {
         self.sessions.lock().clone()
+    }
+
+    pub fn forget_ended(&self) {
+        self.sessions.lock().retain(|session| session.phase() != Phase::Terminated);
     }
 
     pub fn clear(&self) -> Vec<Arc<Session>> {

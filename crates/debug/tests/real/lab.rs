@@ -1,0 +1,201 @@
+//! A program of one language under one debugger.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use stepwell_debug::adapters::{self, AdapterKind, How, Search};
+use stepwell_debug::breakpoints::NewBreakpoint;
+use stepwell_debug::session::{Opening, Session, Stop, Way};
+use stepwell_debug::stop_report::{Detail, StopEventData};
+use stepwell_debug::{Debugger, DebuggerOptions, Outcome, Wait};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Python,
+    C,
+    Cpp,
+    Rust,
+    Go,
+    JavaScript,
+}
+
+impl Language {
+    fn source(self) -> &'static str {
+        match self {
+            Self::Python => "python/shop.py",
+            Self::C => "c/shop.c",
+            Self::Cpp => "cpp/shop.cpp",
+            Self::Rust => "rust/shop.rs",
+            Self::Go => "go/shop.go",
+            Self::JavaScript => "javascript/shop.js",
+        }
+    }
+}
+
+pub struct Lab {
+    pub kind: AdapterKind,
+    pub language: Language,
+    pub debugger: Debugger,
+    pub source: PathBuf,
+    pub program: PathBuf,
+    search: Search,
+    seen: std::sync::atomic::AtomicU64,
+    _folder: tempfile::TempDir,
+}
+
+/// A program that is missing fails a test in CI; elsewhere the test says that it was skipped.
+fn skipped(what: &str) {
+    assert!(std::env::var_os("CI").is_none(), "{what}");
+    println!("skipped: {what}");
+}
+
+impl Lab {
+    /// The program built and the debugger found; `None` where one is missing.
+    pub fn open(kind: AdapterKind, language: Language) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().canonicalize().unwrap();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/debug");
+        let from = fixtures.join(language.source());
+        let source = workspace.join(from.file_name().unwrap());
+        std::fs::copy(&from, &source).unwrap();
+        if language == Language::Go {
+            std::fs::copy(fixtures.join("go/go.mod"), workspace.join("go.mod")).unwrap();
+        }
+        let own_folder = std::env::var_os("STEPWELL_TEST_ADAPTERS")
+            .map_or_else(|| workspace.join("adapters"), PathBuf::from);
+        let mut search = Search { workspace: workspace.clone(), own_folder, ..Search::default() };
+        if let Some(gdb) = std::env::var_os("STEPWELL_TEST_GDB") {
+            search.configured.insert(AdapterKind::Gdb, gdb.into());
+        }
+        if let Err(error) = adapters::choose(&[kind], &search, &Map::new()) {
+            skipped(&format!("{error}"));
+            return None;
+        }
+        let built = workspace.join("shop");
+        let program = match language {
+            Language::Python | Language::Go | Language::JavaScript => source.clone(),
+            Language::C => build("cc", &["-g", "-O0", "-pthread", "-o"], &built, &source)?,
+            Language::Cpp => build("c++", &["-g", "-O0", "-pthread", "-o"], &built, &source)?,
+            Language::Rust => build("rustc", &["-g", "--edition", "2021", "-o"], &built, &source)?,
+        };
+        let options = DebuggerOptions { search: search.clone(), ..DebuggerOptions::default() };
+        Some(Self {
+            kind,
+            language,
+            debugger: Debugger::new(options),
+            source,
+            program,
+            search,
+            seen: std::sync::atomic::AtomicU64::new(0),
+            _folder: folder,
+        })
+    }
+
+    /// The line with this mark.
+    pub fn line(&self, mark: &str) -> i64 {
+        let text = std::fs::read_to_string(&self.source).unwrap();
+        let mark = format!("MARK:{mark}");
+        let at = text.lines().position(|line| line.ends_with(&mark)).unwrap();
+        i64::try_from(at + 1).unwrap()
+    }
+
+    pub fn at(&self, mark: &str) -> NewBreakpoint {
+        NewBreakpoint { path: self.source.clone(), line: self.line(mark), ..NewBreakpoint::default() }
+    }
+
+    /// Starts the program with a word.
+    pub fn start(&self, word: &str) -> Arc<Session> {
+        self.start_with(How::Launch, self.launch_arguments(word))
+    }
+
+    fn launch_arguments(&self, word: &str) -> Value {
+        let words: Vec<&str> = if word.is_empty() { Vec::new() } else { vec![word] };
+        json!({ "program": self.program, "args": words, "cwd": self.search.workspace })
+    }
+
+    pub fn start_with(&self, how: How, arguments: Value) -> Arc<Session> {
+        let Value::Object(mut arguments) = arguments else { panic!("no object") };
+        let (adapter, located) = adapters::choose(&[self.kind], &self.search, &arguments).unwrap();
+        adapter.complete(how, &mut arguments, &self.search);
+        let opening = Opening {
+            name: "shop".to_owned(),
+            adapter,
+            way: Way::Start(located),
+            how,
+            arguments,
+            no_debug: false,
+            time: PATIENCE,
+        };
+        self.debugger.start(opening).unwrap()
+    }
+
+    pub fn wait(&self) -> Wait {
+        Wait { deadline: Instant::now() + PATIENCE, cancel: CancellationToken::new() }
+    }
+
+    pub async fn outcome(&self, session: &Session) -> Outcome {
+        let seen = self.seen.load(std::sync::atomic::Ordering::Relaxed);
+        let outcome = self.debugger.wait(session, seen, &self.wait()).await;
+        if let Outcome::Stopped(_, stop) = &outcome {
+            self.seen.store(stop.serial, std::sync::atomic::Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// The next stop, which must come.
+    #[track_caller]
+    pub fn stop<'a>(&'a self, session: &'a Session) -> impl Future<Output = (Arc<Session>, Stop)> + 'a {
+        let caller = std::panic::Location::caller();
+        async move {
+            match self.outcome(session).await {
+                Outcome::Stopped(session, stop) => (session, stop),
+                other => panic!(
+                    "{caller}: {} with {}: {other:?}\n{}",
+                    session.phase().name(),
+                    self.kind,
+                    printed(session)
+                ),
+            }
+        }
+    }
+
+    pub async fn report(&self, session: &Session) -> (Arc<Session>, StopEventData) {
+        let (session, stop) = self.stop(session).await;
+        let report = session.report(&stop, Detail::COMPACT).await.unwrap();
+        (session, report)
+    }
+
+    /// The value of an expression where the program stands.
+    pub async fn value(&self, session: &Session, expression: &str) -> String {
+        let stop = session.stopped().unwrap();
+        let stack = session.stack(stop.thread.unwrap(), 0, 1).await.unwrap();
+        let value = session.evaluate(expression, Some(stack.stack_frames[0].id), "watch").await;
+        value.map_or_else(|error| error.to_string(), |value| value.value)
+    }
+}
+
+/// Everything that was printed.
+pub fn printed(session: &Session) -> String {
+    session.output_since(0).0.into_iter().map(|piece| piece.text).collect()
+}
+
+fn build(compiler: &str, words: &[&str], program: &Path, source: &Path) -> Option<PathBuf> {
+    match Command::new(compiler).args(words).arg(program).arg(source).status() {
+        Ok(status) => {
+            assert!(status.success(), "{compiler} failed");
+            Some(program.to_path_buf())
+        }
+        Err(error) => {
+            skipped(&format!("{compiler}: {error}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What can be seen of a stopped program.
+
+use stepwell_debug::adapters::AdapterKind;
+use stepwell_debug::session::{Paging, Step};
+
+use crate::lab::{Lab, Language};
+
+pub async fn everything(kind: AdapterKind, language: Language) {
+    let Some(lab) = Lab::open(kind, language) else { return };
+    lab.debugger.set_breakpoint(lab.at("loop")).await.unwrap();
+    lab.debugger.set_breakpoint(lab.at("after")).await.unwrap();
+    let session = lab.start("");
+    let (session, report) = lab.report(&session).await;
+    assert_eq!((report.reason.as_str(), report.line), ("breakpoint", Some(lab.line("loop"))), "{report:?}");
+    assert!(report.call_stack[0].function_name.contains("run"), "{report:?}");
+    assert_eq!(report.call_stack[0].file_path, lab.source.to_string_lossy());
+    let names: Vec<&str> = report
+        .top_frame_variables
+        .iter()
+        .flat_map(|frame| &frame.variables)
+        .map(|row| row.name.as_str())
+        .collect();
+    assert!(names.contains(&"total"), "{report:?}");
+    let context = report.more.source_context.unwrap();
+    assert!(context.contains(&format!("→{}", lab.line("loop"))), "{context}");
+
+    // Into the call, and out of it.
+    session.step(None, Step::Into).await.unwrap();
+    let (session, report) = lab.report(&session).await;
+    assert!(report.call_stack[0].function_name.contains("add"), "{report:?}");
+    assert_eq!(lab.value(&session, "total + number").await, "0");
+    session.step(None, Step::Over).await.unwrap();
+    let (session, report) = lab.report(&session).await;
+    assert_eq!(report.more.changed, ["result"], "{report:?}");
+    assert_eq!(lab.value(&session, "result").await, "0", "a name that is also a module of Rust");
+    session.step(None, Step::Out).await.unwrap();
+    let (session, report) = lab.report(&session).await;
+    assert!(report.call_stack[0].function_name.contains("run"), "{report:?}");
+
+    // A changed variable changes what happens.
+    session.resume(None).await.unwrap();
+    let (session, stop) = lab.stop(&session).await;
+    let thread = stop.thread.unwrap();
+    let frame = session.stack(thread, 0, 1).await.unwrap().stack_frames[0].id;
+    let (scope, rows) = session.locals(frame, 100).await.unwrap().unwrap();
+    assert!(rows.iter().any(|row| row.name == "i" && row.value == "1"), "{rows:?}");
+    let set = session.set_variable(scope.variables_reference, Some(frame), "total", "100").await;
+    assert!(set.is_ok(), "{set:?}");
+    assert_eq!(lab.value(&session, "total").await, "100");
+
+    // A long list is paged.
+    let numbers = rows.iter().find(|row| row.name == "numbers").unwrap();
+    let page = Paging { start: Some(20), count: Some(5) };
+    let numbers = session.variables(numbers.variables_reference, None, page).await.unwrap();
+    assert_eq!(numbers.len(), 5, "{numbers:?}");
+
+    // Old numbers are refused with words.
+    let frame_id =
+        session.report(&stop, stepwell_debug::stop_report::Detail::COMPACT).await.unwrap().call_stack[0]
+            .frame_id;
+    for breakpoint in lab.debugger.breakpoints().lines() {
+        if breakpoint.line == lab.line("loop") {
+            lab.debugger.remove_breakpoint(breakpoint.id).await.unwrap();
+        }
+    }
+    session.resume(None).await.unwrap();
+    let (session, report) = lab.report(&session).await;
+    assert_eq!(report.line, Some(lab.line("after")), "{report:?}");
+    let old = lab.debugger.frame(frame_id).unwrap_err();
+    assert!(old.to_string().contains("a stop that is over"), "{old}");
+    assert_eq!(lab.value(&session, "total").await, "115");
+    lab.debugger.end(&session).await;
+}
+
+pub async fn failure(kind: AdapterKind, language: Language) {
+    let Some(lab) = Lab::open(kind, language) else { return };
+    let session = lab.start("fail");
+    let (_, report) = lab.report(&session).await;
+    let own = report.more.own_frame.as_ref().map_or(&report.call_stack[0], |own| &own.frame);
+    assert_eq!(own.line_number, lab.line("fail"), "{report:?}");
+    assert!(own.function_name.contains("fail"), "{report:?}");
+    lab.debugger.end(&session).await;
+}

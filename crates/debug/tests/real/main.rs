@@ -1,0 +1,74 @@
+//! Real debuggers and real programs: the same questions to each.
+//!
+//! Adapters that must be installed are looked for on the machine and in the folder that `STEPWELL_TEST_ADAPTERS` names.
+
+// Tests may read what they made.
+#![allow(clippy::disallowed_methods, reason = "not part of the product")]
+
+mod breakpoints;
+mod lab;
+mod life;
+mod looking;
+
+use lab::Language;
+use stepwell_debug::adapters::AdapterKind;
+
+/// Every check with every debugger and a language it knows.
+macro_rules! debuggers {
+    ($($name:ident: $kind:ident $language:ident,)*) => {$(
+        mod $name {
+            use super::*;
+
+            const KIND: AdapterKind = AdapterKind::$kind;
+            const LANGUAGE: Language = Language::$language;
+
+            #[tokio::test]
+            async fn breakpoint_dialects_are_equal() {
+                breakpoints::dialects(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_step_over_a_counted_breakpoint_is_one_step() {
+                breakpoints::steps_over_counted(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_stopped_program_is_looked_into() {
+                looking::everything(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_failure_stops_where_it_happens() {
+                looking::failure(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_running_program_is_attached_to_and_survives() {
+                life::attach(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_program_is_paused_and_killed() {
+                life::pause_and_kill(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn output_and_exit_code_are_told() {
+                life::output_and_exit(KIND, LANGUAGE).await;
+            }
+        }
+    )*};
+}
+
+debuggers! {
+    debugpy: Debugpy Python,
+    lldb_dap_c: LldbDap C,
+    lldb_dap_cpp: LldbDap Cpp,
+    lldb_dap_rust: LldbDap Rust,
+    codelldb_c: CodeLldb C,
+    codelldb_rust: CodeLldb Rust,
+    gdb_c: Gdb C,
+    gdb_rust: Gdb Rust,
+    delve: Delve Go,
+    js_debug: JsDebug JavaScript,
+}
