@@ -104,6 +104,11 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Functions of the language's runtime where a failure can be seen that the debugger itself passes by.
+    fn panic_functions(&self, _arguments: &Map<String, Value>, _search: &Search) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     fn manners(&self) -> &'static Manners;
 }
 
@@ -161,6 +166,9 @@ fn prepend(arguments: &mut Map<String, Value>, name: &str, commands: Vec<String>
         list.splice(0..0, commands.into_iter().map(Value::from));
     }
 }
+
+/// Where Rust's standard library reports a panic to debuggers.
+const RUST_PANIC: &str = "rust_panic";
 
 /// Whether the program is one of a Cargo project.
 fn is_rust(arguments: &Map<String, Value>, search: &Search) -> bool {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -104,6 +105,22 @@ impl Debugger {
                         return Outcome::TimedOut;
                     }
                 }
+            }
+        }
+    }
+
+    /// Stops a program where it is and waits until it has. Adapters lose a request that comes while the program is
+    /// only about to run, so it is asked again.
+    pub async fn pause(&self, session: &Session, thread: Option<i64>, wait: &Wait) -> Result<Outcome> {
+        const AGAIN: Duration = Duration::from_secs(1);
+        let after = self.serial();
+        loop {
+            session.pause(thread).await?;
+            let brief =
+                Wait { deadline: wait.deadline.min(Instant::now() + AGAIN), cancel: wait.cancel.clone() };
+            match self.wait(session, after, &brief).await {
+                Outcome::TimedOut if Instant::now() < wait.deadline => {}
+                outcome => return Ok(outcome),
             }
         }
     }

@@ -103,6 +103,7 @@ pub struct Session {
     pub parent: Option<String>,
     /// What it was started with, to start it again.
     pub arguments: Map<String, Value>,
+    panic_functions: Vec<&'static str>,
     pub(crate) house: Arc<House>,
     client: OnceLock<Client>,
     state: Mutex<State>,
@@ -161,6 +162,7 @@ impl Session {
             how: opening.how,
             parent,
             arguments: opening.arguments.clone(),
+            panic_functions: opening.adapter.panic_functions(&opening.arguments, &house.options.search),
             house,
             client: OnceLock::new(),
             state: Mutex::new(State {
@@ -459,17 +461,25 @@ impl Session {
         {
             return;
         }
-        let must_decide = state.decides_about(&event);
+        let passes = state.passes(&event, self.adapter.manners());
+        let must_decide = !passes && state.decides_about(&event);
         if must_decide {
             state.stop = None;
         }
         drop(state);
-        if must_decide {
-            let session = Arc::clone(self);
+        let session = Arc::clone(self);
+        if passes {
+            tokio::spawn(async move { session.pass(event).await });
+        } else if must_decide {
             tokio::spawn(async move { session.decide(event).await });
         } else {
-            let hits = self.our_breakpoints(event.hit_breakpoint_ids.as_deref().unwrap_or_default());
-            self.publish(event, hits);
+            let ids = event.hit_breakpoint_ids.clone().unwrap_or_default();
+            let hits = self.our_breakpoints(&ids);
+            if hits.is_empty() && self.is_panic(&ids) {
+                self.publish(StoppedEvent { reason: "exception".to_owned(), ..event }, hits);
+            } else {
+                self.publish(event, hits);
+            }
         }
     }
 
@@ -486,6 +496,11 @@ impl Session {
             && let Ok(code) = code.trim_matches(|c: char| !c.is_ascii_digit() && c != '-').parse()
         {
             self.state.lock().ending.exit_code.get_or_insert(code);
+            return;
+        }
+        // Before there is a program, it is the debugger that speaks.
+        if category == OutputCategory::Console && self.phase() == Phase::Starting {
+            event.output.lines().filter(|line| !line.trim().is_empty()).for_each(|line| self.complain(line));
             return;
         }
         self.print(category, &event.output);

@@ -189,9 +189,21 @@ impl Session {
             column: top.map(|frame| frame.column),
             call_stack: shown.into_iter().map(|frame| self.call_frame(frame, thread)).collect(),
             top_frame_variables,
-            hit_breakpoint_ids: (!stop.hit_breakpoints.is_empty()).then(|| stop.hit_breakpoints.clone()),
+            hit_breakpoint_ids: self.hit_breakpoints(stop, top),
             more,
         })
+    }
+
+    fn hit_breakpoints(&self, stop: &Stop, top: Option<&StackFrame>) -> Option<Vec<i64>> {
+        let mut hits = stop.hit_breakpoints.clone();
+        if hits.is_empty()
+            && stop.reason.contains("breakpoint")
+            && let Some(top) = top
+            && let Some(path) = top.source.as_ref().and_then(|source| source.path.as_deref())
+        {
+            hits = self.breakpoints_at(Path::new(path), top.line);
+        }
+        (!hits.is_empty()).then_some(hits)
     }
 
     /// The stack down to the first frame of the workspace's own code at least, and how long it is in all.
@@ -216,7 +228,7 @@ impl Session {
         let reference = FrameRef { session: self.id.clone(), thread, adapter_id: frame.id };
         CallFrame {
             frame_id: self.house.ids.frame(reference),
-            function_name: shortened(&frame.name, 200),
+            function_name: shortened(plain_name(&frame.name), 200),
             file_path: place(frame).unwrap_or_default(),
             line_number: frame.line,
             column_number: frame.column,
@@ -280,6 +292,14 @@ pub fn is_plain(variable: &Variable) -> bool {
     let is_group = groups.contains(&variable.name.as_str());
     let is_dunder = variable.name.starts_with("__") && variable.name.ends_with("__");
     !is_group && !is_dunder && !variable.name.is_empty()
+}
+
+/// A function's name without the hash that Rust's compiler puts behind it.
+fn plain_name(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((plain, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => plain,
+        _ => name,
+    }
 }
 
 /// Whether a frame is the person's own code.

@@ -43,7 +43,9 @@ impl Adapter for CodeLldb {
     }
 
     fn address_words(&self, address: &str) -> Vec<OsString> {
-        vec!["--connect".into(), address.into()]
+        // It takes the port alone.
+        let port = address.rsplit_once(':').map_or(address, |(_, port)| port);
+        vec!["--connect".into(), port.into()]
     }
 
     fn adapter_id(&self) -> &'static str {
@@ -69,9 +71,9 @@ impl Adapter for CodeLldb {
             scopes_follow_last_request: false,
             walks_plain_paths: true,
             pages_variables: false,
-            exception_filters: &[],
+            exception_filters: &["rust_panic"],
             prints_for_the_program: false,
-            can_restart: false,
+            passing_exceptions: &[],
         }
     }
 }

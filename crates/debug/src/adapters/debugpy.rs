@@ -72,7 +72,7 @@ impl Adapter for Debugpy {
             pages_variables: false,
             exception_filters: &["uncaught"],
             prints_for_the_program: false,
-            can_restart: false,
+            passing_exceptions: &["SystemExit"],
         }
     }
 }

@@ -85,7 +85,7 @@ impl Adapter for Delve {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: true,
-            can_restart: false,
+            passing_exceptions: &[],
         }
     }
 }

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value};
 use stepwell_workspace::process::capture_text;
 
-use super::{Adapter, AdapterKind, HitDialect, Located, LogDialect, Manners, Reach, Search, missing};
+use super::{
+    Adapter, AdapterKind, HitDialect, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust,
+    missing,
+};
 use crate::Result;
 
 /// The first version that speaks the protocol.
@@ -52,6 +55,10 @@ impl Adapter for Gdb {
         "gdb"
     }
 
+    fn panic_functions(&self, arguments: &Map<String, Value>, search: &Search) -> Vec<&'static str> {
+        if is_rust(arguments, search) { vec![RUST_PANIC] } else { Vec::new() }
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             hits: HitDialect::Ours,
@@ -62,7 +69,7 @@ impl Adapter for Gdb {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: false,
-            can_restart: false,
+            passing_exceptions: &[],
         }
     }
 }

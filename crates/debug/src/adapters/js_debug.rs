@@ -68,7 +68,7 @@ impl Adapter for JsDebug {
             pages_variables: true,
             exception_filters: &["uncaught"],
             prints_for_the_program: false,
-            can_restart: false,
+            passing_exceptions: &[],
         }
     }
 }

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use stepwell_workspace::process::capture_text;
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, is_rust, missing,
-    prepend,
+    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust,
+    missing, prepend,
 };
 use crate::Result;
 
@@ -65,6 +65,10 @@ impl Adapter for LldbDap {
         prepend(arguments, "initCommands", commands);
     }
 
+    fn panic_functions(&self, arguments: &Map<String, Value>, search: &Search) -> Vec<&'static str> {
+        if is_rust(arguments, search) { vec![RUST_PANIC] } else { Vec::new() }
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             hits: HitDialect::Ours,
@@ -75,7 +79,7 @@ impl Adapter for LldbDap {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: false,
-            can_restart: false,
+            passing_exceptions: &[],
         }
     }
 }

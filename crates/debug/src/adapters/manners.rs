@@ -18,8 +18,8 @@ pub struct Manners {
     pub exception_filters: &'static [&'static str],
     /// Everything the adapter's process prints comes from the program.
     pub prints_for_the_program: bool,
-    /// Stop reasons at a breakpoint that do not say so.
-    pub can_restart: bool,
+    /// Exceptions that are only how a program ends.
+    pub passing_exceptions: &'static [&'static str],
 }
 
 /// Which hit conditions can be left to an adapter.

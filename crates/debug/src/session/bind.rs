@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::decide::same_file;
 use super::{ANSWER, Session};
 use crate::Result;
 use crate::adapters::Manners;
@@ -14,6 +15,9 @@ use crate::dap::types::{BreakpointEvent, Breakpoints, SourceBreakpoint};
 
 /// The number of a place that a tool needs for a while.
 pub const PROBE: BreakpointId = 0;
+
+/// The number of a place where a language's runtime reports a failure that its debugger does not stop at.
+pub const PANIC: BreakpointId = -1;
 
 /// What became of a breakpoint in a session.
 #[derive(Clone, Debug)]
@@ -64,7 +68,8 @@ impl Session {
         for path in paths {
             sending.push(self.send_breakpoints(&path)?);
         }
-        if !self.house.breakpoints.functions().is_empty() && self.can("supportsFunctionBreakpoints") {
+        let wished = !self.house.breakpoints.functions().is_empty() || !self.panic_functions.is_empty();
+        if wished && self.can("supportsFunctionBreakpoints") {
             sending.push(self.send_function_breakpoints()?);
         }
         Ok(sending)
@@ -104,7 +109,7 @@ impl Session {
         let mut asked = Vec::new();
         for FunctionBreakpoint { id, name, condition, hit_condition } in functions {
             let hits = hit_condition.and_then(|hits| hits.parse().ok());
-            let delegated = hits.and_then(|hits| manners.hit_words(hits));
+            let delegated = hits.filter(|_| condition.is_none()).and_then(|hits| manners.hit_words(hits));
             let ours = Ours { hits: hits.filter(|_| delegated.is_none()), ..Ours::default() };
             let mut ask = json!({ "name": name });
             if let Some(condition) = condition {
@@ -115,6 +120,10 @@ impl Session {
             }
             asked.push(ask);
             bindings.push(binding(id, 0, ours));
+        }
+        for name in &self.panic_functions {
+            asked.push(json!({ "name": name }));
+            bindings.push(binding(PANIC, 0, Ours::default()));
         }
         let sent = self.client()?.send("setFunctionBreakpoints", json!({ "breakpoints": asked }))?;
         Ok(Sending { path: None, bindings, sent })
@@ -217,8 +226,26 @@ impl Session {
         let state = self.state.lock();
         let bindings = state.bound.values().flatten().chain(&state.bound_functions);
         bindings
-            .filter(|binding| binding.id != PROBE)
+            .filter(|binding| binding.id > PROBE)
             .filter(|binding| binding.adapter_id.is_some_and(|id| adapter_ids.contains(&id)))
+            .map(|binding| binding.id)
+            .collect()
+    }
+
+    /// Whether the adapter's numbers say that the runtime reports a failure.
+    pub(super) fn is_panic(&self, adapter_ids: &[i64]) -> bool {
+        let state = self.state.lock();
+        let mut bindings = state.bound_functions.iter().filter(|binding| binding.id == PANIC);
+        bindings.any(|binding| binding.adapter_id.is_some_and(|id| adapter_ids.contains(&id)))
+    }
+
+    /// Our breakpoints at a place, for adapters that do not say which was hit.
+    pub fn breakpoints_at(&self, path: &Path, line: i64) -> Vec<BreakpointId> {
+        let state = self.state.lock();
+        let files = state.bound.iter().filter(|(file, _)| same_file(file, path));
+        files
+            .flat_map(|(_, bindings)| bindings)
+            .filter(|binding| binding.id > PROBE && binding.line == line)
             .map(|binding| binding.id)
             .collect()
     }
@@ -235,8 +262,8 @@ fn in_dialect(breakpoint: &LineBreakpoint, manners: &Manners) -> (SourceBreakpoi
     let log = breakpoint.log_message.as_deref();
     let delegated_log = log.and_then(|log| manners.log_words(log, has_condition, hits.is_some()));
     let log_is_ours = log.is_some() && delegated_log.is_none();
-    // What counts hits must also see them all: with a message of ours, the adapter stops at each that counts.
-    let delegated_hits = hits.and_then(|hits| manners.hit_words(hits));
+    // Together with a condition, debugpy and js-debug count what the condition refused.
+    let delegated_hits = hits.filter(|_| !has_condition).and_then(|hits| manners.hit_words(hits));
     let ask = SourceBreakpoint {
         line: breakpoint.line,
         column: breakpoint.column,

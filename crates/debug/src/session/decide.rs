@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::bind::{Binding, PROBE};
 use super::{Session, State, Step};
+use crate::adapters::Manners;
 use crate::breakpoints::BreakpointId;
 use crate::breakpoints::log_message::{Piece, pieces};
 use crate::dap::types::{StackFrame, StoppedEvent};
@@ -24,6 +25,18 @@ impl State {
         self.bound.values().flatten().chain(&self.bound_functions).any(|binding| !binding.ours.is_nothing())
     }
 
+    /// Whether an exception is only how a program ends.
+    pub(super) fn passes(&self, event: &StoppedEvent, manners: &Manners) -> bool {
+        let text = event.text.as_deref().unwrap_or_default();
+        let is_end = manners
+            .passing_exceptions
+            .iter()
+            .any(|name| text == *name || text.ends_with(&format!(".{name}")));
+        event.reason == "exception"
+            && is_end
+            && !self.exception_filters.iter().any(|filter| filter == "raised")
+    }
+
     pub(super) fn decides_about(&self, event: &StoppedEvent) -> bool {
         let at_breakpoint = event.reason.contains("breakpoint")
             || event.hit_breakpoint_ids.as_ref().is_some_and(|ids| !ids.is_empty());
@@ -32,6 +45,13 @@ impl State {
 }
 
 impl Session {
+    /// Goes on past a stop that nobody wants to see.
+    pub(super) async fn pass(self: Arc<Self>, event: StoppedEvent) {
+        if self.request_resume(event.thread_id.unwrap_or_default()).await.is_err() {
+            self.publish(event, Vec::new());
+        }
+    }
+
     /// Judges a stop at a breakpoint: shown to whoever waits, or the program goes on.
     pub(super) async fn decide(self: Arc<Self>, event: StoppedEvent) {
         let thread = event.thread_id.unwrap_or_default();
@@ -49,7 +69,7 @@ impl Session {
         for binding in reached {
             if self.judge(&binding, &frame).await {
                 stops = true;
-                if binding.id != PROBE {
+                if binding.id > PROBE {
                     hits.push(binding.id);
                 }
             }

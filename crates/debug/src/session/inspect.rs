@@ -98,34 +98,39 @@ impl Session {
             None
         };
         let scopes = self.scopes(frame).await?;
+        // Parameters and the blocks of a function may have scopes of their own.
         let is_local = |scope: &&Scope| {
-            scope.presentation_hint.as_deref() == Some("locals")
-                || scope.name.to_lowercase().starts_with("local")
-                || scope.name.to_lowercase().starts_with("block")
+            let name = scope.name.to_lowercase();
+            matches!(scope.presentation_hint.as_deref(), Some("locals" | "arguments"))
+                || name.starts_with("local")
+                || name.starts_with("block")
+                || name.starts_with("argument")
         };
-        let Some(scope) = scopes.iter().find(is_local).or_else(|| scopes.first()).cloned() else {
-            return Ok(None);
-        };
-        let mut arguments = json!({ "variablesReference": scope.variables_reference });
-        if self.adapter.manners().pages_variables {
-            arguments["start"] = 0.into();
-            arguments["count"] = most.into();
+        let mut local: Vec<&Scope> =
+            scopes.iter().filter(is_local).filter(|scope| !scope.expensive).collect();
+        if local.is_empty() {
+            local.extend(scopes.first());
         }
-        let variables: Variables = self.client()?.request("variables", arguments, ANSWER).await?;
-        let mut variables = variables.variables;
-        // Parameters may stand in a scope of their own.
-        let arguments_scope = scopes.iter().find(|other| {
-            other.presentation_hint.as_deref() == Some("arguments")
-                && other.variables_reference != scope.variables_reference
-        });
-        if let Some(other) = arguments_scope {
-            let more: Variables = self
-                .client()?
-                .request("variables", json!({ "variablesReference": other.variables_reference }), ANSWER)
-                .await?;
-            variables.splice(0..0, more.variables);
+        let mut variables: Vec<Variable> = Vec::new();
+        let mut asked = Vec::new();
+        for scope in &local {
+            let mut arguments = json!({ "variablesReference": scope.variables_reference });
+            if self.adapter.manners().pages_variables {
+                arguments["start"] = 0.into();
+                arguments["count"] = most.into();
+            }
+            asked.push(self.client()?.send("variables", arguments)?);
         }
-        Ok(Some((scope, variables)))
+        for sent in asked {
+            let body = sent.answer(ANSWER).await?;
+            let more: Variables =
+                body.and_then(|body| serde_json::from_str(body.get()).ok()).unwrap_or_default();
+            // An inner variable hides an outer one of its name.
+            let new = |row: &Variable| !variables.iter().any(|known| known.name == row.name);
+            let more: Vec<Variable> = more.variables.into_iter().filter(new).collect();
+            variables.extend(more);
+        }
+        Ok(local.first().map(|scope| ((*scope).clone(), variables)))
     }
 
     /// The value of an expression in a frame.

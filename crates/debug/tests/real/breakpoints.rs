@@ -4,6 +4,7 @@ use stepwell_debug::Outcome;
 use stepwell_debug::adapters::AdapterKind;
 use stepwell_debug::breakpoints::NewBreakpoint;
 use stepwell_debug::session::Step;
+use stepwell_debug::stop_report::Detail;
 
 use crate::lab::{Lab, Language, printed};
 
@@ -40,7 +41,8 @@ pub async fn dialects(kind: AdapterKind, language: Language) {
         loop {
             match lab.outcome(&session).await {
                 Outcome::Stopped(session, stop) => {
-                    assert_eq!(stop.hit_breakpoints.len(), 1, "{stop:?}");
+                    let report = session.report(&stop, Detail::COMPACT).await.unwrap();
+                    assert_eq!(report.hit_breakpoint_ids.unwrap_or_default().len(), 1, "{stop:?}");
                     seen.push(lab.value(&session, "i").await);
                     session.resume(None).await.unwrap();
                 }

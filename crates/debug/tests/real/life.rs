@@ -30,8 +30,8 @@ pub async fn pause_and_kill(kind: AdapterKind, language: Language) {
     let (session, _) = lab.stop(&session).await;
     let process = session.process_id();
     session.resume(None).await.unwrap();
-    session.pause(None).await.unwrap();
-    let (session, stop) = lab.stop(&session).await;
+    let outcome = lab.debugger.pause(&session, None, &lab.wait()).await.unwrap();
+    let Outcome::Stopped(session, stop) = outcome else { panic!("{outcome:?}") };
     assert_eq!(stop.reason, "pause");
     assert!(!session.threads().await.unwrap().is_empty());
     lab.debugger.end(&session).await;
