@@ -170,17 +170,18 @@ fn prepend(arguments: &mut Map<String, Value>, name: &str, commands: Vec<String>
 /// Where Rust's standard library reports a panic to debuggers.
 const RUST_PANIC: &str = "rust_panic";
 
-/// Whether the program is one of a Cargo project.
+/// Whether the program is written in Rust.
 fn is_rust(arguments: &Map<String, Value>, search: &Search) -> bool {
     let said = arguments.get("sourceLanguages").and_then(Value::as_array);
     let program = text_argument(arguments, "program").map(Path::new);
     said.is_some_and(|languages| languages.iter().any(|language| language == "rust"))
-        || program.is_some_and(|program| {
-            let near = program.ancestors().skip(1).take_while(|folder| *folder != Path::new("/"));
-            near.into_iter().any(|folder| {
-                folder.join("CACHEDIR.TAG").is_file() && folder.join(".rustc_info.json").is_file()
-            })
-        })
-        || (search.workspace.join("Cargo.toml").is_file()
-            && program.is_some_and(|program| program.starts_with(&search.workspace)))
+        || program.is_some_and(names_rust_sources)
+        || (search.workspace.join("Cargo.toml").is_file() && program.is_none())
+}
+
+/// Whether a program holds paths of Rust's standard library, as every one does that can panic.
+fn names_rust_sources(program: &Path) -> bool {
+    const LOOKED_AT: u64 = 16 * 1024 * 1024;
+    let beginning = stepwell_workspace::files::read_beginning(program, LOOKED_AT);
+    beginning.is_ok_and(|bytes| memchr::memmem::find(&bytes, b"/rustc/").is_some())
 }

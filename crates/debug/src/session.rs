@@ -133,6 +133,8 @@ struct State {
     probes: BTreeMap<PathBuf, Vec<i64>>,
     hits: HashMap<BreakpointId, u64>,
     threads: BTreeMap<i64, String>,
+    /// The thread that stopped last.
+    last_thread: Option<i64>,
     /// We asked for a pause, whatever the adapter calls it.
     pausing: bool,
     stepping: Option<decide::Stepping>,
@@ -180,6 +182,7 @@ impl Session {
                 probes: BTreeMap::new(),
                 hits: HashMap::new(),
                 threads: BTreeMap::new(),
+                last_thread: None,
                 pausing: false,
                 stepping: None,
                 exception_filters: Vec::new(),
@@ -284,6 +287,7 @@ impl Session {
             event.reason
         };
         state.stepping = None;
+        state.last_thread = event.thread_id.or(state.last_thread);
         state.phase = Phase::Stopped;
         state.stop = Some(Stop {
             serial,
@@ -398,7 +402,12 @@ impl Session {
     fn hear(self: &Arc<Self>, name: &str, body: &str) {
         match name {
             "initialized" => {
-                self.state.lock().initialized = true;
+                let again = std::mem::replace(&mut self.state.lock().initialized, true);
+                if again {
+                    // js-debug says it a second time when its target is there, and wants everything again.
+                    let session = Arc::clone(self);
+                    tokio::spawn(async move { session.configure_again().await });
+                }
                 self.changed();
             }
             "stopped" => self.hear_stopped(parsed(body)),
@@ -498,12 +507,16 @@ impl Session {
             self.state.lock().ending.exit_code.get_or_insert(code);
             return;
         }
-        // Before there is a program, it is the debugger that speaks.
-        if category == OutputCategory::Console && self.phase() == Phase::Starting {
-            event.output.lines().filter(|line| !line.trim().is_empty()).for_each(|line| self.complain(line));
+        let output = (self.adapter.manners().clean_output)(&event.output);
+        if output.is_empty() {
             return;
         }
-        self.print(category, &event.output);
+        // Before there is a program, it is the debugger that speaks.
+        if category == OutputCategory::Console && self.phase() == Phase::Starting {
+            output.lines().filter(|line| !line.trim().is_empty()).for_each(|line| self.complain(line));
+            return;
+        }
+        self.print(category, &output);
         self.changed();
     }
 

@@ -30,6 +30,14 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| Error::io("read", path, error))
 }
 
+/// The first bytes of a file, at most so many.
+pub fn read_beginning(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    file.take(most).read_to_end(&mut bytes).map_err(|error| Error::io("read", path, error))?;
+    Ok(bytes)
+}
+
 pub fn read_to_string(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| Error::io("read", path, error))
 }

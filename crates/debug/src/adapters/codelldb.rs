@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, is_rust, lldb_dap,
-    missing, prepend,
+    manners, missing, prepend,
 };
 use crate::Result;
 
@@ -73,6 +73,7 @@ impl Adapter for CodeLldb {
             pages_variables: false,
             exception_filters: &["rust_panic"],
             prints_for_the_program: false,
+            clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }
     }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, default_to, missing,
-    python,
+    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, default_to, manners,
+    missing, python,
 };
 use crate::Result;
 
@@ -65,13 +65,14 @@ impl Adapter for Debugpy {
     fn manners(&self) -> &'static Manners {
         &Manners {
             hits: HitDialect::Signs,
-            logs: LogDialect::Any,
+            logs: LogDialect::WithCondition,
             repl_is_command_line: false,
             scopes_follow_last_request: false,
             walks_plain_paths: false,
             pages_variables: false,
             exception_filters: &["uncaught"],
             prints_for_the_program: false,
+            clean_output: manners::as_it_is,
             passing_exceptions: &["SystemExit"],
         }
     }

@@ -1,5 +1,6 @@
 //! Delve: Go. Measured with 1.20.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -78,14 +79,24 @@ impl Adapter for Delve {
     fn manners(&self) -> &'static Manners {
         &Manners {
             hits: HitDialect::Signs,
-            logs: LogDialect::Any,
+            logs: LogDialect::WithCondition,
             repl_is_command_line: false,
             scopes_follow_last_request: false,
             walks_plain_paths: false,
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: true,
+            clean_output: without_goroutine,
             passing_exceptions: &[],
         }
+    }
+}
+
+/// Delve puts the goroutine before each message of a log point: `> [Go 1]: text`.
+fn without_goroutine(output: &str) -> Cow<'_, str> {
+    let message = output.strip_prefix("> [Go ").and_then(|rest| rest.split_once("]: "));
+    match message {
+        Some((number, message)) if number.bytes().all(|byte| byte.is_ascii_digit()) => Cow::Borrowed(message),
+        _ => Cow::Borrowed(output),
     }
 }

@@ -1,5 +1,7 @@
 //! GDB's own adapter, from version 14 on: C, C++, Rust. Measured with 16.3.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 use stepwell_workspace::process::capture_text;
 
@@ -69,9 +71,24 @@ impl Adapter for Gdb {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: false,
+            clean_output: without_pending,
             passing_exceptions: &[],
         }
     }
+}
+
+/// Breakpoints are set before the program is loaded, and gdb says of each that it will wait for it.
+fn without_pending(output: &str) -> Cow<'_, str> {
+    let is_noise = |line: &&str| {
+        line.starts_with("No source file named ")
+            || line.starts_with("Function \"")
+            || (line.starts_with("Breakpoint ") && line.ends_with(" pending."))
+    };
+    if !output.lines().any(|line| is_noise(&line)) {
+        return Cow::Borrowed(output);
+    }
+    let kept: Vec<&str> = output.lines().filter(|line| !is_noise(line)).collect();
+    Cow::Owned(kept.into_iter().map(|line| format!("{line}\n")).collect())
 }
 
 /// `16.3` of `GNU gdb (Debian 16.3-1) 16.3`.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, default_to, missing,
+    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, default_to, manners,
+    missing,
 };
 use crate::Result;
 
@@ -68,6 +69,7 @@ impl Adapter for JsDebug {
             pages_variables: true,
             exception_filters: &["uncaught"],
             prints_for_the_program: false,
+            clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }
     }

@@ -7,7 +7,7 @@ use stepwell_workspace::process::capture_text;
 
 use super::{
     Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust,
-    missing, prepend,
+    manners, missing, prepend,
 };
 use crate::Result;
 
@@ -79,6 +79,7 @@ impl Adapter for LldbDap {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: false,
+            clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }
     }

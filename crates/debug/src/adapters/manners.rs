@@ -1,5 +1,7 @@
 //! What must be known of an adapter's ways, as data. Measured with the versions the files name.
 
+use std::borrow::Cow;
+
 use crate::breakpoints::hit_condition::{Comparison, HitCondition};
 
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,8 @@ pub struct Manners {
     pub exception_filters: &'static [&'static str],
     /// Everything the adapter's process prints comes from the program.
     pub prints_for_the_program: bool,
+    /// Takes out what the debugger adds to output by itself.
+    pub clean_output: fn(&str) -> Cow<'_, str>,
     /// Exceptions that are only how a program ends.
     pub passing_exceptions: &'static [&'static str],
 }
@@ -34,13 +38,17 @@ pub enum HitDialect {
 /// Which log messages can be left to an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogDialect {
-    Any,
     /// Not together with a condition or a hit condition.
     Alone,
     /// As `Alone`, and the line's end must be written.
     AloneWithNewline,
     /// Not together with a hit condition.
     WithCondition,
+}
+
+/// Nothing to take out.
+pub fn as_it_is(output: &str) -> Cow<'_, str> {
+    Cow::Borrowed(output)
 }
 
 impl Manners {
@@ -58,7 +66,6 @@ impl Manners {
     /// The log message as the adapter must be given it, where it can be left to it.
     pub fn log_words(&self, message: &str, has_condition: bool, has_hits: bool) -> Option<String> {
         match self.logs {
-            LogDialect::Any => Some(message.to_owned()),
             LogDialect::Alone if !has_condition && !has_hits => Some(message.to_owned()),
             LogDialect::AloneWithNewline if !has_condition && !has_hits => Some(format!("{message}\n")),
             LogDialect::WithCondition if !has_hits => Some(message.to_owned()),

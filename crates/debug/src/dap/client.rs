@@ -136,6 +136,9 @@ impl Client {
         let message = Request { seq, kind: "request", command, arguments };
         let frame =
             wire::frame(&message).map_err(|source| Error::Answer { command: command.to_owned(), source })?;
+        if std::env::var_os("TRACE").is_some() {
+            eprintln!("-> {:.500}", String::from_utf8_lossy(&frame));
+        }
         let (answer, waiting) = oneshot::channel();
         {
             let mut pending = self.wires.pending.lock();
@@ -265,6 +268,16 @@ async fn read_on(
 }
 
 fn hand_out(message: Envelope, wires: &Arc<Wires>, listener: &Arc<dyn Listener>) {
+    if std::env::var_os("TRACE").is_some() {
+        eprintln!(
+            "<- {} {} {} {:?} {:.400}",
+            message.kind,
+            message.event,
+            message.command,
+            message.message,
+            message.body.as_deref().or(message.arguments.as_deref()).map_or("", RawValue::get)
+        );
+    }
     match message.kind.as_str() {
         "response" => {
             let answer = if message.success {

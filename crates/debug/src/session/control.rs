@@ -101,9 +101,11 @@ impl Session {
         if self.phase() != Phase::Running {
             self.stopped()?;
         }
-        let thread = match thread {
+        // Some adapters tell no threads while the program runs.
+        let last = self.state.lock().last_thread;
+        let thread = match thread.or(last) {
             Some(thread) => thread,
-            None => self.any_thread().await?,
+            None => self.any_thread().await.unwrap_or(1),
         };
         self.state.lock().pausing = true;
         let asked: Result<Value> =

@@ -32,6 +32,21 @@ pub type ValueRow = Variable;
 pub struct Paging {
     pub start: Option<i64>,
     pub count: Option<i64>,
+    /// How many there are, where that is known: gdb 16 refuses to look beyond.
+    pub total: Option<i64>,
+}
+
+impl Paging {
+    fn is_whole(self) -> bool {
+        self.start.is_none() && self.count.is_none()
+    }
+
+    fn wanted(self) -> (i64, i64) {
+        let start = self.start.unwrap_or_default().max(0);
+        let count = self.count.unwrap_or(MOST_VARIABLES).clamp(0, MOST_VARIABLES);
+        let left = self.total.map_or(i64::MAX, |total| (total - start).max(0));
+        (start, count.min(left))
+    }
 }
 
 impl Session {
@@ -75,16 +90,15 @@ impl Session {
             _ => None,
         };
         let mut arguments = json!({ "variablesReference": reference });
-        if manners.pages_variables && paging != Paging::default() {
-            arguments["start"] = paging.start.unwrap_or_default().into();
-            arguments["count"] = paging.count.unwrap_or(MOST_VARIABLES).min(MOST_VARIABLES).into();
+        let (start, count) = paging.wanted();
+        if manners.pages_variables && !paging.is_whole() {
+            arguments["start"] = start.into();
+            arguments["count"] = count.into();
         }
         let variables: Variables = self.client()?.request("variables", arguments, ANSWER).await?;
         let mut variables = variables.variables;
-        if !manners.pages_variables && paging != Paging::default() {
-            let start = usize::try_from(paging.start.unwrap_or_default()).unwrap_or_default();
-            let count = usize::try_from(paging.count.unwrap_or(MOST_VARIABLES)).unwrap_or_default();
-            variables = variables.into_iter().skip(start).take(count).collect();
+        if !manners.pages_variables && !paging.is_whole() {
+            variables = variables.into_iter().skip(start as usize).take(count as usize).collect();
         }
         variables.truncate(MOST_VARIABLES as usize);
         Ok(variables)
@@ -115,7 +129,9 @@ impl Session {
         let mut asked = Vec::new();
         for scope in &local {
             let mut arguments = json!({ "variablesReference": scope.variables_reference });
-            if self.adapter.manners().pages_variables {
+            let holds =
+                scope.named_variables.unwrap_or_default() + scope.indexed_variables.unwrap_or_default();
+            if self.adapter.manners().pages_variables && holds > most {
                 arguments["start"] = 0.into();
                 arguments["count"] = most.into();
             }

@@ -199,6 +199,22 @@ impl Session {
         }
     }
 
+    /// Says everything once more; what fails was said before.
+    pub(super) async fn configure_again(self: Arc<Self>) {
+        let Ok(bindings) = self.send_all_breakpoints() else { return };
+        let done = self.client().and_then(|client| {
+            let filters = self.state.lock().exception_filters.clone();
+            client.send("setExceptionBreakpoints", json!({ "filters": filters }))?;
+            client.send("configurationDone", json!({}))
+        });
+        for binding in bindings {
+            self.take_bindings(binding).await;
+        }
+        if let Ok(done) = done {
+            done.answer(ANSWER).await.ok();
+        }
+    }
+
     fn answered_done(&self, answer: Result<Option<Box<serde_json::value::RawValue>>>) -> Result<()> {
         match answer {
             Ok(_) => Ok(()),

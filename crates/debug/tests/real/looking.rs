@@ -33,9 +33,15 @@ pub async fn everything(kind: AdapterKind, language: Language) {
     let (session, report) = lab.report(&session).await;
     assert!(report.call_stack[0].function_name.contains("add"), "{report:?}");
     assert_eq!(lab.value(&session, "total + number").await, "3");
-    session.step(None, Step::Over).await.unwrap();
-    let (session, report) = lab.report(&session).await;
-    assert_eq!(report.more.changed, ["result"], "{report:?}");
+    // Delve stops at the function's head first.
+    let mut changed = Vec::new();
+    for _ in 0..2 {
+        if !changed.contains(&"result".to_owned()) {
+            session.step(None, Step::Over).await.unwrap();
+            changed = lab.report(&session).await.1.more.changed;
+        }
+    }
+    assert!(changed.contains(&"result".to_owned()), "{changed:?}");
     assert_eq!(lab.value(&session, "result").await, "3", "a name that is also a module of Rust");
     session.step(None, Step::Out).await.unwrap();
     let (session, report) = lab.report(&session).await;
@@ -54,7 +60,7 @@ pub async fn everything(kind: AdapterKind, language: Language) {
 
     // A long list is paged.
     let numbers = rows.iter().find(|row| row.name == "numbers").unwrap();
-    let page = Paging { start: Some(20), count: Some(5) };
+    let page = Paging { start: Some(20), count: Some(5), total: None };
     let numbers = session.variables(numbers.variables_reference, None, page).await.unwrap();
     assert_eq!(numbers.len(), 5, "{numbers:?}");
 
