@@ -1,1 +1,25 @@
-//! Debug configurations as VS Code resolves them: launch.json, tasks.json, and targets named without either.
+//! Debug configurations as VS Code resolves them: launch.json, tasks.json, and what they would run.
+//!
+//! [`LaunchFile::read`] finds the configurations of a folder, [`LaunchFile::resolve`] puts values for their variables.
+
+mod context;
+mod env_file;
+mod error;
+mod file;
+mod inputs;
+mod jsonc;
+mod python;
+mod resolve;
+mod settings;
+mod variables;
+
+#[cfg(test)]
+mod tests;
+
+pub use context::{Context, Editor, Platform, WorkspaceFolder};
+pub use error::{LaunchError, Result};
+pub use file::{Compound, Configuration, LaunchFile};
+pub use inputs::{InputKind, InputRequest, PickOption};
+pub use python::find_python;
+pub use resolve::{Launch, Presentation, Request, Resolved, ServerReady, TaskRef, resolve_configuration};
+pub use settings::{Settings, user_settings_files};

@@ -35,15 +35,12 @@ impl AdapterKind {
     ];
 
     /// The adapters that can serve a configuration of this `type`, the best first; none for a type we do not know.
-    ///
-    /// What CodeLLDB's and cpptools' own adapters would do, others do after [`translate`](crate::launch_config::translate).
     pub fn from_type(kind: &str) -> &'static [Self] {
         match kind {
             "python" | "debugpy" => &[Self::Debugpy],
             "lldb" | "codelldb" => &[Self::CodeLldb, Self::LldbDap, Self::Gdb],
             "lldb-dap" | "lldb-vscode" => &[Self::LldbDap, Self::CodeLldb, Self::Gdb],
-            "cppdbg" => &[Self::Gdb, Self::LldbDap, Self::CodeLldb],
-            "gdb" => &[Self::Gdb, Self::LldbDap, Self::CodeLldb],
+            "cppdbg" | "gdb" => &[Self::Gdb, Self::LldbDap, Self::CodeLldb],
             "go" | "delve" => &[Self::Delve],
             "node" | "pwa-node" | "node2" | "node-terminal" | "pwa-extensionHost" | "extensionHost"
             | "chrome" | "pwa-chrome" | "msedge" | "pwa-msedge" => &[Self::JsDebug],

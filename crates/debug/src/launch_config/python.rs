@@ -1,0 +1,21 @@
+//! Which Python a folder's programs run with.
+
+use std::path::PathBuf;
+
+use super::context::{Context, is_file};
+
+/// The interpreter of the active virtual environment, of the folder's own, or of the search path.
+pub fn find_python(ctx: &Context) -> Option<PathBuf> {
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        .iter()
+        .filter_map(|name| ctx.environment.get(*name))
+        .map(PathBuf::from);
+    let of_folder = [".venv", "venv", "env", ".env"].iter().map(|name| ctx.folder.join(name));
+    active
+        .chain(of_folder)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join("bin/python"))
+        .find(|python| is_file(python))
+        .or_else(|| ctx.on_path("python3"))
+        .or_else(|| ctx.on_path("python"))
+}
