@@ -1,6 +1,8 @@
 //! Debug configurations as VS Code resolves them: launch.json, tasks.json, and what they would run.
 //!
-//! [`LaunchFile::read`] finds the configurations of a folder, [`LaunchFile::resolve`] puts values for their variables.
+//! [`LaunchFile::read`] finds the configurations of a folder, [`LaunchFile::resolve`] puts values for their variables,
+//! [`runs`] says what would be run so that a person can judge it, and [`translate`] turns the keys of one debugger into
+//! those of another.
 
 mod context;
 mod env_file;
@@ -10,8 +12,11 @@ mod inputs;
 mod jsonc;
 mod python;
 mod resolve;
+mod runs;
 mod settings;
+mod translate;
 mod variables;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -22,4 +27,6 @@ pub use file::{Compound, Configuration, LaunchFile};
 pub use inputs::{InputKind, InputRequest, PickOption};
 pub use python::find_python;
 pub use resolve::{Launch, Presentation, Request, Resolved, ServerReady, TaskRef, resolve_configuration};
+pub use runs::{RunRole, RunsWhat, runs};
 pub use settings::{Settings, user_settings_files};
+pub use translate::{Translated, adapters_for, translate};

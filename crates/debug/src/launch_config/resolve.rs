@@ -32,8 +32,9 @@ pub struct Resolved {
     pub env_files: Vec<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Request {
+    #[default]
     Launch,
     Attach,
 }

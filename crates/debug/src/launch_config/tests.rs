@@ -1,6 +1,8 @@
 //! Files in, configurations out: every variable, every rule of resolution.
 
 mod files;
+mod runs;
+mod translate;
 mod variables;
 
 use std::path::Path;
