@@ -2,7 +2,7 @@
 //!
 //! [`LaunchFile::read`] finds the configurations of a folder, [`LaunchFile::resolve`] puts values for their variables,
 //! [`runs`] says what would be run so that a person can judge it, and [`translate`] turns the keys of one debugger into
-//! those of another.
+//! those of another. Nothing here starts a program but [`tasks::run_task`].
 
 mod context;
 mod env_file;
@@ -14,12 +14,13 @@ mod python;
 mod resolve;
 mod runs;
 mod settings;
+pub mod tasks;
 mod translate;
 mod variables;
 mod words;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use context::{Context, Editor, Platform, WorkspaceFolder};
 pub use error::{LaunchError, Result};

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::*;
 
 /// A folder of the given files.
-pub(super) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
         write(&folder.path().join(path), text);
@@ -21,13 +21,13 @@ pub(super) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 #[allow(clippy::disallowed_methods, reason = "tests lay out their own files")]
-pub(super) fn write(path: &Path, text: &str) {
+pub(crate) fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
 }
 
 /// A context that has an answer for everything.
-pub(super) fn context() -> Context {
+pub(crate) fn context() -> Context {
     let environment = [
         ("HOME", "/home/me"),
         ("PORT", "8080"),
@@ -48,6 +48,6 @@ pub(super) fn context() -> Context {
     ctx
 }
 
-pub(super) fn object(value: Value) -> Map<String, Value> {
+pub(crate) fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }

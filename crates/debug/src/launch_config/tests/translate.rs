@@ -500,7 +500,6 @@ fn go_finds_its_mode() {
           program: "/root/bin/app"
           outputMode: "remote"
           with /dlv
-          # `dlvToolPath` has no meaning for delve's protocol and is left out
         delve
           processId: 42
           mode: "local"
@@ -566,7 +565,6 @@ fn others() {
               program: "/work/shop/a.sh"
               cwd: "/work/shop"
               with /evil
-              # `pathBash` has no meaning for bash-dap and is left out
         "#]],
     );
     check(
@@ -616,6 +614,10 @@ fn what_cannot_be_said_is_refused() {
         (json!({"type": "cppdbg", "request": "attach", "processId": "-1"}), "no process's number"),
         (json!({"type": "gdb", "request": "attach", "pid": 0}), "no process's number"),
         (json!({"type": "cppdbg", "request": "launch", "program": "/a", "environment": [1]}), "environment"),
+        (
+            json!({"type": "gdb", "request": "launch", "program": "/a", "env": {"A\nshell": "id"}}),
+            "is no name",
+        ),
     ] {
         let told = told(&written, &context());
         assert!(told.starts_with("gdb\n  ! ") && told.lines().nth(1).unwrap().contains(expected), "{told}");

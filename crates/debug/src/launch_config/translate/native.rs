@@ -64,6 +64,8 @@ pub(super) fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Tra
         "lldb-dap" | "lldb-vscode" => read_lldb_dap(resolved)?,
         _ => read_codelldb(resolved)?,
     };
+    native.program =
+        native.program.map(|program| resolved.folder.join(program).to_string_lossy().into_owned());
     let runs_program = native.core.is_none() && native.remote.is_none();
     if native.cwd.is_none() && resolved.request == Request::Launch && runs_program {
         native.cwd = Some(resolved.folder.to_string_lossy().into_owned());

@@ -109,9 +109,9 @@ pub(super) fn delve(resolved: &Resolved) -> Result<Translated> {
     }
     let debugger = text(&arguments, "dlvToolPath");
     let mut notes = Vec::new();
-    leave_out(&mut arguments, &["dlvToolPath", "dlvFlags", "asRoot"], "delve's protocol", &mut notes);
+    leave_out(&mut arguments, &["dlvFlags", "asRoot"], "delve's protocol", &mut notes);
     for extensions_own in
-        ["apiVersion", "console", "debugAdapter", "logDest", "logOutput", "showLog", "trace"]
+        ["apiVersion", "console", "debugAdapter", "dlvToolPath", "logDest", "logOutput", "showLog", "trace"]
     {
         arguments.shift_remove(extensions_own);
     }
@@ -270,8 +270,8 @@ pub(super) fn bash(resolved: &Resolved) -> Result<Translated> {
     absolute_program(resolved, &mut arguments);
     let debugger = text(&arguments, "pathBash");
     let mut notes = Vec::new();
-    let keys =
-        ["pathBash", "pathBashdb", "pathBashdbLib", "pathCat", "pathMkfifo", "pathPkill", "terminalKind"];
+    arguments.shift_remove("pathBash");
+    let keys = ["pathBashdb", "pathBashdbLib", "pathCat", "pathMkfifo", "pathPkill", "terminalKind"];
     leave_out(&mut arguments, &keys, "bash-dap", &mut notes);
     Ok(Translated { arguments, debugger, notes, request: resolved.request, ..Translated::default() })
 }
