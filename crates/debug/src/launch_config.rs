@@ -17,15 +17,17 @@ mod settings;
 pub mod tasks;
 mod translate;
 mod variables;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use context::is_file;
 pub use context::{Context, Editor, Platform, WorkspaceFolder};
 pub use error::{LaunchError, Result};
 pub use file::{Compound, Configuration, LaunchFile};
 pub use inputs::{InputKind, InputRequest, PickOption};
+pub(crate) use jsonc::read as read_jsonc;
 pub use python::find_python;
 pub use resolve::{Launch, Presentation, Request, Resolved, ServerReady, TaskRef, resolve_configuration};
 pub use runs::{RunRole, RunsWhat, runs};

@@ -1,7 +1,7 @@
 //! Looks inside running programs through real debuggers.
 //!
 //! `dap` speaks the Debug Adapter Protocol, `adapters` knows each debugger's ways, `launch_config` reads what VS Code
-//! reads.
+//! reads, and `targets` makes a configuration of a command line where there is none.
 
 pub mod adapters;
 pub mod breakpoints;
@@ -16,7 +16,7 @@ pub mod output;
 pub mod session;
 pub mod stop_report;
 pub mod values;
-
 pub use debugger::{Debugger, Outcome, Wait};
 pub use error::{Error, Result};
 pub use house::{Confine, DebuggerOptions};
+pub mod targets;

@@ -1,0 +1,210 @@
+//! Builds a program before it is debugged, and learns from cargo's messages where it is.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use stepwell_protocol::OutputStream;
+use stepwell_workspace::process::Ending;
+
+use super::error::{Result, TargetError};
+use super::{binary, text};
+use crate::launch_config::tasks::{TaskCommand, TaskOutput, TaskRun};
+use crate::launch_config::{LaunchError, Resolved, words};
+
+/// Cargo's messages for the largest of workspaces are some megabytes.
+const MOST_MESSAGES: usize = 64 * 1024 * 1024;
+const MOST_TAIL: usize = 4 * 1024;
+/// Test binaries that are asked for their tests.
+const MOST_LISTED: usize = 200;
+
+/// A command that makes the program to debug.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildStep {
+    pub program: String,
+    pub arguments: Vec<String>,
+    pub folder: PathBuf,
+    pub environment: Vec<(String, Option<String>)>,
+    pub(super) choice: Choice,
+}
+
+/// Which of the programs built is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    Program { name: Option<String> },
+    Tests { filter: Option<String>, exact: bool },
+}
+
+/// A program that cargo has built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    pub program: PathBuf,
+    /// The name of the binary, or of the crate or file whose tests it has.
+    pub name: String,
+    /// What cargo calls it: `bin`, `lib`, `test`, `example`.
+    pub kind: String,
+    /// The folder of the package.
+    pub package: PathBuf,
+}
+
+impl BuildStep {
+    /// The command line as one would type it.
+    pub fn command_line(&self) -> String {
+        words::joined(std::iter::once(&self.program).chain(&self.arguments).map(String::as_str))
+    }
+
+    /// What the build's standard output says was built, only what can be meant.
+    pub fn read(&self, messages: &str) -> Vec<Built> {
+        messages
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .filter_map(|line| self.artifact(&line))
+            .collect()
+    }
+
+    fn artifact(&self, message: &Value) -> Option<Built> {
+        if message.get("reason")?.as_str()? != "compiler-artifact" {
+            return None;
+        }
+        let program = PathBuf::from(message.get("executable")?.as_str()?);
+        let target = message.get("target")?;
+        let kind = target.get("kind")?.get(0)?.as_str()?.to_owned();
+        let name = target.get("name")?.as_str()?.to_owned();
+        let is_test = message.get("profile")?.get("test")?.as_bool()?;
+        let fits = match &self.choice {
+            Choice::Program { name: None } => !is_test && kind == "bin",
+            Choice::Program { name: Some(wanted) } => !is_test && name == *wanted,
+            Choice::Tests { .. } => is_test,
+        };
+        let manifest = message.get("manifest_path").and_then(Value::as_str).unwrap_or_default();
+        let package = Path::new(manifest).parent().unwrap_or(Path::new("")).to_path_buf();
+        fits.then_some(Built { program, name, kind, package })
+    }
+
+    /// Builds, finds the one program that is meant, and puts it into the configuration. Gives warnings about it.
+    pub async fn build(&self, resolved: &mut Resolved, run: &TaskRun) -> Result<Vec<String>> {
+        let command = TaskCommand {
+            program: self.program.clone(),
+            arguments: self.arguments.clone(),
+            folder: self.folder.clone(),
+            environment: self.environment.clone(),
+            shown: self.command_line(),
+            background: None,
+        };
+        let messages = carry_out(&command, run).await?;
+        let built = self.choose(self.read(&messages), run).await?;
+        let fields = &mut resolved.arguments;
+        fields.insert("program".to_owned(), json!(text(&built.program)));
+        if matches!(self.choice, Choice::Tests { .. }) && !built.package.as_os_str().is_empty() {
+            // Cargo runs tests in the folder of their package and tells them so.
+            fields.insert("cwd".to_owned(), json!(text(&built.package)));
+            let variables = fields.entry("env").or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(variables) = variables {
+                variables.entry("CARGO_MANIFEST_DIR").or_insert(json!(text(&built.package)));
+            }
+        }
+        Ok(match binary::FileKind::of(&built.program)? {
+            binary::FileKind::Binary(binary) => binary::warnings(&binary, &built.name),
+            _ => Vec::new(),
+        })
+    }
+
+    async fn choose(&self, mut built: Vec<Built>, run: &TaskRun) -> Result<Built> {
+        let detail = match &self.choice {
+            Choice::Tests { filter: Some(filter), exact } if built.len() > 1 => {
+                let mut with_test = Vec::new();
+                for candidate in built.into_iter().take(MOST_LISTED) {
+                    if has_test(&candidate, filter, *exact, self, run).await? {
+                        with_test.push(candidate);
+                    }
+                }
+                built = with_test;
+                format!(": no test matches `{filter}`")
+            }
+            Choice::Program { name: None } if built.len() > 1 => {
+                if let Some(wanted) = default_run(&built[0].package) {
+                    built.retain(|candidate| candidate.name == wanted);
+                }
+                String::new()
+            }
+            _ => String::new(),
+        };
+        if built.len() > 1 {
+            built.sort_by(|one, other| one.name.cmp(&other.name));
+            let flag = |built: &Built| match built.kind.as_str() {
+                "bin" => format!("`--bin {}`", built.name),
+                "test" => format!("`--test {}`", built.name),
+                "example" => format!("`--example {}`", built.name),
+                _ => format!("`-p {} --lib`", built.name),
+            };
+            return Err(TargetError::Ambiguous {
+                what: "what to debug".to_owned(),
+                choices: built.iter().map(flag).collect(),
+            });
+        }
+        built.pop().ok_or(TargetError::NothingBuilt { detail })
+    }
+}
+
+/// The binary that `cargo run` takes of several.
+fn default_run(package: &Path) -> Option<String> {
+    let manifest = stepwell_workspace::files::read_if_exists(&package.join("Cargo.toml")).ok()??;
+    let value = manifest
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("default-run")?.trim().strip_prefix('='))?;
+    Some(value.trim().trim_matches(['"', '\'']).to_owned())
+}
+
+/// Asks a test binary for its tests.
+async fn has_test(built: &Built, filter: &str, exact: bool, step: &BuildStep, run: &TaskRun) -> Result<bool> {
+    let mut arguments = vec![filter.to_owned(), "--list".to_owned(), "--format=terse".to_owned()];
+    arguments.extend(exact.then(|| "--exact".to_owned()));
+    let command = TaskCommand {
+        program: text(&built.program),
+        arguments,
+        folder: built.package.clone(),
+        environment: step.environment.clone(),
+        shown: String::new(),
+        background: None,
+    };
+    // A harness of its own may not know how to list; then it has no test by that name for us.
+    match carry_out(&command, run).await {
+        Ok(listed) => Ok(listed.lines().any(|line| line.ends_with(": test") || line.ends_with(": bench"))),
+        Err(TargetError::Launch(LaunchError::TaskFailed { .. })) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs a command to its end and gives its standard output; the rest is passed on.
+async fn carry_out(command: &TaskCommand, run: &TaskRun) -> Result<String> {
+    let label = if command.shown.is_empty() { &command.program } else { &command.shown };
+    let mut output = String::new();
+    let mut tail = String::new();
+    let mut on_output = |stream, piece: &str| match stream {
+        OutputStream::Stdout => {
+            if output.len() + piece.len() <= MOST_MESSAGES {
+                output.push_str(piece);
+            }
+        }
+        OutputStream::Stderr => {
+            tail.push_str(piece);
+            let cut = tail.len().saturating_sub(MOST_TAIL);
+            let cut = (cut..=tail.len()).find(|cut| tail.is_char_boundary(*cut)).unwrap_or(0);
+            tail.drain(..cut);
+            (run.on_output)(TaskOutput { label, stream, text: piece });
+        }
+    };
+    let ending = run.runner.run(command, run.time_limit, &run.cancel, &mut on_output).await?;
+    let label = label.clone();
+    let how = match ending {
+        Ending::Exited(0) => return Ok(output),
+        Ending::Exited(code) => format!("ended with exit code {code}"),
+        Ending::Signalled(signal) => format!("was ended by signal {signal}"),
+        Ending::TimedOut => {
+            return Err(
+                LaunchError::TaskTimedOut { label, awaited: "done", limit: run.time_limit, tail }.into()
+            );
+        }
+        Ending::Cancelled => return Err(LaunchError::TaskCancelled { label }.into()),
+    };
+    Err(LaunchError::TaskFailed { label, how, tail }.into())
+}
