@@ -62,7 +62,8 @@ pub enum TaskRef {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerReady {
     pub pattern: String,
-    pub uri_format: String,
+    /// Where none is written, the address itself or that of a port of this machine.
+    pub uri_format: Option<String>,
     pub action: String,
 }
 
@@ -158,9 +159,21 @@ pub(super) fn resolve_compound(compound: &Compound, file: &LaunchFile, ctx: &Con
         });
     }
     let mut sessions = Vec::new();
+    let mut missing: Vec<InputRequest> = Vec::new();
     for part in &compound.configurations {
         let configuration = file.configuration(part).ok_or_else(|| file.unknown(part))?;
-        sessions.push(resolve_configuration(&configuration.fields, &file.inputs, ctx)?);
+        match resolve_configuration(&configuration.fields, &file.inputs, ctx) {
+            Ok(session) => sessions.push(session),
+            // Those of the other parts are asked for together with these.
+            Err(LaunchError::MissingInputs { inputs }) => {
+                missing
+                    .extend(inputs.into_iter().filter(|input| !missing.contains(input)).collect::<Vec<_>>());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if !missing.is_empty() {
+        return Err(LaunchError::MissingInputs { inputs: missing });
     }
     Ok(Launch {
         name: compound.name.clone(),
@@ -201,7 +214,7 @@ fn server_ready(value: &Value) -> Option<ServerReady> {
         // What VS Code takes where nothing is written.
         pattern: text(fields, "pattern")
             .unwrap_or_else(|| "listening on.* (https?://\\S+|[0-9]+)".to_owned()),
-        uri_format: text(fields, "uriFormat").unwrap_or_else(|| "http://localhost:%s".to_owned()),
+        uri_format: text(fields, "uriFormat").filter(|format| !format.is_empty()),
         action: text(fields, "action").unwrap_or_else(|| "openExternally".to_owned()),
     })
 }

@@ -185,8 +185,8 @@ pub fn runs(resolved: &Resolved) -> Vec<RunsWhat> {
         }
     }
     if let Some(ready) = &resolved.server_ready {
-        let text =
-            format!("{} {} when the output matches `{}`", ready.action, ready.uri_format, ready.pattern);
+        let address = ready.uri_format.as_deref().unwrap_or("the address");
+        let text = format!("{} {address} when the output matches `{}`", ready.action, ready.pattern);
         push(&mut rows, RunRole::WhenReady, "serverReadyAction", text, None);
     }
     rows

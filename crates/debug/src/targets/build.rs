@@ -9,7 +9,7 @@ use stepwell_workspace::process::Ending;
 use super::error::{Result, TargetError};
 use super::{binary, text};
 use crate::launch_config::tasks::{TaskCommand, TaskOutput, TaskRun};
-use crate::launch_config::{LaunchError, Resolved, words};
+use crate::launch_config::{LaunchError, Resolved, RunRole, RunsWhat, words};
 
 /// Cargo's messages for the largest of workspaces are some megabytes.
 const MOST_MESSAGES: usize = 64 * 1024 * 1024;
@@ -30,8 +30,18 @@ pub struct BuildStep {
 /// Which of the programs built is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    Program { name: Option<String> },
-    Tests { filter: Option<String>, exact: bool },
+    Program {
+        name: Option<String>,
+    },
+    Tests {
+        filter: Option<String>,
+        exact: bool,
+    },
+    /// By the `filter` of CodeLLDB's `cargo` key.
+    Artifact {
+        name: Option<String>,
+        kind: Option<String>,
+    },
 }
 
 /// A program that cargo has built.
@@ -47,6 +57,53 @@ pub struct Built {
 }
 
 impl BuildStep {
+    /// The build a configuration of CodeLLDB asks for with its `cargo` key.
+    pub fn of_configuration(resolved: &Resolved) -> Result<Option<Self>> {
+        let cargo = match resolved.arguments.get("cargo") {
+            Some(cargo) if matches!(resolved.kind.as_str(), "lldb" | "codelldb") => cargo,
+            _ => return Ok(None),
+        };
+        let bad =
+            || TargetError::not_debuggable(&resolved.name, "its `cargo` key needs `args`, a list of texts");
+        // The key may be the list of arguments itself.
+        let written = if cargo.is_array() { Some(cargo) } else { cargo.get("args") };
+        let words = written.and_then(Value::as_array).ok_or_else(bad)?;
+        let mut arguments: Vec<String> =
+            words.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
+        let command = arguments.first().cloned().ok_or_else(bad)?;
+        if arguments.len() != words.len() || command == "run" {
+            return Err(bad());
+        }
+        arguments.insert(1, "--message-format=json-render-diagnostics".to_owned());
+        if command == "test" && !arguments.iter().any(|word| word == "--no-run") {
+            arguments.insert(1, "--no-run".to_owned());
+        }
+        let texts = |fields: Option<&Value>| fields.and_then(Value::as_object).cloned().unwrap_or_default();
+        let environment = texts(cargo.get("env"));
+        let filter = texts(cargo.get("filter"));
+        let of_filter = |key: &str| filter.get(key).and_then(Value::as_str).map(ToOwned::to_owned);
+        let folder = cargo
+            .get("cwd")
+            .and_then(Value::as_str)
+            .map_or_else(|| resolved.folder.clone(), |cwd| resolved.folder.join(cwd));
+        Ok(Some(Self {
+            program: "cargo".to_owned(),
+            arguments,
+            folder,
+            environment: environment
+                .into_iter()
+                .map(|(name, value)| (name, value.as_str().map(ToOwned::to_owned)))
+                .collect(),
+            choice: Choice::Artifact { name: of_filter("name"), kind: of_filter("kind") },
+        }))
+    }
+
+    /// What a person is shown before it is run.
+    pub fn runs(&self) -> RunsWhat {
+        let text = format!("{} (in {})", self.command_line(), self.folder.display());
+        RunsWhat { role: RunRole::Task, key: "build".to_owned(), text, warning: None }
+    }
+
     /// The command line as one would type it.
     pub fn command_line(&self) -> String {
         words::joined(std::iter::once(&self.program).chain(&self.arguments).map(String::as_str))
@@ -74,6 +131,10 @@ impl BuildStep {
             Choice::Program { name: None } => !is_test && kind == "bin",
             Choice::Program { name: Some(wanted) } => !is_test && name == *wanted,
             Choice::Tests { .. } => is_test,
+            Choice::Artifact { name: wanted, kind: wanted_kind } => {
+                wanted.as_ref().is_none_or(|wanted| name == *wanted)
+                    && wanted_kind.as_ref().is_none_or(|wanted| kind == *wanted)
+            }
         };
         let manifest = message.get("manifest_path").and_then(Value::as_str).unwrap_or_default();
         let package = Path::new(manifest).parent().unwrap_or(Path::new("")).to_path_buf();

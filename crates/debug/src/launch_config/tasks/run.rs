@@ -22,6 +22,8 @@ use crate::launch_config::error::{LaunchError, Result};
 
 /// What an error shows of a task's output.
 const TAIL: usize = 4 * 1024;
+/// The clock does not hold `Duration::MAX`.
+const LONGEST_LIMIT: Duration = Duration::from_hours(24 * 365);
 /// A task that was told to end has this long before it is left to its runner's own end.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
@@ -124,7 +126,7 @@ type StepOutcome = (usize, Result<Option<AbortOnDropHandle<()>>>);
 
 /// Runs all steps of a plan, each when those before it are done or ready. The first failure ends everything.
 pub async fn run_task(plan: &TaskPlan, run: TaskRun) -> Result<RunningTasks> {
-    let deadline = Instant::now() + run.time_limit;
+    let deadline = Instant::now() + run.time_limit.min(LONGEST_LIMIT);
     let mut running = RunningTasks { tasks: Vec::new(), alive: run.cancel.child_token(), notes: Vec::new() };
     let mut done = vec![false; plan.steps.len()];
     let mut started = vec![false; plan.steps.len()];

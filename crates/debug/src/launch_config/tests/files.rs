@@ -86,56 +86,56 @@ fn platform_keys_lie_over_the_others_and_go() {
     check(
         written,
         expect![[r#"
-        Resolved {
-            name: "x",
-            kind: "cppdbg",
-            request: Launch,
-            arguments: {
-                "program": String("/work/shop/l"),
-                "MIMode": String("gdb"),
-                "env-8080": Object {
-                    "shop": Array [
-                        String("42"),
-                        Number(1),
-                        Null,
-                        Object {
-                            "a": String("7"),
-                        },
-                    ],
+            Resolved {
+                name: "x",
+                kind: "cppdbg",
+                request: Launch,
+                arguments: {
+                    "program": String("/work/shop/l"),
+                    "MIMode": String("gdb"),
+                    "env-8080": Object {
+                        "shop": Array [
+                            String("42"),
+                            Number(1),
+                            Null,
+                            Object {
+                                "a": String("7"),
+                            },
+                        ],
+                    },
                 },
-            },
-            pre_launch_task: Some(
-                DefaultBuild,
-            ),
-            post_debug_task: Some(
-                Properties(
-                    {
-                        "type": String("npm"),
-                        "script": String("clean"),
+                pre_launch_task: Some(
+                    DefaultBuild,
+                ),
+                post_debug_task: Some(
+                    Properties(
+                        {
+                            "type": String("npm"),
+                            "script": String("clean"),
+                        },
+                    ),
+                ),
+                server_ready: Some(
+                    ServerReady {
+                        pattern: "on (\\d+)",
+                        uri_format: None,
+                        action: "openExternally",
                     },
                 ),
-            ),
-            server_ready: Some(
-                ServerReady {
-                    pattern: "on (\\d+)",
-                    uri_format: "http://localhost:%s",
-                    action: "openExternally",
-                },
-            ),
-            debug_server: Some(
-                4711,
-            ),
-            presentation: Presentation {
-                hidden: true,
-                group: None,
-                order: Some(
-                    3.0,
+                debug_server: Some(
+                    4711,
                 ),
-            },
-            folder: "/work/shop",
-            env_files: [],
-        }
-    "#]],
+                presentation: Presentation {
+                    hidden: true,
+                    group: None,
+                    order: Some(
+                        3.0,
+                    ),
+                },
+                folder: "/work/shop",
+                env_files: [],
+            }
+        "#]],
     );
 }
 
@@ -247,6 +247,19 @@ fn compounds_resolve_to_all_their_parts() {
         configuration `none` is a compound without `configurations`
         there is no configuration `Server`; there are `server`, `client`, `all`, `lost`, `none`"#]]
     .assert_eq(&told.join("\n"));
+}
+
+#[test]
+fn the_inputs_of_a_compound_are_asked_for_together() {
+    let place = folder(&[(
+        ".vscode/launch.json",
+        r#"{"inputs": [{"id": "one", "type": "promptString"}, {"id": "two", "type": "promptString"}],
+          "configurations": [{"name": "a", "type": "node", "request": "launch", "program": "${input:one}"},
+            {"name": "b", "type": "node", "request": "launch", "program": "${input:two}${input:one}"}],
+          "compounds": [{"name": "all", "configurations": ["a", "b"]}]}"#,
+    )]);
+    let error = LaunchFile::read(place.path()).unwrap().resolve("all", &context()).unwrap_err();
+    assert_eq!(error.to_string(), "values are needed for `one`; `two`");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_hostile_configuration_hides_nothing() {
             Helper sudo: true  ! it runs with the rights of root
             Task preLaunchTask: build
             Task postDebugTask: {"type":"npm","script":"x"}
-            WhenReady serverReadyAction: openExternally http://localhost:%s when the output matches `listening on.* (https?://\S+|[0-9]+)`
+            WhenReady serverReadyAction: openExternally the address when the output matches `listening on.* (https?://\S+|[0-9]+)`
         "#]],
     );
 }

@@ -145,6 +145,41 @@ async fn cargo_builds_and_the_right_binary_is_found() {
     "#]].assert_eq(&all);
 }
 
+#[tokio::test]
+async fn the_cargo_key_of_a_configuration_builds_too() {
+    if !has("cargo") {
+        return;
+    }
+    let place = folder(&[
+        ("Cargo.toml", "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"),
+        ("src/lib.rs", "#[test] fn adds() {}"),
+        ("src/main.rs", "fn main() {}"),
+    ]);
+    let target = place.path().join("target").display().to_string();
+    for (cargo, expected) in [
+        (json!({"args": ["build"], "filter": {"kind": "bin"}}), "shop"),
+        (json!({"args": ["test", "--lib"]}), "shop-"),
+        (json!({"args": ["build", "--bin", "none"]}), "! "),
+        (json!({"args": [1]}), "? "),
+    ] {
+        let mut written = json!({"name": "x", "type": "lldb", "request": "launch", "cargo": cargo});
+        written["cargo"]["env"] = json!({"CARGO_TARGET_DIR": target});
+        let ctx = context(place.path());
+        let mut resolved =
+            crate::launch_config::resolve_configuration(written.as_object().unwrap(), &[], &ctx).unwrap();
+        let told = match BuildStep::of_configuration(&resolved) {
+            Err(error) => format!("? {error}"),
+            Ok(step) => match step.unwrap().build(&mut resolved, &task_run()).await {
+                Ok(_) => {
+                    resolved.arguments["program"].as_str().unwrap().rsplit('/').next().unwrap().to_owned()
+                }
+                Err(error) => format!("! {error}"),
+            },
+        };
+        assert!(told.starts_with(expected), "{told}");
+    }
+}
+
 #[test]
 fn our_own_processes_are_listed_with_their_relation() {
     let all = processes("").unwrap();
