@@ -83,6 +83,27 @@ impl Debugger {
         Ok(stopped.unwrap_or(session))
     }
 
+    /// A session of the meant tree that runs a program: a parent may only look after others.
+    pub fn session_in_tree(&self, id: Option<&str>) -> Result<Arc<Session>> {
+        let session = self.house.session(id)?;
+        let tree = self.house.tree(&session.id);
+        let alive = tree.iter().rev().find(|session| !session.phase().is_over());
+        Ok(alive.cloned().unwrap_or(session))
+    }
+
+    /// A session with those that belong to it.
+    pub fn tree(&self, session: &Session) -> Vec<Arc<Session>> {
+        self.house.tree(&self.house.root_of(session))
+    }
+
+    /// Starts the program of a session again, as it was started.
+    pub async fn restart(&self, session: &Session, time: Duration) -> Result<Arc<Session>> {
+        let root = self.house.session(Some(&self.house.root_of(session)))?;
+        root.end().await;
+        let opening = Opening { time, ..root.opening.clone() };
+        self.start(opening)
+    }
+
     /// The number of the newest stop; a later one is higher.
     pub fn serial(&self) -> u64 {
         self.house.serial_now()
@@ -90,11 +111,25 @@ impl Debugger {
 
     /// Waits for a stop after `after` anywhere in the session's tree, or for its end.
     pub async fn wait(&self, session: &Session, after: u64, wait: &Wait) -> Outcome {
-        let root = self.house.root_of(session);
+        self.wait_any(&[self.house.root_of(session)], after, wait).await
+    }
+
+    /// As [`Debugger::wait`] for several sessions: the first stop, or the end of all.
+    pub async fn wait_any(&self, roots: &[String], after: u64, wait: &Wait) -> Outcome {
         let mut changes = self.house.watch();
         loop {
             changes.borrow_and_update();
-            if let Some(outcome) = self.look(&root, after) {
+            let mut outcomes: Vec<Option<Outcome>> =
+                roots.iter().map(|root| self.look(root, after)).collect();
+            let stopped = outcomes
+                .iter()
+                .position(|outcome| matches!(outcome, Some(Outcome::Stopped(..) | Outcome::Failed(_))));
+            if let Some(outcome) = stopped.and_then(|at| outcomes.swap_remove(at)) {
+                return outcome;
+            }
+            if outcomes.iter().all(Option::is_some)
+                && let Some(outcome) = outcomes.into_iter().next().flatten()
+            {
                 return outcome;
             }
             tokio::select! {

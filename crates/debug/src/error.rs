@@ -20,7 +20,7 @@ pub enum Error {
     Answer { command: String, source: serde_json::Error },
     #[error("{adapter} cannot be used: {reason}")]
     NoAdapter { adapter: String, reason: String, hint: String },
-    #[error("the program could not be started: {reason}")]
+    #[error("{reason}")]
     Launch { reason: String, hint: Option<String> },
     #[error("there is no session `{id}`")]
     NoSession { id: String, hint: String },

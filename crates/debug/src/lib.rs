@@ -11,6 +11,7 @@ mod debugger;
 mod error;
 mod house;
 pub mod ids;
+pub mod launch;
 pub mod launch_config;
 pub mod output;
 pub mod session;

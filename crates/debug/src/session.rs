@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use stepwell_workspace::process::Companion;
 
 use crate::adapters::{Adapter, How};
@@ -29,6 +28,7 @@ use crate::dap::types::{
 };
 use crate::dap::{Client, Listener, ReverseRequest};
 use crate::house::House;
+use crate::launch_config::{Resolved, ServerReadyWatch};
 use crate::output::{OutputBuffer, OutputCategory};
 use crate::{Error, Result};
 
@@ -102,7 +102,7 @@ pub struct Session {
     pub how: How,
     pub parent: Option<String>,
     /// What it was started with, to start it again.
-    pub arguments: Map<String, Value>,
+    pub(crate) opening: Opening,
     panic_functions: Vec<&'static str>,
     pub(crate) house: Arc<House>,
     client: OnceLock<Client>,
@@ -144,6 +144,9 @@ struct State {
     last_variables: Option<LastVariables>,
     input: Option<terminal::Input>,
     pumps: Vec<tokio::task::JoinHandle<()>>,
+    server_watch: Option<ServerReadyWatch>,
+    /// Where the program serves, by its configuration's `serverReadyAction`.
+    server_address: Option<String>,
 }
 
 /// What the top frame's variables were.
@@ -163,7 +166,7 @@ impl Session {
             adapter: opening.adapter,
             how: opening.how,
             parent,
-            arguments: opening.arguments.clone(),
+            opening: opening.clone(),
             panic_functions: opening.adapter.panic_functions(&opening.arguments, &house.options.search),
             house,
             client: OnceLock::new(),
@@ -189,6 +192,8 @@ impl Session {
                 last_variables: None,
                 input: None,
                 pumps: Vec::new(),
+                server_watch: None,
+                server_address: None,
             }),
             companions: Mutex::default(),
             frame_turn: tokio::sync::Semaphore::new(1),
@@ -248,9 +253,34 @@ impl Session {
         self.house.changed();
     }
 
+    /// The exception filters in force.
+    pub fn exception_filters(&self) -> Vec<String> {
+        self.state.lock().exception_filters.clone()
+    }
+
+    /// Whether the program has a terminal of ours.
+    pub fn takes_input(&self) -> bool {
+        self.state.lock().input.is_some()
+    }
+
     /// Adds to the program's output, or to what the debugger says.
     pub(crate) fn print(&self, category: OutputCategory, text: &str) {
-        self.state.lock().output.push(category, text);
+        let mut state = self.state.lock();
+        if let Some(address) = state.server_watch.as_mut().and_then(|watch| watch.push(text)) {
+            state.server_address = Some(address);
+        }
+        state.output.push(category, text);
+    }
+
+    /// Looks for the address of a server in what the program prints.
+    pub(crate) fn watch_server(&self, resolved: &Resolved) {
+        if let Some(ready) = &resolved.server_ready {
+            self.state.lock().server_watch = ServerReadyWatch::new(&resolved.name, ready).ok();
+        }
+    }
+
+    pub fn server_address(&self) -> Option<String> {
+        self.state.lock().server_address.clone()
     }
 
     /// The output that was in no report yet.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
-use crate::Confinement;
-use crate::{ask, chain, complete, files, shell, todo};
+use crate::{Confinement, DebugDesk, DebugOptions};
+use crate::{ask, chain, complete, debug, files, shell, todo};
 
 /// What the tools must know of the settings.
 #[derive(Clone, Debug)]
@@ -17,6 +17,7 @@ pub struct CatalogOptions {
     pub removed_variables: Vec<String>,
     /// How commands are confined.
     pub confinement: Confinement,
+    pub debug: DebugOptions,
     /// The program that answers to [`crate::PDF_TEXT_WORD`]; without one, PDF is not read.
     pub own_program: Option<PathBuf>,
 }
@@ -25,7 +26,7 @@ pub struct CatalogOptions {
 pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn DynTool>> {
     let desk = files::Desk::new(workspace.clone());
     let background = shell::BackgroundCommands::default();
-    vec![
+    let mut tools: Vec<Arc<dyn DynTool>> = vec![
         Arc::new(ask::Clarification),
         Arc::new(ask::Decision),
         Arc::new(chain::ToolChain),
@@ -47,5 +48,7 @@ pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn D
         Arc::new(shell::ProcessRead::new(background)),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
-    ]
+    ];
+    tools.extend(debug::tools(&DebugDesk::new(workspace.clone(), &options.debug)));
+    tools
 }

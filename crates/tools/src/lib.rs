@@ -8,11 +8,13 @@ mod ask;
 pub mod catalog;
 mod chain;
 mod complete;
+mod debug;
 mod files;
 pub mod ports;
 mod shell;
 mod todo;
 
+pub use debug::{DebugDesk, DebugOptions};
 pub use files::{PDF_TEXT_WORD, pdf_text_main};
 pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, secret_variables};

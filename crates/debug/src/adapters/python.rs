@@ -23,6 +23,9 @@ if s and s.origin:
     import debugpy
     print(debugpy.__version__)";
 
+/// Interpreters whose answers are kept.
+const MOST_KEPT: usize = 50;
+
 /// What an interpreter said of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PythonFacts {
@@ -92,13 +95,14 @@ pub fn resolved(search: &Search, python: &Path) -> Option<PathBuf> {
 
 fn facts_of(search: &Search, python: &Path) -> Option<PythonFacts> {
     let kept_in = search.own_folder.join("python.json");
-    let key = format!("{} in {}", python.display(), search.workspace.display());
+    let key = python.display().to_string();
     let mut kept: BTreeMap<String, PythonFacts> = files::read_if_exists(&kept_in)
         .ok()
         .flatten()
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
     if let Some(facts) = kept.get(&key)
+        && !search.workspace.join(".python-version").is_file()
         && facts.executable.is_file()
         && facts.debugpy_file.as_ref().is_some_and(|file| file.is_file())
     {
@@ -114,9 +118,14 @@ fn facts_of(search: &Search, python: &Path) -> Option<PythonFacts> {
         debugpy_file: next().map(PathBuf::from),
         debugpy_version: next().map(str::to_owned),
     };
-    // Only what can be checked without asking again is worth keeping.
-    if facts.debugpy_file.is_some() {
+    // Only what can be checked without asking again is worth keeping. What stands behind a shim also depends on the
+    // folder's own `.python-version`.
+    let chooses_by_folder = search.workspace.join(".python-version").is_file();
+    if facts.debugpy_file.is_some() && !chooses_by_folder {
         kept.retain(|_, facts| facts.executable.is_file());
+        while kept.len() >= MOST_KEPT {
+            kept.pop_first();
+        }
         kept.insert(key, facts.clone());
         if let Ok(text) = serde_json::to_vec(&kept) {
             files::create_private_dir(&search.own_folder).ok();

@@ -116,6 +116,16 @@ impl Session {
         asked.map(drop)
     }
 
+    /// Waits until the session is over.
+    pub async fn over(&self) {
+        let mut changes = self.house.watch();
+        while self.phase() != Phase::Terminated {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Ends the session and, where it was started by us, the program.
     pub async fn end(self: &Arc<Self>) {
         {

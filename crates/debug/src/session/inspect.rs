@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ANSWER, Session};
 use crate::dap::types::{
-    Evaluated, ExceptionInfo, Scope, Scopes, StackTrace, Thread, Threads, Variable, Variables,
+    Evaluated, ExceptionInfo, Scope, Scopes, StackFrame, StackTrace, Thread, Threads, Variable, Variables,
 };
 use crate::{Error, Result};
 
@@ -59,6 +59,45 @@ impl Session {
     pub(crate) async fn depth(&self, thread: i64) -> Result<usize> {
         const MOST: i64 = 1000;
         Ok(self.stack(thread, 0, MOST).await?.stack_frames.len())
+    }
+
+    /// Where the thread that stopped stands.
+    pub async fn top_frame(&self) -> Result<StackFrame> {
+        let thread = self.top_frame_thread().await?;
+        let stack = self.stack(thread, 0, 1).await?;
+        stack.stack_frames.into_iter().next().ok_or_else(|| Error::State {
+            what: format!("thread {thread} has no frames"),
+            hint: "choose another thread; `get_threads` lists them".to_owned(),
+        })
+    }
+
+    /// The thread that stopped.
+    pub async fn top_frame_thread(&self) -> Result<i64> {
+        match self.stopped()?.thread {
+            Some(thread) => Ok(thread),
+            None => self.any_thread().await,
+        }
+    }
+
+    /// Gives a variable of a frame another value, in whichever scope it is.
+    pub async fn set_local(&self, frame: i64, name: &str, value: &str) -> Result<Evaluation> {
+        let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+        if !is_plain && self.can("supportsSetExpression") {
+            return self.set_expression(frame, name, value).await;
+        }
+        for scope in self.scopes(frame).await? {
+            if scope.expensive {
+                continue;
+            }
+            let rows = self.variables(scope.variables_reference, Some(frame), Paging::default()).await?;
+            if rows.iter().any(|row| row.name == name) {
+                return self.set_variable(scope.variables_reference, Some(frame), name, value).await;
+            }
+        }
+        Err(Error::Parameter {
+            what: format!("the frame has no variable `{name}`"),
+            hint: Some("for a part of a value give what holds it as `variables_reference`".to_owned()),
+        })
     }
 
     pub async fn threads(&self) -> Result<Vec<Thread>> {

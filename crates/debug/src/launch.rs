@@ -1,0 +1,304 @@
+//! From what somebody wants to debug to running sessions: tasks and builds first, then each adapter.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::adapters::{self, How};
+use crate::launch_config::tasks::{
+    ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskRun, TaskRunner, plan_task, run_task,
+};
+use crate::launch_config::{self, Context, Launch, Request, Resolved, RunsWhat, TaskRef};
+use crate::session::{Opening, Phase, Session, Way};
+use crate::targets::{BuildStep, Target, TargetError};
+use crate::{Debugger, Error, Result};
+
+/// What will be started.
+#[derive(Debug)]
+pub struct LaunchPlan {
+    pub name: String,
+    sessions: Vec<Planned>,
+    stop_all: bool,
+    pre_launch_task: Option<TaskRef>,
+    /// How it was understood, in one sentence.
+    pub how: Option<String>,
+    pub warnings: Vec<String>,
+    ctx: Context,
+}
+
+#[derive(Debug)]
+struct Planned {
+    resolved: Resolved,
+    build: Option<BuildStep>,
+}
+
+/// How it is started.
+#[derive(Clone)]
+pub struct LaunchOptions {
+    pub time: Duration,
+    pub no_debug: bool,
+    pub cancel: CancellationToken,
+    pub runner: Arc<dyn TaskRunner>,
+    /// What tasks and builds print.
+    pub on_output: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl LaunchOptions {
+    pub fn new(time: Duration, cancel: CancellationToken) -> Self {
+        Self { time, no_debug: false, cancel, runner: Arc::new(ProcessRunner), on_output: Arc::new(|_| ()) }
+    }
+
+    fn task_run(&self) -> TaskRun {
+        let on_output = Arc::clone(&self.on_output);
+        TaskRun {
+            runner: Arc::clone(&self.runner),
+            time_limit: self.time,
+            cancel: self.cancel.clone(),
+            on_output: Arc::new(move |output: TaskOutput<'_>| on_output(output.text)),
+        }
+    }
+}
+
+impl std::fmt::Debug for LaunchOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("LaunchOptions").field("time", &self.time).finish_non_exhaustive()
+    }
+}
+
+/// Sessions that were started, and what must be known of it.
+#[derive(Debug)]
+pub struct Launched {
+    pub sessions: Vec<Arc<Session>>,
+    pub notes: Vec<String>,
+}
+
+impl LaunchPlan {
+    /// Of a configuration or a compound.
+    pub fn of_launch(launch: Launch, ctx: Context) -> Result<Self> {
+        let mut sessions = Vec::new();
+        for resolved in launch.sessions {
+            let build = BuildStep::of_configuration(&resolved).map_err(from_target)?;
+            sessions.push(Planned { resolved, build });
+        }
+        Ok(Self {
+            name: launch.name,
+            sessions,
+            stop_all: launch.stop_all,
+            pre_launch_task: launch.pre_launch_task,
+            how: None,
+            warnings: Vec::new(),
+            ctx,
+        })
+    }
+
+    /// Of something that was named directly.
+    pub fn of_target(target: Target, ctx: Context) -> Self {
+        Self {
+            name: target.resolved.name.clone(),
+            sessions: vec![Planned { resolved: target.resolved, build: target.build }],
+            stop_all: false,
+            pre_launch_task: None,
+            how: Some(target.how),
+            warnings: target.warnings,
+            ctx,
+        }
+    }
+
+    /// Changes the arguments of every session, such as to stop at the first line.
+    pub fn set(&mut self, name: &str, value: &Value) {
+        for planned in &mut self.sessions {
+            planned.resolved.arguments.insert(name.to_owned(), value.clone());
+        }
+    }
+
+    /// Adds variables to every session's environment.
+    pub fn add_environment(&mut self, variables: &BTreeMap<String, String>) {
+        for planned in &mut self.sessions {
+            let env = planned.resolved.arguments.entry("env").or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(env) = env {
+                env.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone().into())));
+            }
+        }
+    }
+
+    /// Stops every program at its beginning; each type has its own word for it.
+    pub fn stop_on_entry(&mut self) {
+        for planned in &mut self.sessions {
+            let word = if planned.resolved.kind == "cppdbg" { "stopAtEntry" } else { "stopOnEntry" };
+            planned.resolved.arguments.insert(word.to_owned(), Value::Bool(true));
+        }
+    }
+
+    pub fn resolved(&self) -> impl Iterator<Item = &Resolved> {
+        self.sessions.iter().map(|planned| &planned.resolved)
+    }
+
+    /// Everything that would be run, for whoever must allow it.
+    pub fn runs(&self) -> Vec<RunsWhat> {
+        let mut rows = Vec::new();
+        let tasks = TaskFile::read(&self.ctx.folder).unwrap_or_default();
+        let task_rows = |task: &Option<TaskRef>| {
+            let plan = task.as_ref().and_then(|task| plan_task(&tasks, task, &self.ctx).ok());
+            plan.map(|plan| plan.runs()).unwrap_or_default()
+        };
+        rows.extend(task_rows(&self.pre_launch_task));
+        for planned in &self.sessions {
+            rows.extend(task_rows(&planned.resolved.pre_launch_task));
+            rows.extend(planned.build.iter().map(BuildStep::runs));
+            rows.extend(launch_config::runs(&planned.resolved));
+            rows.extend(task_rows(&planned.resolved.post_debug_task));
+        }
+        rows
+    }
+
+    /// Runs tasks and builds, then starts every session.
+    pub async fn start(self, debugger: &Debugger, options: &LaunchOptions) -> Result<Launched> {
+        let deadline = Instant::now() + options.time;
+        let tasks = TaskFile::read(&self.ctx.folder).map_err(from_launch)?;
+        let mut launched = Launched { sessions: Vec::new(), notes: self.warnings.clone() };
+        let mut shared = Vec::new();
+        shared.extend(before(self.pre_launch_task.as_ref(), &tasks, &self.ctx, options).await?);
+        for mut planned in self.sessions {
+            let task = planned.resolved.pre_launch_task.clone();
+            let running = before(task.as_ref(), &tasks, &self.ctx, options).await?;
+            if let Some(build) = &planned.build {
+                let warnings = build.build(&mut planned.resolved, &options.task_run()).await;
+                launched.notes.extend(warnings.map_err(from_target)?);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let (opening, notes) = opening(&planned.resolved, debugger, options, left)?;
+            launched.notes.extend(notes);
+            let session = debugger.start(opening)?;
+            session.watch_server(&planned.resolved);
+            let held: Vec<RunningTasks> = running.into_iter().chain(shared.drain(..)).collect();
+            let post = planned.resolved.post_debug_task.clone();
+            look_after(&session, held, post, tasks.clone(), self.ctx.clone(), options.clone());
+            launched.sessions.push(session);
+        }
+        if self.stop_all {
+            end_together(&launched.sessions);
+        }
+        Ok(launched)
+    }
+}
+
+/// Runs a task that must be done, or ready, before a session.
+async fn before(
+    task: Option<&TaskRef>,
+    tasks: &TaskFile,
+    ctx: &Context,
+    options: &LaunchOptions,
+) -> Result<Option<RunningTasks>> {
+    let Some(task) = task else { return Ok(None) };
+    let plan = plan_task(tasks, task, ctx).map_err(from_launch)?;
+    run_task(&plan, options.task_run()).await.map(Some).map_err(from_launch)
+}
+
+/// How an adapter is asked for a configuration.
+fn opening(
+    resolved: &Resolved,
+    debugger: &Debugger,
+    options: &LaunchOptions,
+    time: Duration,
+) -> Result<(Opening, Vec<String>)> {
+    let search = &debugger.options().search;
+    let kinds = launch_config::adapters_for(resolved).map_err(from_launch)?;
+    let (adapter, mut located) = adapters::choose(&kinds, search, &resolved.arguments)?;
+    let translated = launch_config::translate(resolved, adapter.kind()).map_err(from_launch)?;
+    let mut arguments = translated.arguments;
+    let how = match translated.request {
+        Request::Launch => How::Launch,
+        Request::Attach => How::Attach,
+    };
+    adapter.complete(how, &mut arguments, search);
+    for command in translated.debugger_commands {
+        located.arguments.extend(["-ex".into(), command.into()]);
+    }
+    let way = match resolved.debug_server {
+        Some(port) => Way::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        None => Way::Start(located),
+    };
+    let opening = Opening {
+        name: resolved.name.clone(),
+        adapter,
+        way,
+        how,
+        arguments,
+        no_debug: options.no_debug,
+        time,
+    };
+    Ok((opening, translated.notes))
+}
+
+/// Holds background tasks as long as the session lives, and runs its last task then.
+fn look_after(
+    session: &Arc<Session>,
+    held: Vec<RunningTasks>,
+    post: Option<TaskRef>,
+    tasks: TaskFile,
+    ctx: Context,
+    options: LaunchOptions,
+) {
+    if held.is_empty() && post.is_none() {
+        return;
+    }
+    let session = Arc::clone(session);
+    tokio::spawn(async move {
+        session.over().await;
+        if let Some(post) = post
+            && let Ok(plan) = plan_task(&tasks, &post, &ctx)
+        {
+            let run = TaskRun { cancel: CancellationToken::new(), ..options.task_run() };
+            run_task(&plan, run).await.ok();
+        }
+        for tasks in held {
+            tasks.stop().await;
+        }
+    });
+}
+
+/// The end of one session ends the others.
+fn end_together(sessions: &[Arc<Session>]) {
+    for (at, session) in sessions.iter().enumerate() {
+        let others: Vec<Arc<Session>> = sessions
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+            .map(|(_, session)| Arc::clone(session))
+            .collect();
+        let session = Arc::clone(session);
+        tokio::spawn(async move {
+            session.over().await;
+            for other in others {
+                if other.phase() != Phase::Terminated {
+                    other.end().await;
+                }
+            }
+        });
+    }
+}
+
+/// What variables of configurations stand for, on this machine.
+pub fn context(workspace: &Path) -> Context {
+    let environment: BTreeMap<String, String> = std::env::vars().collect();
+    let mut ctx = Context::new(workspace, environment);
+    let user_files = ctx.home.as_deref().map(launch_config::user_settings_files).unwrap_or_default();
+    ctx.settings = launch_config::Settings::read(workspace, &user_files).unwrap_or_default();
+    ctx
+}
+
+pub fn from_launch(error: launch_config::LaunchError) -> Error {
+    let hint = error.hint().map(str::to_owned);
+    Error::Launch { reason: error.to_string(), hint }
+}
+
+pub fn from_target(error: TargetError) -> Error {
+    let hint = error.hint().map(str::to_owned);
+    Error::Launch { reason: error.to_string(), hint }
+}

@@ -1,0 +1,284 @@
+//! `set_breakpoint`, `remove_breakpoint`, `get_breakpoints`, and those on functions and exceptions.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use stepwell_debug::breakpoints::NewBreakpoint;
+use stepwell_debug::{Error, Result, clock};
+use stepwell_protocol::{Preview, Risk};
+use stepwell_tool_runtime::ToolContext;
+
+use super::answer::Answer;
+use super::debug_tool;
+use super::desk::{BreakpointRow, DebugDesk};
+
+/// Sets a breakpoint, now or for the next session. Replaces one at the same place.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SetBreakpointInput {
+    #[schemars(extend("x-aliases" = ["path", "file"]))]
+    file_path: String,
+    /// From 1.
+    #[schemars(extend("x-aliases" = ["line"]))]
+    line_number: i64,
+    column_number: Option<i64>,
+    /// Stops only where this expression of the program's language is true.
+    condition: Option<String>,
+    /// Stops at these hits: `3`, `> 5`, `% 2 == 0`.
+    hit_condition: Option<String>,
+    /// Prints this instead of stopping; `{expr}` is replaced by its value.
+    log_message: Option<String>,
+}
+
+/// Removes breakpoints: one of `breakpoint_id`, `location`, `clear_all`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RemoveBreakpointInput {
+    breakpoint_id: Option<i64>,
+    location: Option<Location>,
+    clear_all: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Location {
+    #[schemars(extend("x-aliases" = ["path", "file"]))]
+    file_path: String,
+    #[schemars(extend("x-aliases" = ["line"]))]
+    line_number: i64,
+}
+
+/// Lists all breakpoints and whether each is bound.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GetBreakpointsInput {}
+
+/// Stops when a function is entered.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SetFunctionBreakpointInput {
+    function_name: String,
+    condition: Option<String>,
+    hit_condition: Option<String>,
+}
+
+/// Chooses which exceptions stop the program. Without filters it lists those the debugger has.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SetExceptionBreakpointsInput {
+    /// Such as `raised`, `uncaught`; an empty list for none.
+    filters: Option<Vec<String>>,
+    session_id: Option<String>,
+}
+
+debug_tool!(
+    SetBreakpoint,
+    "set_breakpoint",
+    &[],
+    SetBreakpointInput,
+    Risk::Execute,
+    set_breakpoint,
+    preview_set
+);
+debug_tool!(
+    RemoveBreakpoint,
+    "remove_breakpoint",
+    &[],
+    RemoveBreakpointInput,
+    Risk::Read,
+    remove_breakpoint,
+    plain_preview
+);
+debug_tool!(
+    GetBreakpoints,
+    "get_breakpoints",
+    &[],
+    GetBreakpointsInput,
+    Risk::Read,
+    get_breakpoints,
+    plain_preview
+);
+debug_tool!(
+    SetFunctionBreakpoint,
+    "set_function_breakpoint",
+    &[],
+    SetFunctionBreakpointInput,
+    Risk::Execute,
+    set_function_breakpoint,
+    preview_function
+);
+debug_tool!(
+    SetExceptionBreakpoints,
+    "set_exception_breakpoints",
+    &[],
+    SetExceptionBreakpointsInput,
+    Risk::Read,
+    set_exception_breakpoints,
+    plain_preview
+);
+
+#[derive(Serialize)]
+struct FunctionRow {
+    id: i64,
+    function_name: String,
+    verified: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl DebugDesk {
+    /// A condition and a message run code of the caller's in the program.
+    fn preview_set(&self, _: &str, input: &SetBreakpointInput) -> Preview {
+        let place = format!("{}:{}", input.file_path, input.line_number);
+        let code = [&input.condition, &input.log_message]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("; ");
+        Preview {
+            summary: format!("Set a breakpoint at {place}"),
+            warnings: runs_code(&code),
+            ..Preview::default()
+        }
+    }
+
+    fn preview_function(&self, _: &str, input: &SetFunctionBreakpointInput) -> Preview {
+        let code = input.condition.clone().unwrap_or_default();
+        Preview {
+            summary: format!("Set a breakpoint at the function {}", input.function_name),
+            warnings: runs_code(&code),
+            ..Preview::default()
+        }
+    }
+
+    async fn set_breakpoint(&self, _: &ToolContext, input: SetBreakpointInput) -> Result<Answer> {
+        let new = NewBreakpoint {
+            path: self.file(&input.file_path)?,
+            line: input.line_number,
+            column: input.column_number,
+            condition: input.condition,
+            hit_condition: input.hit_condition,
+            log_message: input.log_message,
+        };
+        let (breakpoint, binding) = self.debugger.set_breakpoint(new).await?;
+        let mut row = json!(BreakpointRow::of(breakpoint, binding));
+        row["timestamp"] = clock::iso(clock::now_millis()).into();
+        Ok(Answer::success().with("breakpoint", row))
+    }
+
+    async fn remove_breakpoint(&self, _: &ToolContext, input: RemoveBreakpointInput) -> Result<Answer> {
+        let chosen = usize::from(input.breakpoint_id.is_some())
+            + usize::from(input.location.is_some())
+            + usize::from(input.clear_all == Some(true));
+        if chosen != 1 {
+            return Err(Error::parameter("give exactly one of `breakpoint_id`, `location` and `clear_all`"));
+        }
+        let removed = if let Some(id) = input.breakpoint_id {
+            self.debugger.remove_breakpoint(id).await.ok_or_else(|| Error::Parameter {
+                what: format!("there is no breakpoint {id}"),
+                hint: Some("`get_breakpoints` lists them".to_owned()),
+            })?;
+            1
+        } else if let Some(location) = input.location {
+            let path = self.file(&location.file_path)?;
+            let found = self.debugger.breakpoints().at(&path, location.line_number);
+            if found.is_empty() {
+                return Err(Error::Parameter {
+                    what: format!(
+                        "there is no breakpoint at {}:{}",
+                        location.file_path, location.line_number
+                    ),
+                    hint: Some("`get_breakpoints` lists them".to_owned()),
+                });
+            }
+            for breakpoint in &found {
+                self.debugger.remove_breakpoint(breakpoint.id).await;
+            }
+            found.len()
+        } else {
+            self.debugger.clear_breakpoints().await
+        };
+        Ok(Answer::success().with("removed", removed))
+    }
+
+    async fn get_breakpoints(&self, _: &ToolContext, _: GetBreakpointsInput) -> Result<Answer> {
+        let store = self.debugger.breakpoints();
+        let rows: Vec<BreakpointRow> = store
+            .lines()
+            .into_iter()
+            .map(|breakpoint| {
+                let binding = self.debugger.binding_of(breakpoint.id);
+                BreakpointRow::of(breakpoint, binding)
+            })
+            .collect();
+        let functions: Vec<FunctionRow> = store
+            .functions()
+            .into_iter()
+            .map(|breakpoint| {
+                let binding = self.debugger.binding_of(breakpoint.id);
+                FunctionRow {
+                    id: breakpoint.id,
+                    function_name: breakpoint.name,
+                    verified: binding.as_ref().is_some_and(|binding| binding.verified),
+                    message: binding.and_then(|binding| binding.message),
+                }
+            })
+            .collect();
+        Ok(Answer::success()
+            .with("timestamp", clock::iso(clock::now_millis()))
+            .with("breakpoints", rows)
+            .maybe("function_breakpoints", (!functions.is_empty()).then_some(functions)))
+    }
+
+    async fn set_function_breakpoint(
+        &self,
+        _: &ToolContext,
+        input: SetFunctionBreakpointInput,
+    ) -> Result<Answer> {
+        let able = self.debugger.sessions().into_iter().filter(|session| !session.phase().is_over());
+        if let Some(unable) = able
+            .into_iter()
+            .find(|session| !session.can("supportsFunctionBreakpoints") && session.parent.is_none())
+        {
+            return Err(Error::Unable {
+                adapter: unable.adapter.kind().name().to_owned(),
+                what: "stop at functions by name".to_owned(),
+                hint: Some("set a breakpoint at the function's first line".to_owned()),
+            });
+        }
+        let (breakpoint, binding) = self
+            .debugger
+            .set_function_breakpoint(&input.function_name, input.condition, input.hit_condition)
+            .await?;
+        let row = FunctionRow {
+            id: breakpoint.id,
+            function_name: breakpoint.name,
+            verified: binding.as_ref().is_some_and(|binding| binding.verified),
+            message: match binding {
+                Some(binding) => binding.message,
+                None => Some("it will be set when a session starts".to_owned()),
+            },
+        };
+        Ok(Answer::success().with("breakpoint", row))
+    }
+
+    async fn set_exception_breakpoints(
+        &self,
+        _: &ToolContext,
+        input: SetExceptionBreakpointsInput,
+    ) -> Result<Answer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+        if let Some(filters) = input.filters {
+            session.set_exception_filters(filters, Vec::new()).await?;
+        }
+        let offered: Vec<_> = session
+            .capabilities()
+            .exception_breakpoint_filters
+            .into_iter()
+            .map(|filter| json!({ "filter": filter.filter, "label": filter.label }))
+            .collect();
+        Ok(Answer::success().with("filters", session.exception_filters()).with("available", offered))
+    }
+}
+
+/// A word of warning where a call runs code in the program.
+fn runs_code(code: &str) -> Vec<String> {
+    if code.trim().is_empty() { Vec::new() } else { vec![format!("runs in the program: {code}")] }
+}

@@ -1,0 +1,192 @@
+//! What the debugger's tools share: the debugger, the workspace, and how an outcome becomes an answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use stepwell_debug::breakpoints::LineBreakpoint;
+use stepwell_debug::session::{Binding, Session};
+use stepwell_debug::stop_report::{Detail, printed};
+use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
+use stepwell_protocol::Preview;
+use stepwell_tool_runtime::ToolContext;
+use stepwell_workspace::{Workspace, files};
+use tokio::time::Instant;
+
+use super::answer::Answer;
+
+/// The longest any call waits; its own deadline is shorter.
+pub const LONGEST_CALL: Duration = Duration::from_secs(660);
+pub const OUTPUT_LIMIT: usize = 48 * 1024;
+const LONGEST_WAIT: u64 = 600;
+/// How long a start, a continuation or a step is waited for by default, in seconds.
+pub const START_WAIT: u64 = 60;
+pub const RUN_WAIT: u64 = 60;
+pub const STEP_WAIT: u64 = 30;
+
+/// What the tools must know of the settings.
+#[derive(Clone, Debug, Default)]
+pub struct DebugOptions {
+    pub debugger: DebuggerOptions,
+    /// The person trusts the folder, so its launch.json may run programs.
+    pub trusted: bool,
+}
+
+pub struct DebugDesk {
+    pub debugger: Arc<Debugger>,
+    pub workspace: Workspace,
+    pub trusted: bool,
+}
+
+impl DebugDesk {
+    pub fn new(workspace: Workspace, options: &DebugOptions) -> Arc<Self> {
+        let debugger = Arc::new(Debugger::new(options.debugger.clone()));
+        Arc::new(Self { debugger, workspace, trusted: options.trusted })
+    }
+
+    /// What is shown of calls that only look.
+    pub fn plain_preview<T>(&self, name: &str, _input: &T) -> Preview {
+        Preview { summary: name.replace('_', " "), ..Preview::default() }
+    }
+
+    /// A file named from the workspace's root or absolutely; sources of libraries may be outside.
+    pub fn file(&self, path: &str) -> Result<PathBuf> {
+        let given = PathBuf::from(path);
+        let absolute = if given.is_absolute() { given } else { self.workspace.root().join(given) };
+        let resolved = files::resolved(&absolute);
+        if !resolved.is_file() {
+            return Err(Error::Parameter {
+                what: format!("there is no file `{path}`"),
+                hint: Some(
+                    "give the path of a source file, absolute or from the workspace's root".to_owned(),
+                ),
+            });
+        }
+        Ok(resolved)
+    }
+
+    pub fn wait(ctx: &ToolContext, given: Option<f64>, default: u64) -> Wait {
+        let time = given
+            .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)
+            .map_or(Duration::from_secs(default), |seconds| {
+                Duration::from_secs_f64(seconds.min(LONGEST_WAIT as f64))
+            });
+        Wait { deadline: Instant::now() + time, cancel: ctx.cancel.clone() }
+    }
+
+    /// The answer of a tool that let a program run.
+    pub async fn answer(&self, outcome: Outcome, session: &Arc<Session>, detail: Detail) -> Result<Answer> {
+        match outcome {
+            Outcome::Stopped(session, stop) => {
+                let report = session.report(&stop, detail).await?;
+                Ok(Answer::of("stopped").with("session_id", &session.id).with("stop_event_data", report))
+            }
+            Outcome::Completed(ending) => {
+                let message = match ending.exit_code {
+                    Some(code) => format!("the program ended with exit code {code}"),
+                    None => "the program ended".to_owned(),
+                };
+                Ok(Answer::of("completed")
+                    .with("session_id", &session.id)
+                    .with("message", message)
+                    .maybe("exit_code", ending.exit_code)
+                    .maybe("new_output", self.new_output(session)))
+            }
+            Outcome::Failed(ending) => Err(Error::Launch {
+                reason: ending.failure.unwrap_or_else(|| "the session failed".to_owned()),
+                hint: ending.hint,
+            }),
+            Outcome::TimedOut => Ok(Answer::of("timeout")
+                .with("session_id", &session.id)
+                .with("message", "the program neither stopped nor ended in time; it goes on")
+                .with("state", session.phase().name())
+                .maybe("new_output", self.new_output(session))
+                .with(
+                    "hint",
+                    "`wait_for_stop` waits on, `pause_debugging` stops it, `stop_debugging` ends it",
+                )),
+            Outcome::Interrupted => Ok(Answer::of("interrupted")
+                .with("session_id", &session.id)
+                .with("message", "the waiting was ended; the program goes on")
+                .with("state", session.phase().name())),
+        }
+    }
+
+    /// What a session and its children printed that was in no answer yet.
+    fn new_output(&self, session: &Arc<Session>) -> Option<String> {
+        let tree = self.debugger.tree(session);
+        let texts: Vec<String> = tree
+            .iter()
+            .filter_map(|session| printed(&session.take_new_output(), Detail::COMPACT.output * 2))
+            .collect();
+        (!texts.is_empty()).then(|| texts.concat())
+    }
+}
+
+impl std::fmt::Debug for DebugDesk {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("DebugDesk").finish_non_exhaustive()
+    }
+}
+
+/// A breakpoint as the tools tell it.
+#[derive(Debug, Serialize)]
+pub struct BreakpointRow {
+    pub id: i64,
+    pub verified: bool,
+    pub source: SourceRow,
+    pub line: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_condition: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_message: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct SourceRow {
+    pub path: String,
+}
+
+impl BreakpointRow {
+    pub fn of(breakpoint: LineBreakpoint, binding: Option<Binding>) -> Self {
+        let verified = binding.as_ref().is_some_and(|binding| binding.verified);
+        let line = binding.as_ref().map_or(breakpoint.line, |binding| binding.line);
+        let message = match &binding {
+            None => Some("it will be set when a session starts".to_owned()),
+            Some(binding) if line != breakpoint.line => {
+                let said =
+                    binding.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
+                Some(format!("line {} has no code; the next that has is {line}{said}", breakpoint.line))
+            }
+            Some(binding) if !verified => {
+                let reason =
+                    binding.message.as_deref().filter(|message| !message.contains("provisionalBreakpoint"));
+                Some(
+                    reason.map_or_else(
+                        || "not bound yet: the code may not be loaded".to_owned(),
+                        str::to_owned,
+                    ),
+                )
+            }
+            Some(_) => None,
+        };
+        Self {
+            id: breakpoint.id,
+            verified,
+            source: SourceRow { path: breakpoint.path.to_string_lossy().into_owned() },
+            line,
+            column: breakpoint.column,
+            message,
+            condition: breakpoint.condition,
+            hit_condition: breakpoint.hit_condition,
+            log_message: breakpoint.log_message,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Letting a program run: on, a step, to a line; stopping it; its sessions.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stepwell_debug::session::{Session, Step};
+use stepwell_debug::stop_report::Detail;
+use stepwell_debug::{Error, Outcome, Result};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::ToolContext;
+
+use super::answer::Answer;
+use super::debug_tool;
+use super::desk::{DebugDesk, RUN_WAIT, STEP_WAIT};
+
+/// Lets the program run to the next stop or its end.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ContinueInput {
+    session_id: Option<String>,
+    /// From `stop_event_data`; the thread that stopped by default.
+    thread_id: Option<i64>,
+    /// Seconds to wait; 60 by default.
+    timeout: Option<f64>,
+}
+
+/// Makes one step and tells where the program is then.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StepInput {
+    session_id: Option<String>,
+    thread_id: Option<i64>,
+    step_type: StepType,
+    /// So many steps, unless something else stops the program; 1 by default.
+    count: Option<u32>,
+    timeout: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StepType {
+    Over,
+    Into,
+    Out,
+}
+
+/// Waits for a running program to stop or end.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WaitInput {
+    session_id: Option<String>,
+    timeout: Option<f64>,
+}
+
+/// Stops a running program where it is.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct PauseInput {
+    session_id: Option<String>,
+    thread_id: Option<i64>,
+    timeout: Option<f64>,
+}
+
+/// Lets the program run until it reaches a line, without a lasting breakpoint.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RunToInput {
+    #[schemars(extend("x-aliases" = ["path", "file"]))]
+    file_path: String,
+    #[schemars(extend("x-aliases" = ["line"]))]
+    line_number: i64,
+    session_id: Option<String>,
+    timeout: Option<f64>,
+}
+
+/// Ends a session and its program; all sessions where none is named and several run.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct StopInput {
+    session_id: Option<String>,
+}
+
+/// Lists debug sessions and their state.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListSessionsInput {}
+
+debug_tool!(
+    ContinueDebugging,
+    "continue_debugging",
+    &[],
+    ContinueInput,
+    Risk::Read,
+    continue_debugging,
+    plain_preview
+);
+debug_tool!(StepExecution, "step_execution", &[], StepInput, Risk::Read, step_execution, plain_preview);
+debug_tool!(WaitForStop, "wait_for_stop", &[], WaitInput, Risk::Read, wait_for_stop, plain_preview);
+debug_tool!(PauseDebugging, "pause_debugging", &[], PauseInput, Risk::Read, pause_debugging, plain_preview);
+debug_tool!(
+    RunToLocation,
+    "run_to_location",
+    &["debug_run_to"],
+    RunToInput,
+    Risk::Read,
+    run_to_location,
+    plain_preview
+);
+debug_tool!(StopDebugging, "stop_debugging", &[], StopInput, Risk::Read, stop_debugging, plain_preview);
+debug_tool!(ListSessions, "list_sessions", &[], ListSessionsInput, Risk::Read, list_sessions, plain_preview);
+
+#[derive(Serialize)]
+struct SessionRow {
+    session_id: String,
+    name: String,
+    adapter: &'static str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    process_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+}
+
+impl SessionRow {
+    fn of(session: &Arc<Session>) -> Self {
+        let ending = session.ending();
+        Self {
+            session_id: session.id.clone(),
+            name: session.name.clone(),
+            adapter: session.adapter.kind().name(),
+            state: session.phase().name(),
+            parent: session.parent.clone(),
+            process_id: session.process_id(),
+            exit_code: ending.exit_code,
+            server: session.server_address(),
+            failure: ending.failure,
+        }
+    }
+}
+
+impl DebugDesk {
+    async fn continue_debugging(&self, ctx: &ToolContext, input: ContinueInput) -> Result<Answer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+        let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
+        let after = self.debugger.serial();
+        session.resume(input.thread_id).await?;
+        let outcome = self.debugger.wait(&session, after, &wait).await;
+        self.answer(outcome, &session, Detail::COMPACT).await
+    }
+
+    async fn step_execution(&self, ctx: &ToolContext, input: StepInput) -> Result<Answer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+        let wait = Self::wait(ctx, input.timeout, STEP_WAIT);
+        let step = match input.step_type {
+            StepType::Over => Step::Over,
+            StepType::Into => Step::Into,
+            StepType::Out => Step::Out,
+        };
+        let mut left = input.count.unwrap_or(1).clamp(1, 1000);
+        loop {
+            let after = self.debugger.serial();
+            session.step(input.thread_id, step).await?;
+            let outcome = self.debugger.wait(&session, after, &wait).await;
+            left -= 1;
+            let goes_on = matches!(&outcome, Outcome::Stopped(stopped, stop) if stopped.id == session.id && stop.reason == "step");
+            if left == 0 || !goes_on {
+                return self.answer(outcome, &session, Detail::COMPACT).await;
+            }
+        }
+    }
+
+    async fn wait_for_stop(&self, ctx: &ToolContext, input: WaitInput) -> Result<Answer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+        let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
+        // A stop that is there already is what was waited for.
+        let after = session.stop().map_or(self.debugger.serial(), |stop| stop.serial - 1);
+        let outcome = self.debugger.wait(&session, after, &wait).await;
+        self.answer(outcome, &session, Detail::COMPACT).await
+    }
+
+    async fn pause_debugging(&self, ctx: &ToolContext, input: PauseInput) -> Result<Answer> {
+        let session = self.debugger.session_in_tree(input.session_id.as_deref())?;
+        let wait = Self::wait(ctx, input.timeout, STEP_WAIT);
+        if let Some(stop) = session.stop() {
+            return self
+                .answer(Outcome::Stopped(Arc::clone(&session), stop), &session, Detail::COMPACT)
+                .await;
+        }
+        let outcome = self.debugger.pause(&session, input.thread_id, &wait).await?;
+        self.answer(outcome, &session, Detail::COMPACT).await
+    }
+
+    async fn run_to_location(&self, ctx: &ToolContext, input: RunToInput) -> Result<Answer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+        let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
+        let path = self.file(&input.file_path)?;
+        session.stopped()?;
+        let bindings = session.set_probes(&path, vec![input.line_number]).await?;
+        let bound = bindings.iter().find(|binding| binding.wanted_line == input.line_number);
+        if let Some(binding) = bound
+            && !binding.verified
+            && let Some(message) = &binding.message
+        {
+            let message = message.clone();
+            session.set_probes(&path, Vec::new()).await?;
+            return Err(Error::parameter(format!(
+                "line {} cannot be stopped at: {message}",
+                input.line_number
+            )));
+        }
+        let after = self.debugger.serial();
+        session.resume(None).await?;
+        let outcome = self.debugger.wait(&session, after, &wait).await;
+        // The place is taken back even if the program never came there.
+        session.set_probes(&path, Vec::new()).await.ok();
+        self.answer(outcome, &session, Detail::COMPACT).await
+    }
+
+    async fn stop_debugging(&self, _: &ToolContext, input: StopInput) -> Result<Answer> {
+        if input.session_id.is_none() {
+            let alive = self.debugger.sessions().iter().filter(|session| !session.phase().is_over()).count();
+            if alive == 0 {
+                return Ok(Answer::success().with("message", "no session is running"));
+            }
+            self.debugger.end_all().await;
+            return Ok(Answer::success()
+                .with("message", format!("ended {alive} session{}", if alive == 1 { "" } else { "s" })));
+        }
+        let session = self.debugger.session(input.session_id.as_deref())?;
+        self.debugger.end(&session).await;
+        Ok(Answer::success().with("message", format!("session {} is over", session.id)))
+    }
+
+    async fn list_sessions(&self, _: &ToolContext, _: ListSessionsInput) -> Result<Answer> {
+        let rows: Vec<SessionRow> = self.debugger.sessions().iter().map(SessionRow::of).collect();
+        Ok(Answer::success().with("sessions", rows))
+    }
+}

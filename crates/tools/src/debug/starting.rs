@@ -1,0 +1,312 @@
+//! `get_debugger_configurations`, `start_debugging`, `restart_debugging`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan, Launched};
+use stepwell_debug::launch_config::{Context, Launch, LaunchFile, RunRole, resolve_configuration};
+use stepwell_debug::stop_report::Detail;
+use stepwell_debug::targets::{self, Description, Relation};
+use stepwell_debug::{Error, Result};
+use stepwell_protocol::{Event, OutputStream, Preview, Risk};
+use stepwell_tool_runtime::ToolContext;
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::debug_tool;
+use super::desk::{DebugDesk, START_WAIT};
+
+/// Lists the debug configurations of `.vscode/launch.json`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ConfigurationsInput {}
+
+/// Starts or attaches to a program and waits for its first stop or its end. Set breakpoints before. Name one of:
+/// a configuration, a command, a program, a test, a process.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct StartInput {
+    /// Of `.vscode/launch.json`.
+    configuration_name: Option<String>,
+    /// As typed in a terminal, such as `pytest tests/test_a.py::test_b`, `cargo test name`, `go test ./x -run Y`,
+    /// `node a.js`, `./binary args`; it is built first where that is needed.
+    command: Option<String>,
+    /// A script, a source file or a binary.
+    program: Option<String>,
+    args: Option<Vec<String>>,
+    /// A module of Python.
+    module: Option<String>,
+    /// A test's id, such as `tests/test_a.py::test_b`.
+    test: Option<String>,
+    /// Attaches to a running process.
+    process_id: Option<u32>,
+    /// Opens a core file; give the binary as `program`.
+    core: Option<String>,
+    /// A whole configuration, as in launch.json.
+    configuration: Option<Map<String, Value>>,
+    /// Values for `${input:...}`.
+    inputs: Option<BTreeMap<String, String>>,
+    /// For `${file}`.
+    file: Option<String>,
+    cwd: Option<String>,
+    env: Option<BTreeMap<String, String>>,
+    stop_on_entry: Option<bool>,
+    /// Only run it.
+    no_debug: Option<bool>,
+    /// Seconds to wait, building included; 60 by default.
+    timeout: Option<f64>,
+}
+
+/// Starts a session's program again; breakpoints stay.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RestartInput {
+    session_id: Option<String>,
+    timeout: Option<f64>,
+}
+
+debug_tool!(
+    GetDebuggerConfigurations,
+    "get_debugger_configurations",
+    &[],
+    ConfigurationsInput,
+    Risk::Read,
+    get_configurations,
+    plain_preview
+);
+debug_tool!(
+    StartDebugging,
+    "start_debugging",
+    &[],
+    StartInput,
+    Risk::Execute,
+    start_debugging,
+    preview_start
+);
+debug_tool!(
+    RestartDebugging,
+    "restart_debugging",
+    &[],
+    RestartInput,
+    Risk::Execute,
+    restart_debugging,
+    plain_preview
+);
+
+impl DebugDesk {
+    async fn get_configurations(&self, _: &ToolContext, _: ConfigurationsInput) -> Result<Answer> {
+        let file = LaunchFile::read(self.workspace.root()).map_err(launch::from_launch)?;
+        let configurations: Vec<&Map<String, Value>> =
+            file.configurations.iter().map(|configuration| &configuration.fields).collect();
+        let compounds: Vec<&Map<String, Value>> =
+            file.compounds.iter().map(|compound| &compound.fields).collect();
+        let inputs: Vec<&str> = file.inputs.iter().map(|input| input.id.as_str()).collect();
+        let answer = Answer::success()
+            .with("configurations", &configurations)
+            .maybe("compounds", (!compounds.is_empty()).then_some(compounds))
+            .maybe("inputs", (!inputs.is_empty()).then_some(inputs));
+        let hint = match (configurations.is_empty(), self.trusted) {
+            (true, _) => {
+                Some("there is none; `start_debugging` takes a `command`, `program` or `test` as well")
+            }
+            (false, false) => {
+                Some("the folder is not trusted, so these do not run until `stepwell config trust`")
+            }
+            (false, true) => None,
+        };
+        Ok(answer.maybe("hint", hint))
+    }
+
+    fn context_of(&self, input: &StartInput) -> Result<Context> {
+        let mut ctx = launch::context(self.workspace.root());
+        ctx.inputs.extend(input.inputs.clone().unwrap_or_default());
+        if let Some(file) = &input.file {
+            ctx.editor.file = Some(self.file(file)?);
+        }
+        Ok(ctx)
+    }
+
+    /// What a start would run; nothing is run for it.
+    pub fn plan(&self, input: &StartInput) -> Result<LaunchPlan> {
+        let ctx = self.context_of(input)?;
+        let args = input.args.clone().unwrap_or_default();
+        let mut ways: Vec<(&str, Description)> = Vec::new();
+        if let Some(command) = &input.command {
+            ways.push(("command", Description::CommandLine(command.clone())));
+        }
+        if let Some(core) = &input.core {
+            ways.push(("core", Description::Core { core: core.clone(), program: input.program.clone() }));
+        } else if let Some(path) = &input.program {
+            ways.push(("program", Description::Program { path: path.clone(), args: args.clone() }));
+        }
+        if let Some(name) = &input.module {
+            ways.push(("module", Description::Module { name: name.clone(), args }));
+        }
+        if let Some(id) = &input.test {
+            ways.push(("test", Description::Test { id: id.clone() }));
+        }
+        if let Some(pid) = input.process_id {
+            self.may_attach(pid)?;
+            ways.push(("process_id", Description::Process { pid }));
+        }
+        let named =
+            usize::from(input.configuration_name.is_some()) + usize::from(input.configuration.is_some());
+        if ways.len() + named != 1 {
+            let known = LaunchFile::read(self.workspace.root())
+                .map(|file| file.names().join("`, `"))
+                .unwrap_or_default();
+            let listed =
+                if known.is_empty() { String::new() } else { format!("; launch.json has `{known}`") };
+            return Err(Error::Parameter {
+                what: "name exactly one of `configuration_name`, `command`, `program`, `module`, `test`, `process_id`, `core`, `configuration`".to_owned(),
+                hint: Some(format!("such as `command: \"pytest tests/test_a.py\"`{listed}")),
+            });
+        }
+        let mut plan = if let Some(name) = &input.configuration_name {
+            self.may_run_launch_json()?;
+            let file = LaunchFile::read(self.workspace.root()).map_err(launch::from_launch)?;
+            let launch = file.resolve(name, &ctx).map_err(launch::from_launch)?;
+            LaunchPlan::of_launch(launch, ctx)?
+        } else if let Some(written) = &input.configuration {
+            let resolved = resolve_configuration(written, &[], &ctx).map_err(launch::from_launch)?;
+            // Its tasks would come from the folder's tasks.json.
+            if resolved.pre_launch_task.is_some() || resolved.post_debug_task.is_some() {
+                self.may_run_launch_json()?;
+            }
+            let launch = Launch {
+                name: resolved.name.clone(),
+                sessions: vec![resolved],
+                stop_all: false,
+                pre_launch_task: None,
+            };
+            LaunchPlan::of_launch(launch, ctx)?
+        } else {
+            let (_, description) = ways.remove(0);
+            let target = targets::describe(&description, &ctx).map_err(launch::from_target)?;
+            LaunchPlan::of_target(target, ctx)
+        };
+        if let Some(cwd) = &input.cwd {
+            let folder = self.workspace.root().join(cwd);
+            plan.set("cwd", &Value::from(folder.to_string_lossy().into_owned()));
+        }
+        if let Some(env) = &input.env {
+            plan.add_environment(env);
+        }
+        if input.stop_on_entry == Some(true) {
+            plan.stop_on_entry();
+        }
+        Ok(plan)
+    }
+
+    fn may_run_launch_json(&self) -> Result<()> {
+        if self.trusted {
+            return Ok(());
+        }
+        Err(Error::State {
+            what: "this folder's launch.json may not run programs: the folder is not trusted".to_owned(),
+            hint: "the person can look at it and run `stepwell config trust` there; a `command`, `program` or `test` needs no launch.json".to_owned(),
+        })
+    }
+
+    /// This program and those that started it are nobody's to debug.
+    fn may_attach(&self, pid: u32) -> Result<()> {
+        let processes = targets::processes("").map_err(launch::from_target)?;
+        match processes.iter().find(|process| process.pid == pid).map(|process| process.relation) {
+            Some(Relation::Descendant | Relation::Other) => Ok(()),
+            Some(Relation::Ourselves | Relation::Ancestor) => Err(Error::parameter(format!(
+                "process {pid} is Stepwell itself or one that started it; it is not debugged"
+            ))),
+            None => Err(Error::Parameter {
+                what: format!("there is no process {pid} of yours"),
+                hint: Some("only processes of the same user can be attached to".to_owned()),
+            }),
+        }
+    }
+
+    fn preview_start(&self, _: &str, input: &StartInput) -> Preview {
+        let plan = match self.plan(input) {
+            Ok(plan) => plan,
+            Err(error) => {
+                return Preview { summary: format!("Start debugging: {error}"), ..Preview::default() };
+            }
+        };
+        let rows = plan.runs();
+        let mut warnings: Vec<String> = rows.iter().filter_map(|row| row.warning.clone()).collect();
+        warnings.extend(plan.warnings.iter().cloned());
+        let command = rows
+            .iter()
+            .filter(|row| matches!(row.role, RunRole::Program | RunRole::Task))
+            .map(|row| row.text.clone())
+            .collect::<Vec<_>>()
+            .join("; ");
+        let all = rows.iter().map(|row| format!("{}: {}", row.key, row.text)).collect::<Vec<_>>().join(", ");
+        Preview {
+            summary: format!("Debug {} ({all})", plan.name),
+            command: (!command.is_empty()).then_some(command),
+            warnings,
+            unconfined: Some("programs that are debugged run outside the sandbox".to_owned()),
+            ..Preview::default()
+        }
+    }
+
+    pub(super) fn launch_options(ctx: &ToolContext, time: Duration) -> LaunchOptions {
+        let mut options = LaunchOptions::new(time, ctx.cancel.clone());
+        let (host, call_id) = (Arc::clone(&ctx.host), ctx.call_id.clone());
+        options.on_output = Arc::new(move |text| {
+            let (call_id, chunk) = (call_id.clone(), text.to_owned());
+            host.show(Event::ToolOutput { call_id, stream: OutputStream::Stdout, chunk });
+        });
+        options
+    }
+
+    async fn start_debugging(&self, ctx: &ToolContext, input: StartInput) -> Result<Answer> {
+        let plan = self.plan(&input)?;
+        let wait = Self::wait(ctx, input.timeout, START_WAIT);
+        let how = plan.how.clone();
+        let mut options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
+        options.no_debug = input.no_debug == Some(true);
+        let after = self.debugger.serial();
+        let Launched { sessions, notes } = plan.start(&self.debugger, &options).await?;
+        let roots: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+        let outcome = self.debugger.wait_any(&roots, after, &wait).await;
+        let first = sessions.first().ok_or(Error::NoSessionAtAll)?;
+        let mut notes = notes;
+        notes.extend(self.unbound());
+        Ok(self
+            .answer(outcome, first, Detail::COMPACT)
+            .await?
+            .maybe("sessions", (roots.len() > 1).then_some(roots))
+            .maybe("how", how)
+            .notes(&notes))
+    }
+
+    /// Breakpoints that no session could bind: a program that runs past them without a word is a riddle.
+    fn unbound(&self) -> Vec<String> {
+        let store = self.debugger.breakpoints();
+        let lost = store.lines().into_iter().filter_map(|breakpoint| {
+            let binding = self.debugger.binding_of(breakpoint.id)?;
+            (!binding.verified).then(|| {
+                let why = binding.message.filter(|message| !message.contains("provisionalBreakpoint"));
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                format!(
+                    "breakpoint {} at {}:{} is not bound{why}",
+                    breakpoint.id,
+                    breakpoint.path.display(),
+                    breakpoint.line
+                )
+            })
+        });
+        lost.take(5).collect()
+    }
+
+    async fn restart_debugging(&self, ctx: &ToolContext, input: RestartInput) -> Result<Answer> {
+        let wait = Self::wait(ctx, input.timeout, START_WAIT);
+        let session = self.debugger.session(input.session_id.as_deref())?;
+        let after = self.debugger.serial();
+        let time = wait.deadline.saturating_duration_since(Instant::now());
+        let again = self.debugger.restart(&session, time).await?;
+        let outcome = self.debugger.wait(&again, after, &wait).await;
+        self.answer(outcome, &again, Detail::COMPACT).await
+    }
+}
