@@ -23,8 +23,8 @@ pub(crate) mod words;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use context::is_file;
 pub use context::{Context, Editor, Platform, WorkspaceFolder};
+pub(crate) use context::{is_dir, is_file};
 pub use error::{LaunchError, Result};
 pub use file::{Compound, Configuration, LaunchFile};
 pub use inputs::{InputKind, InputRequest, PickOption};

@@ -111,6 +111,10 @@ pub(crate) fn is_file(path: &Path) -> bool {
     stepwell_workspace::files::metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
+pub(crate) fn is_dir(path: &Path) -> bool {
+    stepwell_workspace::files::metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
 pub(super) fn base_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

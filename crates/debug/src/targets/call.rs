@@ -14,11 +14,25 @@ pub(super) struct Call {
     pub(super) environment: Vec<(String, Option<String>)>,
     pub(super) folder: PathBuf,
     pub(super) workspace: PathBuf,
+    looks_first: LooksFirst,
+}
+
+/// Where a bare name is looked for first: `uv run` and `npx` mean what the folder has.
+#[derive(Clone, Copy, Debug)]
+enum LooksFirst {
+    OnThePath,
+    InTheFolder,
 }
 
 impl Call {
     pub(super) fn plain(words: Vec<String>, ctx: &Context) -> Self {
-        Self { words, environment: Vec::new(), folder: ctx.folder.clone(), workspace: ctx.folder.clone() }
+        Self {
+            words,
+            environment: Vec::new(),
+            folder: ctx.folder.clone(),
+            workspace: ctx.folder.clone(),
+            looks_first: LooksFirst::OnThePath,
+        }
     }
 
     /// From a line as one types it. `cd folder &&` before it is understood, other operators of a shell are not.
@@ -63,13 +77,18 @@ impl Call {
             }
             ("stdbuf", _) => self.drop_with_flags(1, &["-i", "-o", "-e"]),
             ("uv" | "poetry" | "pipenv" | "pdm" | "rye" | "hatch", Some("run")) => {
+                self.looks_first = LooksFirst::InTheFolder;
                 self.drop_with_flags(2, UV_VALUES);
                 if self.words.first().is_some_and(|word| is_python_source(word)) {
                     self.words.insert(0, "python".to_owned());
                 }
             }
-            ("npx" | "bunx" | "pnpx", _) => self.drop_with_flags(1, &["-p", "--package", "-c", "--call"]),
+            ("npx" | "bunx" | "pnpx", _) => {
+                self.looks_first = LooksFirst::InTheFolder;
+                self.drop_with_flags(1, &["-p", "--package", "-c", "--call"]);
+            }
             ("npm" | "pnpm" | "yarn", Some("exec" | "dlx" | "x")) => {
+                self.looks_first = LooksFirst::InTheFolder;
                 self.drop_with_flags(2, &["-p", "--package"]);
             }
             ("bundle", Some("exec")) => self.drop_with_flags(2, &[]),
@@ -138,8 +157,15 @@ impl Call {
         }
         let of_environment =
             crate::launch_config::find_python(ctx).and_then(|python| Some(python.parent()?.join(program)));
-        let candidates = [of_environment, Some(self.folder.join("node_modules/.bin").join(program))];
-        candidates.into_iter().flatten().find(|path| is_file(path)).or_else(|| ctx.on_path(program))
+        let of_folder = || {
+            let candidates = [of_environment, Some(self.folder.join("node_modules/.bin").join(program))];
+            candidates.into_iter().flatten().find(|path| is_file(path))
+        };
+        // What a repository brings along stands in for a program of the machine only where that was asked for.
+        match self.looks_first {
+            LooksFirst::OnThePath => ctx.on_path(program).or_else(of_folder),
+            LooksFirst::InTheFolder => of_folder().or_else(|| ctx.on_path(program)),
+        }
     }
 
     /// The path as seen from the folder, in the form a debugger compares: without `.` and `..`.

@@ -1,5 +1,7 @@
 //! Go: delve builds by itself, so a package or a file is enough.
 
+mod packages;
+
 use std::path::Path;
 
 use serde_json::json;
@@ -111,12 +113,7 @@ fn test(call: &Call, words: &[String]) -> Result<Target> {
     }
     let package = match packages.as_slice() {
         [] => ".".to_owned(),
-        [package] if package.contains("...") => {
-            return Err(TargetError::not_debuggable(
-                "go test",
-                &format!("`{package}` means many packages; name the one with the test, such as `./pkg`"),
-            ));
-        }
+        [package] if package.ends_with("...") => one_of_many(call, package, pattern_of(&arguments))?,
         [package] => package.clone(),
         _ => {
             return Err(TargetError::Ambiguous {
@@ -143,6 +140,28 @@ fn test(call: &Call, words: &[String]) -> Result<Target> {
     // A test of Go runs in the folder of its package.
     made.resolved.arguments.insert("cwd".to_owned(), json!(text(folder)));
     Ok(made)
+}
+
+/// The pattern of `-test.run`.
+fn pattern_of(arguments: &[String]) -> Option<&str> {
+    let at = arguments.iter().position(|word| word == "-test.run")?;
+    arguments.get(at + 1).map(String::as_str)
+}
+
+/// The package below `dir/...` that has the test.
+fn one_of_many(call: &Call, package: &str, pattern: Option<&str>) -> Result<String> {
+    let root = place_of(call, package.trim_end_matches("...").trim_end_matches('/'))?;
+    let found = packages::with_test(&root, pattern);
+    match found.as_slice() {
+        [folder] => Ok(text(folder)),
+        [] => {
+            Err(TargetError::not_debuggable("go test", &format!("no package of `{package}` has such a test")))
+        }
+        _ => Err(TargetError::Ambiguous {
+            what: "the package to debug".to_owned(),
+            choices: found.iter().take(20).map(|folder| format!("`./{}`", shown(folder, call))).collect(),
+        }),
+    }
 }
 
 fn run(call: &Call, words: &[String]) -> Result<Target> {
@@ -201,10 +220,9 @@ pub(super) fn source(call: &Call, path: &Path, arguments: &[String]) -> Result<T
 
 /// The folder or file of a package's path; import paths of other modules are not looked up.
 fn place_of(call: &Call, package: &str) -> Result<std::path::PathBuf> {
-    let path = call.folder.join(package);
+    let path = call.place(package);
     match stepwell_workspace::files::metadata(&path) {
-        Ok(_) if package == "." => Ok(call.folder.clone()),
-        Ok(_) => Ok(stepwell_workspace::files::resolved(&path)),
+        Ok(_) => Ok(path),
         Err(_) => Err(TargetError::NotFound { program: package.to_owned() }),
     }
 }

@@ -90,14 +90,14 @@ fn cppdbg() {
               program: "/work/shop/app"
               args: ["a b","c"]
               cwd: "/work/shop"
-              initCommands: ["settings append target.unset-env-vars B"]
               preRunCommands: ["breakpoint set --one-shot true --name main"]
-              env: {"A":"1"}
+              env: {"B":"","A":"1"}
               terminal: "integrated"
               sourceMap: {"/build":"/src","/b2":"/s2"}
               # `-target-select x` cannot be given to a console and is left out
               # `symbolSearchPath` has no counterpart in codelldb and is left out
               # commands for gdb are left out: set print elements 10; handle SIGPIPE nostop; set pagination off
+              # codelldb cannot take `B` out of the environment; it is set to nothing
         "#]],
     );
     check(

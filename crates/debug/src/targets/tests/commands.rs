@@ -42,6 +42,9 @@ fn python_commands() {
             "timeout -k 5 60 nice -n 5 python app.py",
             "cd pkg && python ../app.py",
             "serve --port 1",
+            "black x.py",
+            "uv run serve",
+            "uv run black x.py",
         ],
         expect![[r#"
             python app.py a 'b c'
@@ -109,6 +112,15 @@ fn python_commands() {
             serve --port 1
               Run `usr/serve` with `.venv/bin/python` under debugpy.
               debugpy launch program="/root/usr/serve" args=["--port","1"] python="/root/.venv/bin/python" cwd="/root"
+            black x.py
+              Run `.venv/bin/black` with `.venv/bin/python` under debugpy.
+              debugpy launch program="/root/.venv/bin/black" args=["x.py"] python="/root/.venv/bin/python" cwd="/root"
+            uv run serve
+              Run `.venv/bin/serve` with `.venv/bin/python` under debugpy.
+              debugpy launch program="/root/.venv/bin/serve" python="/root/.venv/bin/python" cwd="/root"
+            uv run black x.py
+              Run `.venv/bin/black` with `.venv/bin/python` under debugpy.
+              debugpy launch program="/root/.venv/bin/black" args=["x.py"] python="/root/.venv/bin/python" cwd="/root"
         "#]],
     );
 }
@@ -278,6 +290,10 @@ fn go_commands() {
             "go test -v -count=1 -tags integration -race -timeout 30s -run=TestX/sub ./pkg -args a",
             "go test",
             "go test ./...",
+            "go test ./... -run TestX/sub",
+            "go test ./... -run '^TestBoth$'",
+            "go test ./... -run helper",
+            "go test ./other/...",
             "go test ./pkg ./other",
             "go test ./none",
             "go test -run",
@@ -297,7 +313,17 @@ fn go_commands() {
               Build the tests of `.` and run them under delve.
               go launch mode="test" program="/root" cwd="/root"
             go test ./...
-              ! `go test` cannot be debugged: `./...` means many packages; name the one with the test, such as `./pkg`
+              ! the package to debug could be several: `./other`, `./pkg`
+            go test ./... -run TestX/sub
+              Build the tests of `pkg` and run them under delve.
+              go launch mode="test" program="/root/pkg" args=["-test.run","TestX/sub"] cwd="/root/pkg"
+            go test ./... -run '^TestBoth$'
+              ! the package to debug could be several: `./other`, `./pkg`
+            go test ./... -run helper
+              ! `go test` cannot be debugged: no package of `./...` has such a test
+            go test ./other/...
+              Build the tests of `other` and run them under delve.
+              go launch mode="test" program="/root/other" cwd="/root/other"
             go test ./pkg ./other
               ! the package to debug could be several: ./pkg, ./other
             go test ./none

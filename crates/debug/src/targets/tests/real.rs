@@ -56,44 +56,53 @@ async fn binaries_are_known_by_their_sections() {
         ("go/go.mod", "module x\n"),
         ("go/main.go", "package main\nfunc main() {}\n"),
     ]);
-    let mut all = String::new();
-    let mut made = Vec::new();
+    let check = |name: &str, expected: expect_test::Expect| {
+        let described = describe(&Description::CommandLine(format!("./{name} x")), &context(place.path()));
+        let text = format!("{name}\n{}", told(described));
+        expected.assert_eq(&text.replace(&place.path().display().to_string(), "/root"));
+    };
     if has("cc") {
         run(place.path(), &["cc", "-g", "-o", "c-debug", "a.c"]).await;
         run(place.path(), &["cc", "-s", "-o", "c-plain", "a.c"]).await;
-        made.extend(["c-debug", "c-plain"]);
+        check(
+            "c-debug",
+            expect![[r#"
+                c-debug
+                  Run the program `c-debug` under a native debugger.
+                  lldb-dap launch program="/root/c-debug" args=["x"] cwd="/root"
+            "#]],
+        );
+        check(
+            "c-plain",
+            expect![[r#"
+                c-plain
+                  Run the program `c-plain` under a native debugger.
+                  lldb-dap launch program="/root/c-plain" args=["x"] cwd="/root"
+                  # `c-plain` has no debug information, so lines and variables are unknown: compile it with `-g -O0`
+            "#]],
+        );
     }
     if has("rustc") {
         run(place.path(), &["rustc", "-g", "-o", "rs-debug", "a.rs"]).await;
-        made.push("rs-debug");
+        check(
+            "rs-debug",
+            expect![[r#"
+                rs-debug
+                  Run the Rust program `rs-debug` under a native debugger.
+                  lldb-dap launch program="/root/rs-debug" args=["x"] cwd="/root"
+            "#]],
+        );
     }
     if has("go") {
         run(&place.path().join("go"), &["go", "build", "-o", "../go-debug", "."]).await;
-        made.push("go-debug");
-    }
-    for name in &made {
-        all.push_str(&format!(
-            "{name}\n{}",
-            told(describe(&Description::CommandLine(format!("./{name} x")), &context(place.path())))
-        ));
-    }
-    if made.len() == 4 {
-        let all = all.replace(&place.path().display().to_string(), "/root");
-        expect![[r#"
-            c-debug
-              Run the program `c-debug` under a native debugger.
-              lldb-dap launch program="/root/c-debug" args=["x"] cwd="/root"
-            c-plain
-              Run the program `c-plain` under a native debugger.
-              lldb-dap launch program="/root/c-plain" args=["x"] cwd="/root"
-              # `c-plain` has no debug information, so lines and variables are unknown: compile it with `-g -O0`
-            rs-debug
-              Run the Rust program `rs-debug` under a native debugger.
-              lldb-dap launch program="/root/rs-debug" args=["x"] cwd="/root"
-            go-debug
-              Run the Go program `go-debug` under delve.
-              go launch mode="exec" program="/root/go-debug" args=["x"] cwd="/root"
-        "#]].assert_eq(&all);
+        check(
+            "go-debug",
+            expect![[r#"
+                go-debug
+                  Run the Go program `go-debug` under delve.
+                  go launch mode="exec" program="/root/go-debug" args=["x"] cwd="/root"
+            "#]],
+        );
     }
 }
 

@@ -166,7 +166,9 @@ pub(super) fn cppdbg(resolved: &Resolved, notes: &mut Vec<String>) -> Result<Nat
     if let Some(path) = text(&fields, "additionalSOLibSearchPath").filter(|path| !path.is_empty()) {
         match language {
             Language::Gdb => init.push(format!("set solib-search-path {path}")),
-            Language::Lldb => init.push(format!("settings append target.exec-search-paths {path}")),
+            Language::Lldb => {
+                init.push(format!("settings append target.exec-search-paths {}", words::quoted(&path)));
+            }
         }
     }
     native.commands = Commands { language, init, ..Commands::default() };

@@ -9,7 +9,7 @@ use crate::launch_config::translate::{Translated, bad};
 use crate::launch_config::words;
 
 /// The keys that LLDB's two adapters share.
-fn write_lldb(native: &mut Native, notes: &mut Vec<String>) -> Map<String, Value> {
+fn write_lldb(native: &mut Native, more_init: Vec<String>, notes: &mut Vec<String>) -> Map<String, Value> {
     let mut arguments = Map::new();
     let mut put = |key: &str, value: Value| {
         arguments.insert(key.to_owned(), value);
@@ -38,12 +38,7 @@ fn write_lldb(native: &mut Native, notes: &mut Vec<String>) -> Map<String, Value
         notes.push(format!("commands for gdb are left out: {}", native.commands.init.join("; ")));
         native.commands.init.clear();
     }
-    let (taken_out, set): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut native.env).into_iter().partition(|(_, value)| value.is_none());
-    native.env = set;
-    let unset =
-        taken_out.into_iter().map(|(name, _)| format!("settings append target.unset-env-vars {name}"));
-    native.commands.init.extend(unset);
+    native.commands.init.extend(more_init);
     let commands = &native.commands;
     for (key, lines) in [
         ("initCommands", &commands.init),
@@ -58,7 +53,12 @@ fn write_lldb(native: &mut Native, notes: &mut Vec<String>) -> Map<String, Value
 }
 
 pub(super) fn lldb_dap(mut native: Native, notes: &mut Vec<String>) -> Translated {
-    let mut arguments = write_lldb(&mut native, notes);
+    let taken_out = native.env.iter().filter(|(_, value)| value.is_none());
+    let unset = taken_out
+        .map(|(name, _)| format!("settings append target.unset-env-vars {name}"))
+        .collect::<Vec<_>>();
+    native.env.retain(|(_, value)| value.is_some());
+    let mut arguments = write_lldb(&mut native, unset, notes);
     if !native.env.is_empty() {
         // Releases before 21 take a list alone.
         let pairs: Vec<_> = native
@@ -86,9 +86,15 @@ pub(super) fn lldb_dap(mut native: Native, notes: &mut Vec<String>) -> Translate
 }
 
 pub(super) fn codelldb(mut native: Native, notes: &mut Vec<String>) -> Translated {
-    let mut arguments = write_lldb(&mut native, notes);
+    let mut arguments = write_lldb(&mut native, Vec::new(), notes);
     if !native.env.is_empty() {
-        let fields: Map<_, _> = native.env.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        // CodeLLDB 1.11 makes the environment itself and has no way to take something out of it.
+        let taken_out = native.env.iter().filter(|(_, value)| value.is_none());
+        notes.extend(taken_out.map(|(name, _)| {
+            format!("codelldb cannot take `{name}` out of the environment; it is set to nothing")
+        }));
+        let text = |value: &Option<String>| json!(value.as_deref().unwrap_or_default());
+        let fields: Map<_, _> = native.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
         arguments.insert("env".to_owned(), Value::Object(fields));
     }
     arguments.insert("terminal".to_owned(), json!(if native.terminal { "integrated" } else { "console" }));
@@ -164,7 +170,12 @@ pub(super) fn gdb(resolved: &Resolved, native: Native, notes: &mut Vec<String>) 
             None => format!("unset environment {name}"),
         });
     }
-    commands.extend(native.source_map.iter().map(|(from, to)| format!("set substitute-path {from} {to}")));
+    commands.extend(
+        native
+            .source_map
+            .iter()
+            .map(|(from, to)| format!("set substitute-path {} {}", words::quoted(from), words::quoted(to))),
+    );
     if commands.iter().any(|line| line.contains(['\n', '\r'])) {
         return Err(bad(
             resolved,
