@@ -26,10 +26,9 @@ use crate::launch_config::{Context, Presentation, Request, Resolved};
 use binary::FileKind;
 use call::Call;
 
-pub use binary::{Binary, Language};
 pub use build::{BuildStep, Built};
 pub use error::{Result, TargetError};
-pub use processes::{Process, Relation, processes};
+pub use processes::{Process, Relation, check_attach, processes};
 
 /// What a person or a model wants to debug.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,9 +108,9 @@ fn of_call(call: &Call, ctx: &Context, detours: usize) -> Result<Target> {
     }
     match name {
         "pytest" | "py.test" => python::pytest(call, ctx),
-        "cargo" => rust::cargo(call, ctx),
-        "go" => go::go(call, ctx),
-        "node" | "nodejs" => javascript::node(call, ctx),
+        "cargo" => rust::cargo(call),
+        "go" => go::go(call),
+        "node" | "nodejs" => javascript::node(call),
         "vitest" | "jest" | "mocha" | "tsx" | "ts-node" | "ava" => Ok(javascript::tool(call, ctx)),
         "npm" | "pnpm" | "yarn" if detours < MOST_DETOURS => javascript::script(call, ctx, detours),
         "deno" | "bun" => {
@@ -119,7 +118,7 @@ fn of_call(call: &Call, ctx: &Context, detours: usize) -> Result<Target> {
         }
         "ruby" | "rspec" | "rake" | "rails" => other::ruby(call),
         "java" => other::java(call),
-        "bash" => other::bash(call, ctx),
+        "bash" => other::bash(call),
         "sh" | "dash" | "zsh" | "fish" => Err(TargetError::not_debuggable(
             program,
             "only scripts of bash can be debugged; name the command inside instead",
@@ -148,7 +147,7 @@ fn of_program(call: &Call, ctx: &Context, path: &Path) -> Result<Target> {
         FileKind::Binary(binary) => Ok(binary::describe(call, path, &binary)),
         FileKind::Core => other::core(&path.to_string_lossy(), None, ctx),
         FileKind::Python(interpreter) => python::script(call, ctx, path, interpreter, arguments),
-        FileKind::JavaScript => Ok(javascript::program(call, ctx, path, arguments)),
+        FileKind::JavaScript => Ok(javascript::program(call, path, arguments)),
         FileKind::Go => go::source(call, path, arguments),
         FileKind::Rust => rust::source(call, path, arguments),
         FileKind::Ruby => other::ruby_script(call, path, arguments),

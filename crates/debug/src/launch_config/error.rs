@@ -28,6 +28,8 @@ pub enum LaunchError {
     BadInput { id: String, value: String, options: Vec<String> },
     #[error("`${{command:{command}}}` needs an editor's extension")]
     Command { command: String },
+    #[error("`${{command:{command}}}` asks which process is meant")]
+    PickProcess { command: String },
     #[error("the configuration grows beyond {limit} bytes when its variables are resolved")]
     TooLong { limit: usize },
     #[error("configuration type `{kind}` cannot run here: {reason}")]
@@ -58,6 +60,7 @@ impl LaunchError {
             Self::MissingInputs { .. } => "give a value for each as `inputs`",
             Self::BadInput { .. } => "give one of the choices",
             Self::Command { .. } => "give its value as `commands`, or write the value into the configuration",
+            Self::PickProcess { .. } => "choose one of the running processes and give its number",
             Self::TooLong { .. } => "look for a variable whose value contains itself",
             Self::Refused { .. } => "use another type, or name the program to debug directly",
             Self::UnknownTask { .. } => "name a task of tasks.json, or start without it",

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use stepwell_workspace::files;
 
 use super::error::Result;
 use super::jsonc;
@@ -23,11 +24,21 @@ pub(super) enum Setting {
 }
 
 impl Settings {
-    /// Reads `.vscode/settings.json` of the folder, then the person's files.
+    /// Reads `.vscode/settings.json` of the folder, then its workspace files, then the person's own files.
     pub fn read(folder: &Path, user_files: &[PathBuf]) -> Result<Self> {
         let mut layers = Vec::new();
-        let of_folder = folder.join(".vscode/settings.json");
-        for path in std::iter::once(&of_folder).chain(user_files) {
+        if let Some(Value::Object(fields)) = jsonc::read(&folder.join(".vscode/settings.json"))? {
+            layers.push(fields);
+        }
+        for path in files::list_dir(folder)? {
+            if path.extension().is_some_and(|extension| extension == "code-workspace")
+                && let Some(value) = jsonc::read(&path)?
+                && let Some(Value::Object(fields)) = value.get("settings")
+            {
+                layers.push(fields.clone());
+            }
+        }
+        for path in user_files {
             if let Some(Value::Object(fields)) = jsonc::read(path)? {
                 layers.push(fields);
             }

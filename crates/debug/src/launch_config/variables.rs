@@ -184,6 +184,7 @@ impl<'a> Substitution<'a> {
                     reason: "no Python is installed".to_owned(),
                 })
             }
+            _ if picks_process(command) => Err(LaunchError::PickProcess { command: command.to_owned() }),
             _ => Err(LaunchError::Command { command: command.to_owned() }),
         }
     }
@@ -253,6 +254,12 @@ impl<'a> Substitution<'a> {
 }
 
 const NO_EDITOR: &str = "no file is open in an editor; say which one is meant";
+
+/// `pickProcess`, `extension.pickNativeProcess`, `lldb.pickMyProcess` and their like.
+fn picks_process(command: &str) -> bool {
+    let name = command.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    name.starts_with("pick") && name.ends_with("process")
+}
 
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()

@@ -11,17 +11,17 @@ use super::{Target, shown, target, text};
 
 /// A program the machine runs directly.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Binary {
-    pub language: Language,
-    pub has_debug_info: bool,
+pub(super) struct Binary {
+    pub(super) language: Language,
+    pub(super) has_debug_info: bool,
     /// The debug information is in a file of its own.
-    pub has_debug_link: bool,
+    pub(super) has_debug_link: bool,
     /// It contains GoogleTest.
-    pub is_gtest: bool,
+    pub(super) is_gtest: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
+pub(super) enum Language {
     /// C or C++, or another language that leaves no mark.
     Native,
     Rust,

@@ -45,7 +45,7 @@ const TEST_FLAGS: &[(&str, bool)] = &[
     ("-benchmem", false),
 ];
 
-pub(super) fn go(call: &Call, _ctx: &crate::launch_config::Context) -> Result<Target> {
+pub(super) fn go(call: &Call) -> Result<Target> {
     let words = call.arguments();
     match words.first().map(String::as_str) {
         Some("test") => test(call, &words[1..]),

@@ -31,7 +31,7 @@ fn made(call: &Call, name: &str, mut fields: Value, how: String) -> Target {
 }
 
 /// `node [flags] script`, `node --test files`, `node -e code`.
-pub(super) fn node(call: &Call, ctx: &Context) -> Result<Target> {
+pub(super) fn node(call: &Call) -> Result<Target> {
     let word = &call.words[0];
     let mut flags: Vec<String> = Vec::new();
     let mut rest = call.arguments();
@@ -99,7 +99,7 @@ pub(super) fn node(call: &Call, ctx: &Context) -> Result<Target> {
         .into_iter()
         .find(|path| is_file(path))
         .ok_or_else(|| TargetError::NotFound { program: script.clone() })?;
-    let mut target = program(call, ctx, &path, arguments);
+    let mut target = program(call, &path, arguments);
     let fields = &mut target.resolved.arguments;
     if let Some(executable) = executable {
         fields.insert("runtimeExecutable".to_owned(), json!(executable));
@@ -111,7 +111,7 @@ pub(super) fn node(call: &Call, ctx: &Context) -> Result<Target> {
 }
 
 /// A script by its file.
-pub(super) fn program(call: &Call, _ctx: &Context, path: &Path, arguments: &[String]) -> Target {
+pub(super) fn program(call: &Call, path: &Path, arguments: &[String]) -> Target {
     let name = shown(path, call);
     let mut fields = json!({"program": text(path), "args": arguments});
     let mut how = format!("Run `{name}` in node under js-debug.");

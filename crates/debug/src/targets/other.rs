@@ -237,7 +237,7 @@ pub(super) fn java(call: &Call) -> Result<Target> {
 }
 
 /// `bash script`.
-pub(super) fn bash(call: &Call, _ctx: &Context) -> Result<Target> {
+pub(super) fn bash(call: &Call) -> Result<Target> {
     match call.arguments().split_first() {
         Some((script, arguments)) if !script.starts_with('-') => {
             let path = call.place(script);

@@ -102,24 +102,36 @@ fn command_line(folder: &Path) -> Option<String> {
     Some(words::joined(text.split_terminator('\0')))
 }
 
+/// Whether a process may be attached to, and what it is to us. Whoever attaches asks this first, whatever the number's origin.
+pub fn check_attach(pid: u32) -> Result<Relation> {
+    let what = format!("process {pid}");
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    let user = match files::metadata(&folder) {
+        Ok(metadata) => metadata.uid(),
+        Err(error) if error.is_not_found() => return Err(TargetError::NotFound { program: what }),
+        Err(error) => return Err(error.into()),
+    };
+    if user != files::metadata(Path::new("/proc/self"))?.uid() {
+        return Err(TargetError::not_debuggable(&what, "it belongs to somebody else"));
+    }
+    let found = processes("")?.into_iter().find(|process| process.pid == pid);
+    match found.map(|process| process.relation) {
+        Some(Relation::Ourselves | Relation::Ancestor) => Err(TargetError::not_debuggable(
+            &what,
+            "it is Stepwell itself or runs Stepwell, and would stop with it",
+        )),
+        Some(relation) => Ok(relation),
+        None => Err(TargetError::not_debuggable(&what, "it is no program, or has just ended")),
+    }
+}
+
 /// A configuration that attaches to a process.
 pub(super) fn attach(pid: u32, ctx: &Context) -> Result<Target> {
+    check_attach(pid)?;
     let number = pid.to_string();
     let folder = PathBuf::from(format!("/proc/{number}"));
     let (name, _) = name_and_parent(&folder)
         .ok_or_else(|| TargetError::NotFound { program: format!("process {pid}") })?;
-    let own_user = files::metadata(Path::new("/proc/self"))?.uid();
-    if files::metadata(&folder)?.uid() != own_user {
-        return Err(TargetError::not_debuggable(&format!("process {pid}"), "it belongs to somebody else"));
-    }
-    let relation =
-        processes("")?.into_iter().find(|process| process.pid == pid).map(|process| process.relation);
-    if matches!(relation, Some(Relation::Ourselves | Relation::Ancestor)) {
-        return Err(TargetError::not_debuggable(
-            &format!("process {pid}"),
-            "it is Stepwell itself or runs Stepwell, and would stop with it",
-        ));
-    }
     let call = Call::plain(vec![number.clone()], ctx);
     let program = files::resolved(&folder.join("exe"));
     let executable = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

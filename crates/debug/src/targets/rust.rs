@@ -91,7 +91,7 @@ impl Cargo {
     }
 }
 
-pub(super) fn cargo(call: &Call, _ctx: &crate::launch_config::Context) -> Result<Target> {
+pub(super) fn cargo(call: &Call) -> Result<Target> {
     let mut words = call.arguments();
     let toolchain = words.first().filter(|word| word.starts_with('+')).cloned();
     if toolchain.is_some() {

@@ -263,6 +263,24 @@ fn the_inputs_of_a_compound_are_asked_for_together() {
 }
 
 #[test]
+fn settings_are_those_of_the_folder_the_workspace_and_the_person() {
+    let place = folder(&[
+        (
+            ".vscode/settings.json",
+            r#"{"a": "folder", // ours
+            "deep": {"x": 1}}"#,
+        ),
+        ("w.code-workspace", r#"{"settings": {"a": "workspace", "b": "workspace"}}"#),
+        ("home/.config/Code/User/settings.json", r#"{"a": "person", "b": "person", "c": "person"}"#),
+    ]);
+    let mut ctx = context();
+    ctx.settings = Settings::read(place.path(), &user_settings_files(&place.path().join("home"))).unwrap();
+    let written = json!({"name": "x", "type": "node", "request": "launch", "all": "${config:a} ${config:b} ${config:c} ${config:deep.x}"});
+    let resolved = resolve_configuration(&object(written), &[], &ctx).unwrap();
+    assert_eq!(resolved.arguments["all"], "folder workspace person 1");
+}
+
+#[test]
 fn python_is_that_of_the_folder() {
     let place = folder(&[(".venv/bin/python", ""), ("bin/python3", ""), ("active/bin/python", "")]);
     let root = place.path().display().to_string();

@@ -96,6 +96,7 @@ fn every_variable_has_its_value() {
             "${config}",
             "${command:pickProcess}",
             "${command:cmake.launchTargetPath}",
+            "${command:extension.pickNativeProcess}",
             "${extensionInstallFolder:x.y}",
             "${input:quiet}",
             "${input:nested}",
@@ -158,6 +159,7 @@ fn every_variable_has_its_value() {
             ${config} ! `${config}` cannot be resolved: it names no setting
             ${command:pickProcess} = 4711
             ${command:cmake.launchTargetPath} ! `${command:cmake.launchTargetPath}` needs an editor's extension
+            ${command:extension.pickNativeProcess} ! `${command:extension.pickNativeProcess}` asks which process is meant
             ${extensionInstallFolder:x.y} ! `${extensionInstallFolder:x.y}` cannot be resolved: no extensions of an editor are installed here
             ${input:quiet} = no
             ${input:nested} = shop!

@@ -52,6 +52,7 @@ async fn run(place: &Path, words: &[&str]) {
 async fn binaries_are_known_by_their_sections() {
     let place = folder(&[
         ("a.c", "int main(void) { return 0; }"),
+        ("gtest.c", "int _ZN7testing4TestE; int main(void) { return 0; }"),
         ("a.rs", "fn main() {}"),
         ("go/go.mod", "module x\n"),
         ("go/main.go", "package main\nfunc main() {}\n"),
@@ -64,6 +65,15 @@ async fn binaries_are_known_by_their_sections() {
     if has("cc") {
         run(place.path(), &["cc", "-g", "-o", "c-debug", "a.c"]).await;
         run(place.path(), &["cc", "-s", "-o", "c-plain", "a.c"]).await;
+        run(place.path(), &["cc", "-g", "-o", "gtest", "gtest.c"]).await;
+        check(
+            "gtest",
+            expect![[r#"
+            gtest
+              Run the tests of the program `gtest` under a native debugger.
+              lldb-dap launch program="/root/gtest" args=["x"] cwd="/root"
+        "#]],
+        );
         check(
             "c-debug",
             expect![[r#"
@@ -104,6 +114,51 @@ async fn binaries_are_known_by_their_sections() {
             "#]],
         );
     }
+}
+
+#[tokio::test]
+async fn a_core_file_is_opened_and_nothing_is_run() {
+    if !has("cc") {
+        return;
+    }
+    let place = folder(&[("a.c", "int main(void) { return 0; }")]);
+    run(place.path(), &["cc", "-g", "-o", "app", "a.c"]).await;
+    // A header that says it is a core file, and nothing else.
+    let mut header = vec![0; 64];
+    header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    header[0x10] = 4;
+    stepwell_workspace::files::write_atomic(
+        &place.path().join("core"),
+        &header,
+        stepwell_workspace::files::Privacy::Private,
+    )
+    .unwrap();
+    let mut all = String::new();
+    for program in [Some("app"), None, Some("a.c")] {
+        let description =
+            Description::Core { core: "core".to_owned(), program: program.map(ToOwned::to_owned) };
+        all.push_str(&format!("{program:?}\n{}", told(describe(&description, &context(place.path())))));
+    }
+    all.push_str(&format!(
+        "command\n{}",
+        told(describe(&Description::CommandLine("./core".to_owned()), &context(place.path())))
+    ));
+    expect![[r#"
+        Some("app")
+          Open the core file `core`; nothing is run.
+          lldb-dap attach coreFile="/root/core" program="/root/app" cwd="/root"
+        None
+          Open the core file `core`; nothing is run.
+          lldb-dap attach coreFile="/root/core" cwd="/root"
+          # without the program that left it, a core file shows addresses and few names; name the program too
+        Some("a.c")
+          ! `/root/a.c` cannot be debugged: it is no program that could have left a core file
+        command
+          Open the core file `core`; nothing is run.
+          lldb-dap attach coreFile="/root/core" cwd="/root"
+          # without the program that left it, a core file shows addresses and few names; name the program too
+    "#]]
+    .assert_eq(&all.replace(&place.path().display().to_string(), "/root"));
 }
 
 #[tokio::test]
@@ -222,6 +277,7 @@ async fn a_process_of_ours_is_attached_to_and_its_parents_are_not() {
         assert_eq!(child.resolved.request, Request::Attach);
         let listed = processes("").unwrap().into_iter().find(|process| process.pid == pid).unwrap();
         assert_eq!(listed.relation, Relation::Descendant);
+        assert_eq!(check_attach(pid).unwrap(), Relation::Descendant);
         cancel.cancel();
     };
     let (ending, ()) = tokio::join!(child, look);
@@ -231,5 +287,6 @@ async fn a_process_of_ours_is_attached_to_and_its_parents_are_not() {
     for refused in [std::process::id(), parent.pid] {
         let error = describe(&Description::Process { pid: refused }, &ctx).unwrap_err();
         assert!(error.to_string().contains("Stepwell itself"), "{error}");
+        assert!(check_attach(refused).is_err());
     }
 }
