@@ -98,16 +98,16 @@ impl<'a> Substitution<'a> {
 
     /// The value of what stands between the braces; `None` when there is no such variable.
     fn variable(&mut self, whole: &str) -> Result<Option<String>> {
-        let (name, argument) = match whole.split_once(':') {
-            Some((name, argument)) => (name, Some(argument)),
-            None => (whole, None),
-        };
+        // A variable within a variable is not resolved, neither the inner nor the outer.
+        if whole.contains("${") {
+            return Ok(None);
+        }
+        // VS Code takes what is between the first two colons.
+        let mut parts = whole.split(':');
+        let name = parts.next().unwrap_or_default();
+        let argument = parts.next().filter(|argument| !argument.is_empty());
         let failed = |reason: String| LaunchError::Variable { variable: format!("${{{whole}}}"), reason };
-        let argument_of = |what: &str| {
-            argument
-                .filter(|argument| !argument.is_empty())
-                .ok_or_else(|| failed(format!("it names no {what}")))
-        };
+        let argument_of = |what: &str| argument.ok_or_else(|| failed(format!("it names no {what}")));
         let ctx = self.ctx;
         Ok(Some(match name {
             "env" => ctx.environment.get(argument_of("environment variable")?).cloned().unwrap_or_default(),
@@ -125,23 +125,24 @@ impl<'a> Substitution<'a> {
             "userHome" => {
                 shown(ctx.home.as_ref().ok_or_else(|| failed("the home folder is not known".to_owned()))?)
             }
-            "execPath" => shown(
-                ctx.exec_path
-                    .as_ref()
-                    .ok_or_else(|| failed("the editor's program is not known".to_owned()))?,
-            ),
-            "execInstallFolder" => shown(
-                ctx.exec_path
-                    .as_ref()
-                    .and_then(|program| program.parent())
-                    .ok_or_else(|| failed("the editor's program is not known".to_owned()))?,
-            ),
+            // Where there is no editor, VS Code too leaves these as they are written.
+            "execPath" => match &ctx.exec_path {
+                Some(program) => shown(program),
+                None => return Ok(None),
+            },
+            "execInstallFolder" => match ctx.exec_path.as_deref().and_then(Path::parent) {
+                Some(folder) => shown(folder),
+                None => return Ok(None),
+            },
             "pathSeparator" | "/" => "/".to_owned(),
             "lineNumber" => number(ctx.editor.line).ok_or_else(|| failed(NO_EDITOR.to_owned()))?,
             "columnNumber" => number(ctx.editor.column).ok_or_else(|| failed(NO_EDITOR.to_owned()))?,
-            "selectedText" => {
-                ctx.editor.selected_text.clone().ok_or_else(|| failed("no text is selected".to_owned()))?
-            }
+            "selectedText" => ctx
+                .editor
+                .selected_text
+                .clone()
+                .filter(|text| !text.is_empty())
+                .ok_or_else(|| failed("no text is selected".to_owned()))?,
             "file"
             | "fileWorkspaceFolder"
             | "fileWorkspaceFolderBasename"

@@ -160,7 +160,8 @@ fn command_of(
     let folder = text(&options, "cwd").filter(|cwd| !cwd.is_empty()).or(spec.folder);
     let folder = folder.map_or_else(|| ctx.folder.clone(), |path| ctx.absolute(&path));
     let environment = environment(label, &options)?;
-    let line = command_line(&spec.command, &spec.arguments);
+    let written_command = text(&merged, "command");
+    let line = command_line(&spec.command, written_command.as_deref(), &spec.arguments);
     let (program, arguments, shown) = if spec.in_shell {
         let (shell, mut arguments) = shell_of(&options, ctx);
         arguments.push(line.clone());
@@ -186,7 +187,7 @@ fn is_empty(matcher: &Value) -> bool {
     matcher.is_null() || matcher.as_array().is_some_and(Vec::is_empty)
 }
 
-/// Lays the platform's keys over the task's and both over what is common: `options` are merged, `args` appended.
+/// Lays the platform's keys over the task's and both over what is common; only `options` are merged.
 fn with_common(task: &Map<String, Value>, common: &Map<String, Value>, ctx: &Context) -> Map<String, Value> {
     let key = ctx.platform.key();
     let of_platform =
@@ -204,15 +205,7 @@ fn with_common(task: &Map<String, Value>, common: &Map<String, Value>, ctx: &Con
         }
     }
     let mut merged = task.clone();
-    let overlay = &layers[3];
-    for (name, value) in overlay {
-        match (merged.get_mut(name), value) {
-            (Some(Value::Array(known)), Value::Array(more)) if name == "args" => known.extend(more.clone()),
-            _ => {
-                merged.insert(name.clone(), value.clone());
-            }
-        }
-    }
+    merged.extend(of_platform(task));
     for platform in ["windows", "osx", "linux", "dependsOn"] {
         merged.shift_remove(platform);
     }

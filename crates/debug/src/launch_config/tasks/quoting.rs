@@ -67,20 +67,16 @@ fn joined(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether there is a space that is neither escaped nor in quotes.
+/// Whether there is a space outside of quotes. As in VS Code, a backslash before it does not count.
 fn needs_quotes(text: &str) -> bool {
     let (first, last) = (text.chars().next(), text.chars().last());
     if text.chars().count() >= 2 && first == last && matches!(first, Some('\'' | '"')) {
         return false;
     }
     let mut quote = None;
-    let mut chars = text.chars();
-    while let Some(found) = chars.next() {
+    for found in text.chars() {
         match (quote, found) {
             (Some(open), _) if open == found => quote = None,
-            (None, '\\') => {
-                chars.next();
-            }
             (None, '\'' | '"') => quote = Some(found),
             (None, ' ') => return true,
             (_, _) => {}
@@ -89,9 +85,11 @@ fn needs_quotes(text: &str) -> bool {
     false
 }
 
-/// A command without arguments is a whole command line and stays as it is.
-pub(super) fn command_line(command: &ShellWord, arguments: &[ShellWord]) -> String {
-    if arguments.is_empty() && command.quoting == Quoting::IfNeeded {
+/// A command without arguments is a whole command line and stays as it is, unless it is one word with a variable whose
+/// value brought the spaces.
+pub(super) fn command_line(command: &ShellWord, written: Option<&str>, arguments: &[ShellWord]) -> String {
+    let is_line = written.is_none_or(|written| written == command.text || needs_quotes(written));
+    if arguments.is_empty() && command.quoting == Quoting::IfNeeded && is_line {
         return command.text.clone();
     }
     let words: Vec<_> = std::iter::once(command).chain(arguments).map(ShellWord::quoted).collect();
@@ -125,16 +123,21 @@ mod tests {
             let command = ShellWord::from_json(&command).unwrap();
             let arguments: Vec<_> =
                 arguments.as_array().unwrap().iter().filter_map(ShellWord::from_json).collect();
-            told.push_str(&command_line(&command, &arguments));
+            told.push_str(&command_line(&command, Some(&command.text), &arguments));
             told.push('\n');
         }
+        let command = ShellWord::plain("/my place/tool");
+        told.push_str(&command_line(&command, Some("${workspaceFolder}/tool"), &[]));
+        told.push('\n');
+        told.push_str(&command_line(&command, Some("${workspaceFolder} x"), &[]));
         expect![[r#"
             make -j 4 && echo done
-            make all 'two words' 'already quoted' "weak" a\ b x='in quotes' it's
+            make all 'two words' 'already quoted' "weak" 'a\ b' x='in quotes' it's
             'my tool' x
             my\ tool
             echo '$HOME a' "$HOME a" a\ \'b\" "a b" 1 true
-        "#]]
+            '/my place/tool'
+            /my place/tool"#]]
         .assert_eq(&told);
     }
 }

@@ -123,12 +123,12 @@ fn shell_tasks() {
     check(
         &label("platform"),
         expect![[r#"
-        == platform
-        0 platform after []
-            "/bin/bash" ["-c", "lin a b"] in /lin
-            [("COMMON", Some("1")), ("BOTH", Some("common"))]
-          platform: COMMON=1 BOTH=common lin a b (in /lin)
-    "#]],
+            == platform
+            0 platform after []
+                "/bin/bash" ["-c", "lin b"] in /lin
+                [("COMMON", Some("1")), ("BOTH", Some("common"))]
+              platform: COMMON=1 BOTH=common lin b (in /lin)
+        "#]],
     );
     check(
         &label("watch"),

@@ -109,6 +109,9 @@ fn every_variable_has_its_value() {
             "${}",
             "${defaultBuildTask}",
             "${a${cwd}}",
+            "${env:${cwd}}",
+            "${env:PORT:x}",
+            "${workspaceFolder:}",
             "${open",
             "$PORT {x}",
             "${line\nbreak}${env:PORT}",
@@ -172,6 +175,9 @@ fn every_variable_has_its_value() {
             ${} = ${}
             ${defaultBuildTask} = ${defaultBuildTask}
             ${a${cwd}} = ${a${cwd}}
+            ${env:${cwd}} = ${env:${cwd}}
+            ${env:PORT:x} = 8080
+            ${workspaceFolder:} = /work/shop
             ${open = ${open
             $PORT {x} = $PORT {x}
             ${line
@@ -206,7 +212,7 @@ fn without_an_editor_its_variables_are_errors() {
             ${columnNumber} ! `${columnNumber}` cannot be resolved: no file is open in an editor; say which one is meant
             ${selectedText} ! `${selectedText}` cannot be resolved: no text is selected
             ${userHome} ! `${userHome}` cannot be resolved: the home folder is not known
-            ${execPath} ! `${execPath}` cannot be resolved: the editor's program is not known
+            ${execPath} = ${execPath}
         "#]],
     );
 }
