@@ -1,6 +1,7 @@
 //! The one place where the parts are put together: settings, models, tools, store, engine.
 
 pub mod confinement;
+pub mod debugging;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -173,6 +174,7 @@ impl Benches {
         Ok(CatalogOptions {
             removed_variables: named.collect(),
             confinement,
+            debug: debugging::options(&self.places, &self.settings, workspace.root())?,
             own_program: Some(confinement::OWN_PROGRAM.into()),
         })
     }

@@ -11,7 +11,7 @@ mod sandbox;
 mod trust;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
@@ -199,6 +199,12 @@ impl Settings {
 
     pub fn checkpoints(&self) -> CheckpointSettings {
         self.value(|layer| layer.checkpoints).unwrap_or_default()
+    }
+
+    /// Programs of debug adapters that the person named.
+    pub fn debug_adapters(&self) -> BTreeMap<String, PathBuf> {
+        let layers = self.layers.iter().filter_map(|(_, layer)| layer.debug.clone());
+        layers.flat_map(|debug| debug.adapters).collect()
     }
 
     pub fn sandbox(&self) -> SandboxSettings {

@@ -218,7 +218,7 @@ fn opening(
     };
     adapter.complete(how, &mut arguments, search);
     for command in translated.debugger_commands {
-        located.arguments.extend(["-ex".into(), command.into()]);
+        located.arguments.extend(["-iex".into(), command.into()]);
     }
     let way = match resolved.debug_server {
         Some(port) => Way::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),

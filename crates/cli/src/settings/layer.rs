@@ -1,6 +1,7 @@
 //! One layer of settings: every value may be absent.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,9 @@ pub struct SettingsLayer {
     /// How commands are confined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxSettings>,
+    /// Which debuggers are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debug: Option<DebugSettings>,
     /// Servers that offer models, by name. A name of a built-in preset changes that preset.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderConfig>,
@@ -125,6 +129,15 @@ impl CheckpointSettings {
             ..CheckpointLimits::default()
         }
     }
+}
+
+/// Which debuggers are used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DebugSettings {
+    /// Programs of debug adapters by name (`debugpy`, `lldb-dap`, `codelldb`, `gdb`, `delve`, `js-debug`), where the
+    /// ones that are found by themselves are not wanted.
+    pub adapters: BTreeMap<String, PathBuf>,
 }
 
 /// The names of [`Effort`], for the schema only.
@@ -198,6 +211,7 @@ impl SettingsLayer {
             ("max_tokens", self.max_tokens.take().is_some()),
             ("loop_guard", self.loop_guard.take().is_some()),
             ("checkpoints", self.checkpoints.take().is_some()),
+            ("debug", self.debug.take().is_some()),
         ] {
             if taken {
                 withheld.push(name.to_owned());

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan, Launched};
 use stepwell_debug::launch_config::{Context, Launch, LaunchFile, RunRole, resolve_configuration};
 use stepwell_debug::stop_report::Detail;
-use stepwell_debug::targets::{self, Description, Relation};
+use stepwell_debug::targets::{self, Description};
 use stepwell_debug::{Error, Result};
 use stepwell_protocol::{Event, OutputStream, Preview, Risk};
 use stepwell_tool_runtime::ToolContext;
@@ -147,7 +147,6 @@ impl DebugDesk {
             ways.push(("test", Description::Test { id: id.clone() }));
         }
         if let Some(pid) = input.process_id {
-            self.may_attach(pid)?;
             ways.push(("process_id", Description::Process { pid }));
         }
         let named =
@@ -186,6 +185,14 @@ impl DebugDesk {
             let target = targets::describe(&description, &ctx).map_err(launch::from_target)?;
             LaunchPlan::of_target(target, ctx)
         };
+        for resolved in plan.resolved() {
+            let pid = ["processId", "pid"].iter().find_map(|key| resolved.arguments.get(*key));
+            let pid = pid.and_then(|pid| pid.as_u64().or_else(|| pid.as_str()?.parse().ok()));
+            if let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) {
+                // This program and those that started it are nobody's to debug.
+                targets::check_attach(pid).map_err(launch::from_target)?;
+            }
+        }
         if let Some(cwd) = &input.cwd {
             let folder = self.workspace.root().join(cwd);
             plan.set("cwd", &Value::from(folder.to_string_lossy().into_owned()));
@@ -207,21 +214,6 @@ impl DebugDesk {
             what: "this folder's launch.json may not run programs: the folder is not trusted".to_owned(),
             hint: "the person can look at it and run `stepwell config trust` there; a `command`, `program` or `test` needs no launch.json".to_owned(),
         })
-    }
-
-    /// This program and those that started it are nobody's to debug.
-    fn may_attach(&self, pid: u32) -> Result<()> {
-        let processes = targets::processes("").map_err(launch::from_target)?;
-        match processes.iter().find(|process| process.pid == pid).map(|process| process.relation) {
-            Some(Relation::Descendant | Relation::Other) => Ok(()),
-            Some(Relation::Ourselves | Relation::Ancestor) => Err(Error::parameter(format!(
-                "process {pid} is Stepwell itself or one that started it; it is not debugged"
-            ))),
-            None => Err(Error::Parameter {
-                what: format!("there is no process {pid} of yours"),
-                hint: Some("only processes of the same user can be attached to".to_owned()),
-            }),
-        }
     }
 
     fn preview_start(&self, _: &str, input: &StartInput) -> Preview {

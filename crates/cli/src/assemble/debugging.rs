@@ -1,0 +1,53 @@
+//! How programs are debugged: which adapters, where things are kept, what is trusted.
+
+use std::path::{Path, PathBuf};
+
+use stepwell_debug::DebuggerOptions;
+use stepwell_debug::adapters::Search;
+use stepwell_tools::{DebugOptions, secret_variables};
+
+use super::confinement::OWN_PROGRAM;
+use crate::report;
+use crate::settings::{Places, Settings};
+
+/// Stepwell's own folder of debug adapters.
+pub fn adapters_folder(places: &Places) -> PathBuf {
+    places.data.join("adapters")
+}
+
+pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow::Result<Search> {
+    let mut search = Search {
+        workspace: workspace.to_path_buf(),
+        own_folder: adapters_folder(places),
+        ..Search::default()
+    };
+    for (name, program) in settings.debug_adapters() {
+        let kind = name.parse().map_err(|reason: String| {
+            report::usage(format!("debug.adapters: {reason}"), "look at the `debug` section of your settings")
+        })?;
+        search.configured.insert(kind, program);
+    }
+    Ok(search)
+}
+
+pub fn options(places: &Places, settings: &Settings, workspace: &Path) -> anyhow::Result<DebugOptions> {
+    let debugger = DebuggerOptions {
+        search: search(places, settings, workspace)?,
+        keeper: Some(OWN_PROGRAM.into()),
+        breakpoint_file: Some(places.data.join("breakpoints").join(file_name(workspace))),
+        removed_variables: secret_variables().into_iter().map(|(name, _)| name).collect(),
+        confine: None,
+    };
+    Ok(DebugOptions { debugger, trusted: settings.trusted })
+}
+
+/// A name for the file of a workspace's breakpoints: readable, and different for different folders.
+fn file_name(workspace: &Path) -> String {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    workspace.hash(&mut hasher);
+    let name = workspace.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name: String =
+        name.chars().filter(|letter| letter.is_alphanumeric() || *letter == '-').take(40).collect();
+    format!("{name}-{:016x}.json", hasher.finish())
+}
