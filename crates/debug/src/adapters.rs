@@ -170,6 +170,13 @@ fn prepend(arguments: &mut Map<String, Value>, name: &str, commands: Vec<String>
 /// Where Rust's standard library reports a panic to debuggers.
 const RUST_PANIC: &str = "rust_panic";
 
+/// Where the scripts lie that show Rust's values to debuggers.
+fn rust_sources_folder() -> Option<PathBuf> {
+    let sysroot = stepwell_workspace::process::capture_text("rustc", &["--print", "sysroot"])?;
+    let folder = PathBuf::from(sysroot.trim()).join("lib/rustlib/etc");
+    folder.is_dir().then_some(folder)
+}
+
 /// Whether the program is written in Rust.
 fn is_rust(arguments: &Map<String, Value>, search: &Search) -> bool {
     let said = arguments.get("sourceLanguages").and_then(Value::as_array);

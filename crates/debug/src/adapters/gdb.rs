@@ -1,6 +1,7 @@
 //! GDB's own adapter, from version 14 on: C, C++, Rust. Measured with 16.3.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 
 use serde_json::{Map, Value};
 use stepwell_workspace::process::capture_text;
@@ -22,7 +23,7 @@ impl Adapter for Gdb {
         AdapterKind::Gdb
     }
 
-    fn locate(&self, search: &Search, _arguments: &Map<String, Value>) -> Result<Located> {
+    fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located> {
         let configured = search.configured.get(&self.kind()).cloned();
         let program = configured.or_else(|| search.program(&["gdb"])).ok_or_else(|| {
             missing(
@@ -44,9 +45,23 @@ impl Adapter for Gdb {
                 "install a newer gdb, or lldb-dap (`apt install lldb-19`)",
             ));
         }
-        let quiet =
-            ["-nx", "-q", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off", "-i", "dap"];
-        Ok(Located { program, arguments: quiet.map(Into::into).to_vec(), environment: Vec::new(), version })
+        let quiet = [
+            "-nx",
+            "-q",
+            "-iex",
+            "set auto-load off",
+            "-iex",
+            "set debuginfod enabled off",
+            "-iex",
+            "set breakpoint pending on",
+            "-i",
+            "dap",
+        ];
+        let mut words: Vec<OsString> = quiet.map(Into::into).to_vec();
+        if is_rust(arguments, search) {
+            words.extend(rust_printers());
+        }
+        Ok(Located { program, arguments: words, environment: Vec::new(), version })
     }
 
     fn reach(&self) -> Reach {
@@ -58,7 +73,7 @@ impl Adapter for Gdb {
     }
 
     fn panic_functions(&self, arguments: &Map<String, Value>, search: &Search) -> Vec<&'static str> {
-        if is_rust(arguments, search) { vec![RUST_PANIC] } else { Vec::new() }
+        if is_rust(arguments, search) { vec![RUST_PANIC, "__rustc::rust_panic"] } else { Vec::new() }
     }
 
     fn manners(&self) -> &'static Manners {
@@ -75,6 +90,16 @@ impl Adapter for Gdb {
             passing_exceptions: &[],
         }
     }
+}
+
+/// Rust's own way of showing its vectors, strings and maps.
+fn rust_printers() -> Vec<OsString> {
+    let Some(folder) = rust_sources_folder() else { return Vec::new() };
+    let load = format!(
+        "python import sys; sys.path.insert(0, {:?}); import gdb_lookup; gdb_lookup.register_printers(gdb)",
+        folder.to_string_lossy()
+    );
+    vec!["-iex".into(), load.into()]
 }
 
 /// Breakpoints are set before the program is loaded, and gdb says of each that it will wait for it.

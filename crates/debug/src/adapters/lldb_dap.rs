@@ -1,13 +1,10 @@
 //! lldb-dap (LLDB's own adapter, once lldb-vscode): C, C++, Rust. Measured with 19.1.
 
-use std::path::PathBuf;
-
 use serde_json::{Map, Value};
-use stepwell_workspace::process::capture_text;
 
 use super::{
     Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust,
-    manners, missing, prepend,
+    manners, missing, prepend, rust_sources_folder,
 };
 use crate::Result;
 
@@ -92,8 +89,7 @@ pub(super) fn safe_commands() -> Vec<String> {
 
 /// Rust's own way of showing its vectors, strings and maps.
 pub(super) fn rust_formatters() -> Vec<String> {
-    let Some(sysroot) = capture_text("rustc", &["--print", "sysroot"]) else { return Vec::new() };
-    let folder = PathBuf::from(sysroot.trim()).join("lib/rustlib/etc");
+    let Some(folder) = rust_sources_folder() else { return Vec::new() };
     let (lookup, commands) = (folder.join("lldb_lookup.py"), folder.join("lldb_commands"));
     if !lookup.is_file() || !commands.is_file() {
         return Vec::new();

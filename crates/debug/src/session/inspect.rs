@@ -34,6 +34,8 @@ pub struct Paging {
     pub count: Option<i64>,
     /// How many there are, where that is known: gdb 16 refuses to look beyond.
     pub total: Option<i64>,
+    /// What is paged are the elements of a list.
+    pub indexed: bool,
 }
 
 impl Paging {
@@ -133,6 +135,10 @@ impl Session {
         if manners.pages_variables && !paging.is_whole() {
             arguments["start"] = start.into();
             arguments["count"] = count.into();
+            // Delve pages only what it is told to page.
+            if paging.indexed {
+                arguments["filter"] = "indexed".into();
+            }
         }
         let variables: Variables = self.client()?.request("variables", arguments, ANSWER).await?;
         let mut variables = variables.variables;

@@ -59,7 +59,7 @@ pub async fn dialects(kind: AdapterKind, language: Language) {
             .flat_map(|session| printed(session).lines().map(str::to_owned).collect::<Vec<_>>())
             .filter(|line| line.contains("i is"))
             .collect();
-        let said: Vec<&str> = said.iter().map(|line| line.trim()).collect();
+        let said: Vec<&str> = said.iter().map(|line| line.trim_start_matches("begin").trim()).collect();
         assert_eq!(said.join(" "), says, "{form}");
         lab.debugger.end(&session).await;
         lab.debugger.forget_ended();

@@ -42,7 +42,7 @@ pub async fn pause_and_kill(kind: AdapterKind, language: Language) {
 
 pub async fn attach(kind: AdapterKind, language: Language) {
     let Some(lab) = Lab::open(kind, language) else { return };
-    let Some((mut child, arguments)) = running(&lab) else { return };
+    let (mut child, _streams, arguments) = running(&lab);
     lab.debugger.set_breakpoint(lab.at("wait")).await.unwrap();
     let session = lab.start_with(How::Attach, arguments);
     let mut stopped = lab.report(&session).await;
@@ -60,7 +60,9 @@ pub async fn attach(kind: AdapterKind, language: Language) {
 }
 
 /// The program, running by itself, and how to attach to it.
-fn running(lab: &Lab) -> Option<(Child, serde_json::Value)> {
+///
+/// Its streams must be held: a program whose output nobody reads any more ends.
+fn running(lab: &Lab) -> (Child, Vec<Box<dyn std::io::Read>>, serde_json::Value) {
     let mut command = match lab.language {
         Language::Python => {
             let mut command = Command::new("python3");
@@ -89,16 +91,18 @@ fn running(lab: &Lab) -> Option<(Child, serde_json::Value)> {
     let stderr = if lab.language == Language::JavaScript { Stdio::piped() } else { Stdio::null() };
     let mut child = command.arg("wait").stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
     let mut line = String::new();
-    let out = child.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut line).unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut line).unwrap();
+    let mut streams: Vec<Box<dyn std::io::Read>> = vec![Box::new(out)];
     assert_eq!(line.trim(), "begin");
     let pid = child.id();
     let arguments = match lab.kind {
         AdapterKind::Debugpy => json!({ "processId": pid }),
         AdapterKind::JsDebug => {
             let mut said = String::new();
-            let err = child.stderr.take().unwrap();
-            std::io::BufRead::read_line(&mut std::io::BufReader::new(err), &mut said).unwrap();
+            let mut err = std::io::BufReader::new(child.stderr.take().unwrap());
+            std::io::BufRead::read_line(&mut err, &mut said).unwrap();
+            streams.push(Box::new(err));
             let port: u16 =
                 said.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
             json!({ "port": port, "address": "127.0.0.1", "cwd": lab.program.parent() })
@@ -109,5 +113,5 @@ fn running(lab: &Lab) -> Option<(Child, serde_json::Value)> {
         }
         _ => json!({ "pid": pid, "program": lab.program }),
     };
-    Some((child, arguments))
+    (child, streams, arguments)
 }

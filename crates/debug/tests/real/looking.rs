@@ -52,15 +52,15 @@ pub async fn everything(kind: AdapterKind, language: Language) {
     let (session, stop) = lab.stop(&session).await;
     let thread = stop.thread.unwrap();
     let frame = session.stack(thread, 0, 1).await.unwrap().stack_frames[0].id;
-    let (scope, rows) = session.locals(frame, 100).await.unwrap().unwrap();
+    let (_, rows) = session.locals(frame, 100).await.unwrap().unwrap();
     assert!(rows.iter().any(|row| row.name == "i" && row.value == "3"), "{rows:?}");
-    let set = session.set_variable(scope.variables_reference, Some(frame), "total", "100").await;
+    let set = session.set_local(frame, "total", "100").await;
     assert!(set.is_ok(), "{set:?}");
     assert_eq!(lab.value(&session, "total").await, "100");
 
     // A long list is paged.
     let numbers = rows.iter().find(|row| row.name == "numbers").unwrap();
-    let page = Paging { start: Some(20), count: Some(5), total: None };
+    let page = Paging { start: Some(20), count: Some(5), total: None, indexed: true };
     let numbers = session.variables(numbers.variables_reference, None, page).await.unwrap();
     assert_eq!(numbers.len(), 5, "{numbers:?}");
 

@@ -201,7 +201,12 @@ impl DebugDesk {
         let asked =
             input.start.is_some() || input.count.is_some() || known.is_some_and(|known| known > count);
         let paging = if asked {
-            Paging { start: Some(start), count: Some(count), total: known }
+            Paging {
+                start: Some(start),
+                count: Some(count),
+                total: known,
+                indexed: reference.indexed.is_some_and(|indexed| indexed > 0),
+            }
         } else {
             Paging::default()
         };
