@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,6 +43,10 @@ struct Planned {
 pub struct LaunchOptions {
     pub time: Duration,
     pub no_debug: bool,
+    pub probes: BTreeMap<PathBuf, Vec<i64>>,
+    pub exception_filters: Option<Vec<String>>,
+    /// Whether the person's breakpoints hold too.
+    pub breakpoints: bool,
     pub cancel: CancellationToken,
     pub runner: Arc<dyn TaskRunner>,
     /// What tasks and builds print.
@@ -51,7 +55,16 @@ pub struct LaunchOptions {
 
 impl LaunchOptions {
     pub fn new(time: Duration, cancel: CancellationToken) -> Self {
-        Self { time, no_debug: false, cancel, runner: Arc::new(ProcessRunner), on_output: Arc::new(|_| ()) }
+        Self {
+            time,
+            no_debug: false,
+            probes: BTreeMap::new(),
+            exception_filters: None,
+            breakpoints: true,
+            cancel,
+            runner: Arc::new(ProcessRunner),
+            on_output: Arc::new(|_| ()),
+        }
     }
 
     fn task_run(&self) -> TaskRun {
@@ -231,6 +244,9 @@ fn opening(
         how,
         arguments,
         no_debug: options.no_debug,
+        probes: options.probes.clone(),
+        exception_filters: options.exception_filters.clone(),
+        breakpoints: options.breakpoints,
         time,
     };
     Ok((opening, translated.notes))

@@ -34,6 +34,7 @@ use crate::{Error, Result};
 
 pub use bind::Binding;
 pub use control::Step;
+pub use decide::{is_true, same_file};
 pub use inspect::{Evaluation, Paging, ValueRow};
 pub use start::{Opening, Way};
 
@@ -171,6 +172,7 @@ impl Session {
             house,
             client: OnceLock::new(),
             state: Mutex::new(State {
+                probes: opening.probes.clone(),
                 phase: Phase::Idle,
                 capabilities: Capabilities::default(),
                 initialized: false,
@@ -182,7 +184,6 @@ impl Session {
                 complaints: VecDeque::new(),
                 bound: BTreeMap::new(),
                 bound_functions: Vec::new(),
-                probes: BTreeMap::new(),
                 hits: HashMap::new(),
                 threads: BTreeMap::new(),
                 last_thread: None,

@@ -295,7 +295,7 @@ pub fn is_plain(variable: &Variable) -> bool {
 }
 
 /// A function's name without the hash that Rust's compiler puts behind it.
-fn plain_name(name: &str) -> &str {
+pub fn plain_name(name: &str) -> &str {
     match name.rsplit_once("::h") {
         Some((plain, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => plain,
         _ => name,

@@ -76,6 +76,15 @@ impl Adapter for Delve {
         folder.is_dir().then_some(folder)
     }
 
+    /// A test that fails without a panic says so there.
+    fn panic_functions(&self, arguments: &Map<String, Value>, _search: &Search) -> Vec<&'static str> {
+        if text_argument(arguments, "mode") == Some("test") {
+            vec!["testing.(*common).Fail"]
+        } else {
+            Vec::new()
+        }
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             hits: HitDialect::Signs,

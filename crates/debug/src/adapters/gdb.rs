@@ -8,7 +8,7 @@ use stepwell_workspace::process::capture_text;
 
 use super::{
     Adapter, AdapterKind, HitDialect, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust,
-    missing,
+    missing, rust_sources_folder,
 };
 use crate::Result;
 

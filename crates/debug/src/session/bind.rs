@@ -11,7 +11,7 @@ use crate::adapters::Manners;
 use crate::breakpoints::hit_condition::HitCondition;
 use crate::breakpoints::{BreakpointId, FunctionBreakpoint, LineBreakpoint};
 use crate::dap::Sent;
-use crate::dap::types::{BreakpointEvent, Breakpoints, SourceBreakpoint};
+use crate::dap::types::{BreakpointEvent, Breakpoints, SourceBreakpoint, StackFrame};
 
 /// The number of a place that a tool needs for a while.
 pub const PROBE: BreakpointId = 0;
@@ -59,8 +59,11 @@ pub struct Sending {
 impl Session {
     /// Sends the breakpoints of every file, without waiting for answers.
     pub(super) fn send_all_breakpoints(&self) -> Result<Vec<Sending>> {
-        let mut paths: Vec<PathBuf> =
-            self.house.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect();
+        let mut paths: Vec<PathBuf> = if self.opening.breakpoints {
+            self.house.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect()
+        } else {
+            Vec::new()
+        };
         paths.extend(self.state.lock().probes.keys().cloned());
         paths.sort();
         paths.dedup();
@@ -80,7 +83,8 @@ impl Session {
         let manners = self.adapter.manners();
         let mut asked = Vec::new();
         let mut bindings = Vec::new();
-        for breakpoint in self.house.breakpoints.in_file(path) {
+        let kept = if self.opening.breakpoints { self.house.breakpoints.in_file(path) } else { Vec::new() };
+        for breakpoint in kept {
             let shared = probes.contains(&breakpoint.line);
             let (ask, ours) = if shared { all_ours(&breakpoint) } else { in_dialect(&breakpoint, manners) };
             asked.push(ask);
@@ -103,7 +107,8 @@ impl Session {
     }
 
     fn send_function_breakpoints(&self) -> Result<Sending> {
-        let functions = self.house.breakpoints.functions();
+        let functions =
+            if self.opening.breakpoints { self.house.breakpoints.functions() } else { Vec::new() };
         let manners = self.adapter.manners();
         let mut bindings = Vec::new();
         let mut asked = Vec::new();
@@ -189,8 +194,22 @@ impl Session {
         Ok(self.state.lock().bound.get(path).cloned().unwrap_or_default())
     }
 
-    pub fn probe_files(&self) -> Vec<PathBuf> {
-        self.state.lock().probes.keys().cloned().collect()
+    /// The line a probe was wanted at, where the program stands at one: adapters move them to the next code.
+    pub fn probe_line(&self, frame: &StackFrame) -> Option<i64> {
+        let path = Path::new(frame.source.as_ref()?.path.as_deref()?);
+        let state = self.state.lock();
+        let (_, lines) = state.probes.iter().find(|(file, _)| same_file(file, path))?;
+        let (_, bindings) = state.bound.iter().find(|(file, _)| same_file(file, path))?;
+        let here = bindings.iter().filter(|binding| binding.line == frame.line);
+        here.map(|binding| binding.wanted_line).find(|line| lines.contains(line))
+    }
+
+    /// Whether a probe could not be bound, and the adapter's reason.
+    pub fn unbound_probe(&self, path: &Path, line: i64) -> Option<Option<String>> {
+        let state = self.state.lock();
+        let bindings = state.bound.get(path)?;
+        let binding = bindings.iter().find(|binding| binding.wanted_line == line)?;
+        (!binding.verified).then(|| binding.message.clone())
     }
 
     /// What became of a breakpoint here, where it was bound.

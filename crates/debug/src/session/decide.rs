@@ -173,14 +173,14 @@ impl Session {
 }
 
 /// Whether two paths name one file; links may be on the way.
-pub(super) fn same_file(one: &Path, other: &Path) -> bool {
+pub fn same_file(one: &Path, other: &Path) -> bool {
     one == other
         || (one.file_name() == other.file_name()
             && stepwell_workspace::files::resolved(one) == stepwell_workspace::files::resolved(other))
 }
 
 /// Whether a value counts as true in any of the languages.
-fn is_true(value: &str) -> bool {
+pub fn is_true(value: &str) -> bool {
     let value = value.trim();
     let nothing = [
         "",

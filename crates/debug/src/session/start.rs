@@ -3,6 +3,7 @@
 //! The handshake follows what the adapter says. Some answer `launch` only after `configurationDone`, some before
 //! `initialized`, and a launch that fails may never send `initialized`: both are waited for at once.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +46,12 @@ pub struct Opening {
     pub arguments: Map<String, Value>,
     /// Only run the program.
     pub no_debug: bool,
+    /// Places that a tool needs, by file.
+    pub probes: BTreeMap<PathBuf, Vec<i64>>,
+    /// Exception filters instead of the adapter's usual ones.
+    pub exception_filters: Option<Vec<String>>,
+    /// Whether the person's breakpoints hold too.
+    pub breakpoints: bool,
     /// How long the program may take until it runs, building included.
     pub time: Duration,
 }
@@ -171,11 +178,11 @@ impl Session {
             let filters: Vec<String> = {
                 let mut state = self.state.lock();
                 let offered = &state.capabilities.exception_breakpoint_filters;
-                let wished = opening.adapter.manners().exception_filters.iter();
-                let filters: Vec<String> = wished
-                    .filter(|wish| offered.iter().any(|filter| filter.filter == **wish))
-                    .map(ToString::to_string)
-                    .collect();
+                let usual = opening.adapter.manners().exception_filters;
+                let usual = || usual.iter().map(ToString::to_string).collect();
+                let wished: Vec<String> = opening.exception_filters.clone().unwrap_or_else(usual);
+                let is_offered = |wish: &String| offered.iter().any(|filter| filter.filter == *wish);
+                let filters: Vec<String> = wished.into_iter().filter(is_offered).collect();
                 state.exception_filters.clone_from(&filters);
                 filters
             };
@@ -395,6 +402,9 @@ impl Session {
             how: if wish.request == "launch" { How::Launch } else { How::Attach },
             arguments: wish.configuration.clone(),
             no_debug: false,
+            probes: self.opening.probes.clone(),
+            exception_filters: self.opening.exception_filters.clone(),
+            breakpoints: self.opening.breakpoints,
             time: FIRST_ANSWER,
         })
     }

@@ -132,6 +132,9 @@ impl Lab {
             how,
             arguments,
             no_debug: false,
+            probes: std::collections::BTreeMap::new(),
+            exception_filters: None,
+            breakpoints: true,
             time: PATIENCE,
         };
         self.debugger.start(opening).unwrap()

@@ -1,0 +1,390 @@
+//! From a command that fails to why: the stop where it failed, the frames with their values, where these came from.
+//!
+//! The program is run once under its debugger. Every exception, signal and panic on the way is looked at and passed,
+//! because many are expected; when the program is over, the one that its output and exit code speak of is the failure.
+
+mod origin;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+use crate::adapters::AdapterKind;
+use crate::dap::types::{ExceptionInfo, StackFrame};
+use crate::launch::{LaunchOptions, LaunchPlan};
+use crate::output::floor_boundary;
+use crate::session::{Session, Stop};
+use crate::stop_report::{is_own, is_plain, lines_around};
+use crate::values::{shortened, without_escapes};
+use crate::{Debugger, Outcome, Result, Wait};
+
+pub use origin::Origin;
+
+/// Stops that are looked at; a program that fails more often is not better explained.
+const MOST_LOOKS: usize = 24;
+const FRAMES: usize = 6;
+const VARIABLES: usize = 20;
+const VALUE: usize = 160;
+const OUTPUT: usize = 4000;
+
+/// Why a command failed.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailureReport {
+    /// How the command was understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
+    pub verdict: Verdict,
+    /// One sentence.
+    pub summary: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exception: Option<Exception>,
+    /// Where it failed in the workspace's own code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What the failing line speaks of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<ValueStory>,
+    /// The workspace's own frames, innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<FailureFrame>,
+    /// Frames of libraries that are left out.
+    pub library_frames: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// The end of what was printed.
+    pub output: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Failed,
+    Passed,
+    /// It did not end in time; where it was then is told.
+    Hangs,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Exception {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub message: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Place {
+    pub file: String,
+    pub line: i64,
+    pub function: String,
+    pub source: String,
+}
+
+/// A value of the failing line, and where it was set last.
+#[derive(Clone, Debug, Serialize)]
+pub struct ValueStory {
+    pub name: String,
+    pub value: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FailureFrame {
+    pub function: String,
+    pub file: String,
+    pub line: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    pub variables: Vec<FrameValue>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct FrameValue {
+    pub name: String,
+    pub value: String,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+}
+
+/// One look at a stop.
+#[derive(Clone, Debug)]
+struct Look {
+    exception: Option<Exception>,
+    frames: Vec<FailureFrame>,
+    library_frames: usize,
+    /// It was the runtime or the kernel that stopped the program, not a handled exception.
+    is_final: bool,
+}
+
+impl Debugger {
+    /// Runs what a plan says and explains how it failed.
+    pub async fn explain(
+        &self,
+        plan: LaunchPlan,
+        mut options: LaunchOptions,
+        wait: &Wait,
+    ) -> Result<FailureReport> {
+        let how = plan.how.clone();
+        options.breakpoints = false;
+        options.exception_filters =
+            Some(["uncaught", "userUnhandled", "all", "rust_panic"].map(str::to_owned).to_vec());
+        let mut after = self.serial();
+        let launched = plan.start(self, &options).await?;
+        let Some(session) = launched.sessions.first().cloned() else {
+            return Err(crate::Error::NoSessionAtAll);
+        };
+        let mut looks: Vec<Look> = Vec::new();
+        let mut notes = launched.notes;
+        let (verdict_hint, exit_code) = loop {
+            match self.wait(&session, after, wait).await {
+                Outcome::Stopped(stopped, stop) => {
+                    after = stop.serial;
+                    if is_failure(&stop) && looks.len() < MOST_LOOKS {
+                        looks.push(stopped.look(&stop).await?);
+                    }
+                    stopped.resume(None).await?;
+                }
+                Outcome::Completed(ending) => break (None, ending.exit_code),
+                Outcome::Failed(ending) if looks.is_empty() => {
+                    return Err(crate::Error::Launch {
+                        reason: ending.failure.unwrap_or_else(|| "the session failed".to_owned()),
+                        hint: ending.hint,
+                    });
+                }
+                Outcome::Failed(ending) => {
+                    notes.extend(ending.failure);
+                    break (None, ending.exit_code);
+                }
+                Outcome::TimedOut => {
+                    let looked = self.look_at_hang(&session).await;
+                    break (looked, None);
+                }
+                Outcome::Interrupted => {
+                    self.end(&session).await;
+                    return Err(crate::Error::State {
+                        what: "interrupted".to_owned(),
+                        hint: "nothing is left running".to_owned(),
+                    });
+                }
+            }
+        };
+        self.end(&session).await;
+        let output = self.printed(&session);
+        let report = self.judged(looks, verdict_hint, exit_code, &output);
+        Ok(FailureReport { how, notes, ..report })
+    }
+
+    /// Everything a session and its children printed.
+    fn printed(&self, session: &Session) -> String {
+        let pieces = self.tree(session).into_iter().flat_map(|session| session.output_since(0).0);
+        without_escapes(&pieces.map(|piece| piece.text).collect::<String>())
+    }
+
+    /// Where a program is that does not end.
+    async fn look_at_hang(&self, session: &Arc<Session>) -> Option<Look> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let wait =
+            Wait { deadline: Instant::now() + PATIENCE, cancel: tokio_util::sync::CancellationToken::new() };
+        let running = self.session_in_tree(Some(&session.id)).ok()?;
+        match self.pause(&running, None, &wait).await.ok()? {
+            Outcome::Stopped(stopped, stop) => stopped.look(&stop).await.ok(),
+            _ => None,
+        }
+    }
+
+    fn judged(
+        &self,
+        looks: Vec<Look>,
+        hang: Option<Look>,
+        exit_code: Option<i64>,
+        output: &str,
+    ) -> FailureReport {
+        let tail = output.len().saturating_sub(OUTPUT);
+        let tail = output[floor_boundary(output, tail)..].to_owned();
+        let (verdict, chosen) = if let Some(hang) = hang {
+            (Verdict::Hangs, Some(hang))
+        } else {
+            let chosen = choose(looks, output);
+            let failed = match exit_code {
+                Some(code) => code != 0,
+                // Without an exit code, what was not handled speaks.
+                None => chosen.as_ref().is_some_and(|look| look.is_final) || speaks_of_failure(output),
+            };
+            (if failed { Verdict::Failed } else { Verdict::Passed }, chosen.filter(|_| failed))
+        };
+        let mut report = FailureReport {
+            how: None,
+            verdict,
+            summary: String::new(),
+            exception: None,
+            place: None,
+            values: Vec::new(),
+            frames: Vec::new(),
+            library_frames: 0,
+            exit_code,
+            output: tail,
+            notes: Vec::new(),
+        };
+        if let Some(look) = chosen {
+            report.exception = look.exception;
+            report.library_frames = look.library_frames;
+            report.place = look.frames.first().map(|frame| Place {
+                file: frame.file.clone(),
+                line: frame.line,
+                function: frame.function.clone(),
+                source: origin::line_of(&frame.file, frame.line).unwrap_or_default(),
+            });
+            report.values =
+                look.frames.first().map(|frame| stories(frame, look.frames.get(1))).unwrap_or_default();
+            report.frames = look.frames;
+        }
+        report.summary = summary(&report);
+        report
+    }
+}
+
+impl Session {
+    async fn look(&self, stop: &Stop) -> Result<Look> {
+        let thread = match stop.thread {
+            Some(thread) => thread,
+            None => self.top_frame_thread().await?,
+        };
+        let workspace = self.house.options.search.workspace.clone();
+        let stack = self.stack(thread, 0, 200).await?.stack_frames;
+        let info = self.exception_info(thread).await;
+        let own: Vec<&StackFrame> = stack.iter().filter(|frame| is_own(frame, &workspace)).collect();
+        let mut frames = Vec::new();
+        for frame in own.iter().take(FRAMES) {
+            frames.push(self.failure_frame(frame).await?);
+        }
+        let kind = self.adapter.kind();
+        Ok(Look {
+            exception: self.exception_of(stop, info.as_ref()),
+            library_frames: stack.len().saturating_sub(own.len()),
+            frames,
+            is_final: !matches!(kind, AdapterKind::JsDebug)
+                || info.is_some_and(|info| info.break_mode.as_deref() == Some("unhandled")),
+        })
+    }
+
+    async fn failure_frame(&self, frame: &StackFrame) -> Result<FailureFrame> {
+        let rows = self.locals(frame.id, 60).await.ok().flatten().map(|(_, rows)| rows).unwrap_or_default();
+        let file = frame.source.as_ref().and_then(|source| source.path.clone()).unwrap_or_default();
+        Ok(FailureFrame {
+            function: crate::stop_report::plain_name(&frame.name).to_owned(),
+            source: lines_around(Path::new(&file), frame.line, 4),
+            line: frame.line,
+            variables: rows
+                .iter()
+                .filter(|row| is_plain(row))
+                .take(VARIABLES)
+                .map(|row| FrameValue {
+                    name: row.name.clone(),
+                    value: shortened(&row.value, VALUE),
+                    kind: row.kind.clone().filter(|kind| !kind.is_empty()),
+                })
+                .collect(),
+            file,
+        })
+    }
+
+    fn exception_of(&self, stop: &Stop, info: Option<&ExceptionInfo>) -> Option<Exception> {
+        let details = info.and_then(|info| info.details.as_ref());
+        let kind = details
+            .and_then(|details| details.type_name.clone().or_else(|| details.full_type_name.clone()))
+            .or_else(|| info.map(|info| info.exception_id.clone()))
+            .or_else(|| stop.text.clone().filter(|text| !text.contains(' ')));
+        let message = details
+            .and_then(|details| details.message.clone())
+            .or_else(|| info.and_then(|info| info.description.clone()))
+            .or_else(|| stop.text.clone())
+            .or_else(|| stop.description.clone())
+            .unwrap_or_default();
+        let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| stop.reason.clone());
+        Some(Exception { kind: shortened(&kind, 200), message: shortened(&message, 2000) })
+    }
+}
+
+/// Stops that speak of a failure.
+fn is_failure(stop: &Stop) -> bool {
+    !matches!(stop.reason.as_str(), "entry" | "step" | "pause" | "breakpoint" | "goto")
+}
+
+/// The stop that the output speaks of; else the last that nobody handled; else the last.
+fn choose(mut looks: Vec<Look>, output: &str) -> Option<Look> {
+    let told = |look: &Look| {
+        let message = look.exception.as_ref().map(|exception| exception.message.as_str()).unwrap_or_default();
+        let first = message.lines().next().unwrap_or_default().trim();
+        let place = look.frames.first().map(|frame| {
+            let name = Path::new(&frame.file).file_name().map(|name| name.to_string_lossy().into_owned());
+            format!("{}:{}", name.unwrap_or_default(), frame.line)
+        });
+        (first.len() > 3 && output.contains(first)) || place.is_some_and(|place| output.contains(&place))
+    };
+    let has_frames = |look: &Look| !look.frames.is_empty();
+    let at = looks
+        .iter()
+        .position(|look| has_frames(look) && told(look))
+        .or_else(|| looks.iter().rposition(|look| look.is_final && has_frames(look)))
+        .or_else(|| looks.iter().rposition(has_frames))
+        .or_else(|| looks.len().checked_sub(1))?;
+    Some(looks.swap_remove(at))
+}
+
+/// Whether a runner's output says that something failed, for adapters that tell no exit code.
+fn speaks_of_failure(output: &str) -> bool {
+    let marks = ["FAIL", "failed", "Error:", "✖", "not ok", "Uncaught"];
+    output.lines().any(|line| {
+        let line = line.trim();
+        let counts_none = line.ends_with("fail 0") || line.contains("0 failed");
+        !counts_none && marks.iter().any(|mark| line.contains(mark))
+    })
+}
+
+/// The values of the failing line with their origins; all of the frame's where the line names none.
+fn stories(frame: &FailureFrame, caller: Option<&FailureFrame>) -> Vec<ValueStory> {
+    let line = origin::line_of(&frame.file, frame.line).unwrap_or_default();
+    let named = |name: &str| origin::names(&line).any(|word| word == name);
+    let mut chosen: Vec<&FrameValue> = frame.variables.iter().filter(|row| named(&row.name)).collect();
+    if chosen.is_empty() {
+        chosen = frame.variables.iter().take(4).collect();
+    }
+    chosen
+        .into_iter()
+        .map(|row| ValueStory {
+            name: row.name.clone(),
+            value: row.value.clone(),
+            origin: origin::of(&row.name, frame, caller),
+        })
+        .collect()
+}
+
+fn summary(report: &FailureReport) -> String {
+    let place = report.place.as_ref().map(|place| {
+        let file = Path::new(&place.file).file_name().map(|name| name.to_string_lossy().into_owned());
+        format!(" at {}:{} in {}", file.unwrap_or_default(), place.line, place.function)
+    });
+    let place = place.unwrap_or_default();
+    match (report.verdict, &report.exception, report.exit_code) {
+        (Verdict::Passed, _, _) => "it passed".to_owned(),
+        (Verdict::Hangs, _, _) => format!("it did not end in time; it was{place}"),
+        (Verdict::Failed, Some(exception), _) => {
+            let message = exception.message.lines().next().unwrap_or_default();
+            let message = if message.is_empty() || message == exception.kind {
+                String::new()
+            } else {
+                format!(": {message}")
+            };
+            format!("{}{message}{place}", exception.kind)
+        }
+        (Verdict::Failed, None, Some(code)) => {
+            format!("it ended with exit code {code}; no exception or signal was seen")
+        }
+        (Verdict::Failed, None, None) => "it failed; no exception or signal was seen".to_owned(),
+    }
+}

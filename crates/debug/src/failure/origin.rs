@@ -1,0 +1,166 @@
+//! Where a variable was set last, as its source says: the nearest assignment above, or the caller.
+
+use std::path::Path;
+
+use serde::Serialize;
+use stepwell_workspace::files;
+
+use super::FailureFrame;
+use crate::values::shortened;
+
+/// Lines above that are searched; a function is hardly longer.
+const FARTHEST: usize = 400;
+
+/// The line that gave a variable its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Origin {
+    pub file: String,
+    pub line: i64,
+    pub source: String,
+    /// It is a parameter: the line is the caller's.
+    pub from_caller: bool,
+}
+
+/// The nearest line above the failing one that sets the variable, or the call that passed it.
+pub fn of(name: &str, frame: &FailureFrame, caller: Option<&FailureFrame>) -> Option<Origin> {
+    let lines = lines_of(&frame.file)?;
+    let at = usize::try_from(frame.line).ok()?.checked_sub(1)?;
+    for number in (at.saturating_sub(FARTHEST)..at).rev() {
+        let text = lines.get(number)?;
+        if sets(text, name) {
+            return Some(Origin {
+                file: frame.file.clone(),
+                line: i64::try_from(number + 1).ok()?,
+                source: shortened(text.trim(), 160),
+                from_caller: false,
+            });
+        }
+        if begins_function(text) {
+            let is_parameter = names(text).any(|word| word == name);
+            let caller = caller.filter(|_| is_parameter)?;
+            return Some(Origin {
+                file: caller.file.clone(),
+                line: caller.line,
+                source: line_of(&caller.file, caller.line)?,
+                from_caller: true,
+            });
+        }
+    }
+    None
+}
+
+/// A line of a file, without its indentation.
+pub fn line_of(file: &str, line: i64) -> Option<String> {
+    let at = usize::try_from(line).ok()?.checked_sub(1)?;
+    lines_of(file)?.get(at).map(|text| shortened(text.trim(), 160))
+}
+
+fn lines_of(file: &str) -> Option<Vec<String>> {
+    let content = files::read(Path::new(file)).ok()?;
+    Some(String::from_utf8_lossy(&content).lines().map(str::to_owned).collect())
+}
+
+/// The names in a line, not those in its strings.
+pub fn names(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+        .filter(|word| word.starts_with(|first: char| first.is_alphabetic() || first == '_'))
+}
+
+/// Whether a line gives the variable a value: an assignment, a declaration, a loop's head.
+fn sets(line: &str, name: &str) -> bool {
+    let mut rest = line;
+    let mut before = None;
+    while let Some(at) = rest.find(name) {
+        let end = at + name.len();
+        let previous = rest[..at].chars().next_back().or(before);
+        let is_word =
+            |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let whole = !is_word(previous) && previous != Some('.') && !is_word(rest[end..].chars().next());
+        if whole && (assigned(&rest[end..]) || declared(&line[..line.len() - rest.len() + at])) {
+            return true;
+        }
+        before = rest[..end].chars().next_back();
+        rest = &rest[end..];
+    }
+    false
+}
+
+/// What follows a name that is assigned to: `= x`, `: int = x`, `, b = x`, `+= x`, `[i] = x`, `++`.
+fn assigned(after: &str) -> bool {
+    let after = after.trim_start();
+    if after.starts_with("++") || after.starts_with("--") || after.starts_with(":=") {
+        return true;
+    }
+    let Some(at) = after.find('=') else { return false };
+    let next = after[at + 1..].chars().next();
+    if next == Some('=') || next == Some('>') {
+        return false;
+    }
+    let between = after[..at].trim();
+    let operators = ["", "+", "-", "*", "/", "%", "|", "&", "^", "//", "**", "<<", ">>", "??", "||", "&&"];
+    operators.contains(&between)
+        || between.starts_with(':')
+        || between.starts_with(',')
+        || between.starts_with('[')
+}
+
+/// Whether a name at this place is one that a loop or a pattern sets.
+fn declared(before: &str) -> bool {
+    let words: Vec<&str> = names(before).collect();
+    matches!(
+        words.as_slice(),
+        [.., "for"] | [.., "as"] | [.., "for", "let" | "const" | "var" | "mut"] | [.., "for", _]
+    ) && before.trim_end().ends_with(|last: char| last.is_alphanumeric() || last == '(' || last == ',')
+}
+
+/// Whether a line begins a function in any of the languages.
+fn begins_function(line: &str) -> bool {
+    let text = line.trim_start();
+    let heads = [
+        "def ",
+        "async def ",
+        "fn ",
+        "pub fn ",
+        "pub(crate) fn ",
+        "async fn ",
+        "pub async fn ",
+        "func ",
+        "function ",
+        "async function ",
+        "export function ",
+    ];
+    let is_c = line.starts_with(|first: char| first.is_alphabetic())
+        && text.trim_end().ends_with('{')
+        && text.contains('(')
+        && !["if", "for", "while", "switch", "else"].iter().any(|word| text.starts_with(word));
+    heads.iter().any(|head| text.starts_with(head)) || is_c
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments_are_known_in_every_language() {
+        let rows = [
+            ("total = 0", "total", true),
+            ("total += number", "total", true),
+            ("a, b = 1, 2", "a", true),
+            ("    let mut total: i32 = 0;", "total", true),
+            ("total := 0", "total", true),
+            ("for i := 0; i < 3; i++ {", "i", true),
+            ("for item in items:", "item", true),
+            ("for (const item of items) {", "item", true),
+            ("with open(x) as handle:", "handle", true),
+            ("numbers[i] = 3", "numbers", true),
+            ("if total == 3:", "total", false),
+            ("self.total = 3", "total", false),
+            ("subtotal = 3", "total", false),
+            ("print(total)", "total", false),
+            ("other = total", "total", false),
+        ];
+        for (line, name, expected) in rows {
+            assert_eq!(sets(line, name), expected, "{line}");
+        }
+    }
+}

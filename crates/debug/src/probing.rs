@@ -1,0 +1,139 @@
+//! Values at places while a program runs once: no source is edited, nothing is printed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::session::{Ending, Session, Stop};
+use crate::values::shortened;
+use crate::{Debugger, Outcome, Result, Wait};
+
+/// Bytes of a value that are kept.
+const VALUE: usize = 120;
+
+/// A place, and what is wanted there.
+#[derive(Clone, Debug)]
+pub struct ProbePoint {
+    pub path: PathBuf,
+    pub line: i64,
+    pub expressions: Vec<String>,
+    pub condition: Option<String>,
+}
+
+/// One passage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbeHit {
+    pub point: usize,
+    /// A value for each expression.
+    pub values: Vec<String>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct ProbeRun {
+    pub hits: Vec<ProbeHit>,
+    pub end: ProbeEnd,
+    /// Points that were never bound, with the adapter's reason.
+    pub unbound: Vec<(usize, Option<String>)>,
+}
+
+#[derive(Debug)]
+pub enum ProbeEnd {
+    Completed(Ending),
+    Failed(Ending),
+    /// Something else stopped the program: a breakpoint, an exception.
+    Stopped(Arc<Session>, Stop),
+    TimedOut,
+    Interrupted,
+    /// The most hits were taken; the program stands at the last.
+    Full(Arc<Session>, Stop),
+}
+
+/// The lines of each file, for a session that is about to start.
+pub fn lines_of(points: &[ProbePoint]) -> BTreeMap<PathBuf, Vec<i64>> {
+    let mut lines: BTreeMap<PathBuf, Vec<i64>> = BTreeMap::new();
+    for point in points {
+        let of_file = lines.entry(point.path.clone()).or_default();
+        if !of_file.contains(&point.line) {
+            of_file.push(point.line);
+        }
+    }
+    lines
+}
+
+impl Debugger {
+    /// Follows a session whose probes are set until it ends, something else stops it, or enough was seen.
+    pub async fn collect(
+        &self,
+        session: &Arc<Session>,
+        points: &[ProbePoint],
+        mut after: u64,
+        most: usize,
+        wait: &Wait,
+    ) -> Result<ProbeRun> {
+        let mut hits = Vec::new();
+        let mut seen = vec![false; points.len()];
+        let end = loop {
+            let (session, stop) = match self.wait(session, after, wait).await {
+                Outcome::Stopped(session, stop) => (session, stop),
+                Outcome::Completed(ending) => break ProbeEnd::Completed(ending),
+                Outcome::Failed(ending) => break ProbeEnd::Failed(ending),
+                Outcome::TimedOut => break ProbeEnd::TimedOut,
+                Outcome::Interrupted => break ProbeEnd::Interrupted,
+            };
+            after = stop.serial;
+            let frame = session.top_frame().await?;
+            let here = session.probe_line(&frame);
+            let path = frame.source.as_ref().and_then(|source| source.path.as_deref());
+            let reached: Vec<usize> = points
+                .iter()
+                .enumerate()
+                .filter(|(_, point)| {
+                    here == Some(point.line)
+                        && path.is_some_and(|path| crate::session::same_file(&point.path, path.as_ref()))
+                })
+                .map(|(at, _)| at)
+                .collect();
+            // A breakpoint of the person's at a probe's place is theirs to see.
+            if reached.is_empty() || !stop.hit_breakpoints.is_empty() || stop.reason == "exception" {
+                break ProbeEnd::Stopped(session, stop);
+            }
+            for at in reached {
+                seen[at] = true;
+                let point = &points[at];
+                if let Some(condition) = &point.condition {
+                    let holds = session.evaluate(condition, Some(frame.id), "watch").await;
+                    if holds.is_ok_and(|value| !crate::session::is_true(&value.value)) {
+                        continue;
+                    }
+                }
+                let mut values = Vec::with_capacity(point.expressions.len());
+                for expression in &point.expressions {
+                    let value = session.evaluate(expression, Some(frame.id), "watch").await;
+                    values.push(value.map_or_else(
+                        |error| format!("<{}>", shortened(&error.to_string(), VALUE)),
+                        |value| shortened(&value.value, VALUE),
+                    ));
+                }
+                hits.push(ProbeHit { point: at, values });
+            }
+            if hits.len() >= most {
+                break ProbeEnd::Full(session, stop);
+            }
+            session.resume(None).await?;
+        };
+        let unbound = points
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !seen[*at])
+            .filter_map(|(at, point)| {
+                let reason = self
+                    .tree(session)
+                    .iter()
+                    .find_map(|session| session.unbound_probe(&point.path, point.line));
+                reason.map(|reason| (at, reason))
+            })
+            .collect();
+        Ok(ProbeRun { hits, end, unbound })
+    }
+}
