@@ -14,7 +14,7 @@ use stepwell_llm::RequestOptions;
 use stepwell_protocol::PermissionMode;
 use stepwell_store::Home;
 use stepwell_tool_runtime::{
-    Checkpoints, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
+    Checkpoints, DeniedReads, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
 };
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
@@ -159,18 +159,33 @@ pub struct Benches {
 impl Benches {
     /// The tools of a workspace behind an executor.
     pub fn executor(&self, workspace: &Path) -> anyhow::Result<Arc<Executor>> {
-        let workspace = Workspace::open(workspace, &self.extra_roots)?;
+        let denied = self.denied_reads(workspace)?;
+        let denial = settings::denial(denied.clone());
+        let workspace = Workspace::open_without(workspace, &self.extra_roots, &denial)?;
         let registry = Arc::new(Registry::new());
-        registry.register_all(catalog::builtin(&workspace, &self.catalog_options(&workspace)?))?;
+        registry.register_all(catalog::builtin(
+            &workspace,
+            &self.catalog_options(&workspace, denied.as_ref())?,
+        ))?;
         Ok(Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)))))
     }
 
+    /// What rules deny reading, which tools and commands then do not find at all.
+    fn denied_reads(&self, workspace: &Path) -> anyhow::Result<Option<DeniedReads>> {
+        let places = settings::judge_places(&self.places, workspace, &self.extra_roots);
+        Ok(DeniedReads::of(&self.settings.rules(&self.places, &places)?))
+    }
+
     /// Commands get no provider's key, whatever the variable is called that holds it.
-    fn catalog_options(&self, workspace: &Workspace) -> anyhow::Result<CatalogOptions> {
+    fn catalog_options(
+        &self,
+        workspace: &Workspace,
+        denied: Option<&DeniedReads>,
+    ) -> anyhow::Result<CatalogOptions> {
         let named = self.settings.providers().into_values().filter_map(|provider| provider.api_key_env);
         let mut roots = vec![workspace.root().to_path_buf()];
         roots.extend(self.extra_roots.iter().cloned());
-        let confinement = confinement::confinement(&self.places, &self.settings, &roots)?;
+        let confinement = confinement::confinement(&self.places, &self.settings, &roots, denied)?;
         Ok(CatalogOptions {
             removed_variables: named.collect(),
             confinement,

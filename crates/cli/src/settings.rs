@@ -6,6 +6,7 @@
 
 mod keep;
 mod layer;
+mod links;
 mod places;
 mod sandbox;
 mod trust;
@@ -16,8 +17,10 @@ use std::time::Duration;
 
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
-use stepwell_tool_runtime::{AutoApprove, JudgePlaces, LoopLimits, Rule, RuleSource};
-use stepwell_workspace::files;
+use stepwell_tool_runtime::{
+    AutoApprove, DeniedReads, FollowLinks, JudgePlaces, LoopLimits, Rule, RuleSource,
+};
+use stepwell_workspace::{Denial, files};
 
 pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, SettingsLayer};
@@ -222,7 +225,17 @@ impl Settings {
 pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path::PathBuf]) -> JudgePlaces {
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
     let roots = std::iter::once(workspace).chain(extra_roots.iter().map(std::path::PathBuf::as_path));
-    JudgePlaces { roots: roots.map(text).collect(), home: places.user_home.as_deref().map(text) }
+    let mut roots: Vec<String> = roots.map(text).collect();
+    // Where links are followed, a root has its real name too.
+    roots.extend(extra_roots.iter().filter_map(|root| root.canonicalize().ok()).map(|root| text(&root)));
+    JudgePlaces { roots, home: places.user_home.as_deref().map(text), links: FollowLinks::new(links::follow) }
+}
+
+/// What the person's rules deny reading, as the walls of tools and commands understand it.
+pub fn denial(denied: Option<DeniedReads>) -> Denial {
+    denied.map_or_else(Denial::default, |denied| {
+        Denial::new(move |path: &Path| denied.rule_for(&path.to_string_lossy()))
+    })
 }
 
 fn read_layer(path: &Path) -> anyhow::Result<Option<SettingsLayer>> {

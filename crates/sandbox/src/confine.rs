@@ -136,7 +136,7 @@ fn writable_folder(path: &Path) -> Result<PathBuf> {
 fn hidden(policy: &Policy, roots: &[PathBuf], writable: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let mut asked = policy.hidden.clone();
     for root in roots {
-        asked.extend(ignored::below(root)?);
+        asked.extend(ignored::below(root, &policy.denied)?);
     }
     let mut all: BTreeSet<PathBuf> = asked.iter().filter_map(|path| path.canonicalize().ok()).collect();
     for hidden in &all {

@@ -1,10 +1,11 @@
-//! What ignore files hide from agents: `.stepwellignore` and `.rooignore` at the top of a writable folder.
+//! What is hidden from agents in a writable folder: by `.stepwellignore` and `.rooignore` at its top, and by rules
+//! that deny reading.
 
 use std::path::{Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use stepwell_workspace::files;
+use stepwell_workspace::{Denial, files};
 
 use crate::{Error, Result};
 
@@ -12,9 +13,13 @@ const IGNORE_FILES: [&str; 2] = [".stepwellignore", ".rooignore"];
 /// Entries looked at before it is better to say that this takes too long.
 const LONGEST_WALK: usize = 200_000;
 
-/// Everything in a folder that its ignore files name. Without such a file nothing is looked at.
-pub fn below(root: &Path) -> Result<Vec<PathBuf>> {
-    let Some(rules) = rules(root)? else { return Ok(Vec::new()) };
+/// Everything in a folder that its ignore files name or a rule denies. Without either nothing is looked at.
+pub fn below(root: &Path, denial: &Denial) -> Result<Vec<PathBuf>> {
+    let rules = rules(root)?;
+    if rules.is_none() && denial.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rules = rules.unwrap_or_else(Gitignore::empty);
     let mut hidden = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     let mut seen = 0;
@@ -26,6 +31,10 @@ pub fn below(root: &Path) -> Result<Vec<PathBuf>> {
             }
             // Links are covered with what they lead to, and not followed.
             let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+            if denial.of(&path).is_some() {
+                hidden.push(path);
+                continue;
+            }
             match rules.matched(&path, is_folder) {
                 Match::Ignore(_) => hidden.push(path),
                 Match::None | Match::Whitelist(_) if is_folder && !path.ends_with(".git") => {
@@ -75,7 +84,7 @@ mod tests {
             files::write_atomic(&root.join(path), b"", files::Privacy::Shared).unwrap();
         }
         files::write_atomic(&root.join(".stepwellignore"), rules.as_bytes(), files::Privacy::Shared).unwrap();
-        let told = match below(root) {
+        let told = match below(root, &Denial::default()) {
             Ok(mut hidden) => {
                 hidden.sort();
                 let names = hidden.iter().map(|path| path.strip_prefix(root).unwrap().display().to_string());
@@ -99,6 +108,9 @@ mod tests {
     fn an_ignore_file_that_cannot_be_read_is_no_empty_one() {
         let folder = tempfile::tempdir().unwrap();
         files::create_private_dir(&folder.path().join(".rooignore")).unwrap();
-        assert!(below(folder.path()).is_err_and(|error| error.to_string().contains(".rooignore")));
+        assert!(
+            below(folder.path(), &Denial::default())
+                .is_err_and(|error| error.to_string().contains(".rooignore"))
+        );
     }
 }

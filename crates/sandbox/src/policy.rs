@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use stepwell_workspace::Denial;
 
 /// What one command may do. Everything is read-only but what is listed as writable; there is no network but the
 /// one given here.
@@ -14,6 +15,8 @@ pub struct Policy {
     pub read_only: Vec<PathBuf>,
     /// Files and folders that cannot be read. Those that do not exist are passed over.
     pub hidden: Vec<PathBuf>,
+    /// What the person's rules deny reading in the writable folders: hidden too.
+    pub denied: Denial,
     /// The folder that is `/tmp` inside; without one it is new for each command and lies in memory.
     pub temporary: Option<PathBuf>,
     pub network: Network,

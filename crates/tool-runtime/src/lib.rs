@@ -40,8 +40,9 @@ pub use host::{Host, HostError};
 pub use loop_guard::{CallKey, LoopGuard, LoopLimits, LoopReport};
 pub use near_names::near_names;
 pub use permission::{
-    AutoApprove, CallFacts, Effect, Finding, Grant, GrantKeeper, JudgeOptions, JudgePlaces, PermissionJudge,
-    PermissionSettings, Rule, RuleJudge, RuleSource, RuleTable, Ruling, Verdict, add_warnings, by_mode,
+    AutoApprove, Below, CallFacts, DeniedReads, Effect, Finding, FollowLinks, Grant, GrantKeeper,
+    JudgeOptions, JudgePlaces, PermissionJudge, PermissionSettings, Rule, RuleJudge, RuleSource, RuleTable,
+    Ruling, Verdict, add_warnings, by_mode,
 };
 pub use ports::{ArtifactWriter, NetworkGate};
 pub use redact::{Redactor, StreamRedactor};

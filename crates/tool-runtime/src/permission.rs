@@ -5,6 +5,7 @@
 //! a refusal. [`RuleJudge`] is the judge of the product; the order in which it decides is told in `ruling.rs`.
 
 mod blacklist;
+mod denied;
 mod grant;
 mod judge;
 mod patterns;
@@ -22,9 +23,10 @@ use stepwell_protocol::{ApprovalAnswer, PermissionMode, Preview, Risk, TaskId};
 
 use crate::Category;
 
+pub use denied::DeniedReads;
 pub use grant::{Grant, GrantKeeper};
 pub use judge::{JudgeOptions, RuleJudge};
-pub use places::JudgePlaces;
+pub use places::{Below, FollowLinks, JudgePlaces};
 pub use rule::{Rule, RuleSource};
 pub use ruling::{Finding, Ruling};
 pub use settings::{AutoApprove, PermissionSettings, RuleTable};

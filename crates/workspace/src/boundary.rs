@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::hidden::Hidden;
+use crate::hidden::{Denial, Hidden};
 use crate::{Error, Result};
 
 /// A root folder and the descriptor all paths beneath it are resolved from.
@@ -73,6 +73,11 @@ const RESOLVE: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGIC
 impl Workspace {
     /// Opens the workspace. Relative paths are resolved in `root`; `extra_roots` are reached by absolute paths.
     pub fn open(root: &Path, extra_roots: &[PathBuf]) -> Result<Self> {
+        Self::open_without(root, extra_roots, &Denial::default())
+    }
+
+    /// The same, without what the person's rules deny reading: no tool finds, lists or opens it.
+    pub fn open_without(root: &Path, extra_roots: &[PathBuf], denial: &Denial) -> Result<Self> {
         let mut roots = Vec::new();
         for path in std::iter::once(root).chain(extra_roots.iter().map(PathBuf::as_path)) {
             let named = path.to_path_buf();
@@ -80,7 +85,7 @@ impl Workspace {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let folder = rustix::fs::open(&path, flags, Mode::empty())
                 .map_err(|errno| Error::io("open the workspace", &path, errno.into()))?;
-            let hidden = Hidden::read(&path)?;
+            let hidden = Hidden::read(&path, denial)?;
             roots.push(Root { path, named, folder, hidden });
         }
         Ok(Self { roots: Arc::new(roots) })

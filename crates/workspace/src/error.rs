@@ -23,7 +23,7 @@ pub enum Error {
     #[error("`{path}` leads outside the workspace through a symbolic link")]
     LinkOutside { path: PathBuf },
     #[error("`{path}` is hidden by {by}")]
-    Hidden { path: PathBuf, by: PathBuf },
+    Hidden { path: PathBuf, by: String },
     #[error("`{pattern}` cannot be searched for: {problem}")]
     BadPattern { pattern: String, problem: String },
     #[error("`{path}` is no path: {reason}")]

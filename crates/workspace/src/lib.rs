@@ -23,5 +23,6 @@ mod write;
 pub use boundary::{Inside, Workspace};
 pub use encoding::{Encoding, TextFile, Unencodable, decode};
 pub use error::{Error, Result};
+pub use hidden::Denial;
 pub use walk::{Entry, EntryKind, Listing};
 pub use write::{Executable, Written};

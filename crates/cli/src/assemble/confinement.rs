@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use stepwell_sandbox::{AllowedHosts, Limits, Network, Policy, Sandbox, UnixSockets};
+use stepwell_tool_runtime::DeniedReads;
 use stepwell_tools::{Confinement, Walls};
 
 use crate::report;
-use crate::settings::{Places, Settings};
+use crate::settings::{self, Places, Settings};
 
 /// Keys, passwords and letters in their usual places below the home folder.
 const PRIVATE: &[&str] = &[
@@ -69,7 +70,12 @@ pub fn sandbox(workspace: &Path) -> Arc<Sandbox> {
 }
 
 /// How the tools confine commands.
-pub fn confinement(places: &Places, settings: &Settings, roots: &[PathBuf]) -> anyhow::Result<Confinement> {
+pub fn confinement(
+    places: &Places,
+    settings: &Settings,
+    roots: &[PathBuf],
+    denied: Option<&DeniedReads>,
+) -> anyhow::Result<Confinement> {
     if settings.sandbox().enabled == Some(false) {
         return Ok(Confinement::Off { reason: "the sandbox is switched off in the settings".into() });
     }
@@ -77,7 +83,7 @@ pub fn confinement(places: &Places, settings: &Settings, roots: &[PathBuf]) -> a
     let hosts = allowed_hosts(&settings.sandbox().network)?;
     Ok(Confinement::Walls(Arc::new(Walls {
         sandbox: sandbox(workspace),
-        policy: policy(places, settings, roots),
+        policy: policy(places, settings, roots, denied),
         hosts: (!hosts.is_empty()).then(|| Arc::new(hosts) as _),
         place: places.data.join("sandbox"),
         temporary: OnceLock::new(),
@@ -94,7 +100,12 @@ pub fn allowed_hosts(list: &[String]) -> anyhow::Result<AllowedHosts> {
     })
 }
 
-pub fn policy(places: &Places, settings: &Settings, roots: &[PathBuf]) -> Policy {
+pub fn policy(
+    places: &Places,
+    settings: &Settings,
+    roots: &[PathBuf],
+    denied: Option<&DeniedReads>,
+) -> Policy {
     let own = settings.sandbox();
     let home = places.user_home.as_deref();
     let workspace = roots.first().map_or(Path::new("/"), PathBuf::as_path);
@@ -107,12 +118,16 @@ pub fn policy(places: &Places, settings: &Settings, roots: &[PathBuf]) -> Policy
     hidden.extend(home.iter().flat_map(|home| PRIVATE.iter().map(|name| home.join(name))));
     hidden.extend(PRIVATE_OF_THE_MACHINE.iter().map(PathBuf::from));
     hidden.extend(own.hidden.iter().map(placed));
+    // Those in the roots are found by looking; a rule about all of a root hides what is in it, not the root itself.
+    let named = denied.into_iter().flat_map(DeniedReads::named).map(PathBuf::from);
+    hidden.extend(named.filter(|path| !roots.iter().any(|root| root.starts_with(path))));
     let mut writable = roots.to_vec();
     writable.extend(own.writable.iter().map(placed));
     Policy {
         writable,
         read_only: Vec::new(),
         hidden,
+        denied: settings::denial(denied.cloned()),
         temporary: None,
         network: Network::None,
         unix_sockets: match own.unix_sockets {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use stepwell_sandbox::{Network, Proxy, Sandbox};
+use stepwell_tool_runtime::DeniedReads;
 use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
 
 use crate::args::{SandboxCommand, SandboxRunArgs};
@@ -14,7 +15,7 @@ use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::report;
-use crate::settings::SettingsLayer;
+use crate::settings::{self, SettingsLayer};
 use crate::terminal::{Style, out_line};
 
 pub async fn run(command: SandboxCommand) -> anyhow::Result<Exit> {
@@ -45,7 +46,9 @@ async fn run_command(args: SandboxRunArgs) -> anyhow::Result<Exit> {
     let here = crate::assemble::current_dir()?;
     let mut roots = vec![assembly.workspace.clone()];
     roots.extend(args.writable.iter().map(|path| here.join(path)));
-    let mut policy = confinement::policy(&assembly.places, &assembly.settings, &roots);
+    let judged = settings::judge_places(&assembly.places, &assembly.workspace, &[]);
+    let denied = DeniedReads::of(&assembly.settings.rules(&assembly.places, &judged)?);
+    let mut policy = confinement::policy(&assembly.places, &assembly.settings, &roots, denied.as_ref());
     policy.hidden.extend(args.hide.iter().map(|path| here.join(path)));
     let mut hosts = assembly.settings.sandbox().network;
     hosts.extend(args.network);

@@ -184,3 +184,91 @@ fn instructions_in_a_file_do_not_run() {
         assert!(listener.accept().is_err(), "nothing was sent in {mode}");
     }
 }
+
+/// Reading through a link is reading where it leads: what would be asked about by name is asked about by link.
+#[test]
+fn links_are_judged_by_where_they_lead() {
+    let world = World::new([]);
+    world.set_config("[permissions]\ndeny = [\"read(secrets/**)\"]\n");
+    world.write("secrets/key", "K");
+    world.write("src/a.txt", "a");
+    let link = |target: &str, name: &str| {
+        std::os::unix::fs::symlink(target, world.work().join(name)).unwrap();
+    };
+    link("/etc/passwd", "users");
+    link("/etc", "machine");
+    link("secrets", "other");
+    link("a.txt", "src/same");
+    link("/nowhere/yet", "later");
+    let code = |command: &str| {
+        world.output(&["permissions", "test", command, "--mode", "default"]).status.code().unwrap()
+    };
+    for command in [
+        "cat users",
+        "cat machine/passwd",
+        "cat u*",
+        "cat *",
+        "ls machine",
+        "cd machine && ls",
+        "cat later",
+        "cat other/key",
+        "cat o*/key",
+        "tree /",
+    ] {
+        assert_eq!(code(command), 3, "{command}");
+    }
+    for command in ["cat src/same", "cat src/*", "ls src", "cat sr*/a.txt", "cd src && cat same", "tree src"]
+    {
+        assert_eq!(code(command), 0, "{command}");
+    }
+    // A link that a command writes through is a file outside too.
+    assert_eq!(
+        world.output(&["permissions", "test", "echo x > users", "--mode", "acceptEdits"]).status.code(),
+        Some(3)
+    );
+    assert_eq!(
+        world.output(&["permissions", "test", "echo x > src/same", "--mode", "acceptEdits"]).status.code(),
+        Some(0)
+    );
+}
+
+/// A rule that denies reading is a wall: no search, no pattern and no interpreter gets past it.
+#[test]
+fn what_may_not_be_read_is_found_by_nothing() {
+    let world = World::new([]);
+    let outside = world.work().with_file_name("letters");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("one"), "needle outside").unwrap();
+    world.set_config(&format!(
+        "[permissions]\ndeny = [\"read(secrets/**)\", \"read(*.pem)\", \"read({})\"]\nallow = [\"read(open.pem)\"]\n",
+        outside.display()
+    ));
+    for path in ["secrets/key", "sub/a.pem", "open.pem", "open.txt"] {
+        world.write(path, &format!("needle in {path}\n"));
+    }
+    let tool = |name: &str, arguments: Value| {
+        let arguments = arguments.to_string();
+        world.show(&world.output(&[
+            "tool",
+            "call",
+            name,
+            &arguments,
+            "--permission-mode",
+            "bypassPermissions",
+        ]))
+    };
+    for text in [
+        tool("grep", json!({"pattern": "needle"})),
+        tool("bash", json!({"command": "grep -r needle ."})),
+        tool("bash", json!({"command": "cat s*/k* */*.pem open*"})),
+        tool("bash", json!({"command": "find . -type f | xargs cat"})),
+        tool("bash", json!({"command": format!("cat open*; cat {}/../l*/one", world.work().display())})),
+        tool("glob", json!({"pattern": "**/*"})),
+    ] {
+        assert!(!text.contains("needle in secrets") && !text.contains("a.pem\n"), "{text}");
+        assert!(!text.contains("needle in sub") && !text.contains("needle outside"), "{text}");
+        assert!(text.contains("open.txt") && text.contains("open.pem"), "{text}");
+    }
+    let text = tool("read", json!({"file_path": "secrets/key"}));
+    assert!(text.contains("read(secrets/**)") && !text.contains("needle"), "{text}");
+}

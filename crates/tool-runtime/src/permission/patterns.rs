@@ -108,6 +108,8 @@ pub(super) struct PathPattern {
     certain: Regex,
     /// File systems may ignore case, so refusing does too.
     possible: Regex,
+    /// The path it names, with everything below, where it is no pattern otherwise.
+    plain: Option<String>,
     weight: usize,
 }
 
@@ -140,7 +142,9 @@ impl PathPattern {
             return Err(format!("`{text}` is no pattern of paths"));
         };
         let weight = text.chars().filter(|character| !matches!(character, '*' | '?' | '/')).count() * 10 + 1;
-        Ok(Self { certain, possible, weight })
+        let plain = full.strip_suffix("/**").unwrap_or(&full);
+        let plain = (!plain.contains(['*', '?'])).then(|| plain.to_owned());
+        Ok(Self { certain, possible, plain, weight })
     }
 
     pub(super) fn matches(&self, absolute: &str, care: Care) -> bool {
@@ -148,6 +152,10 @@ impl PathPattern {
             Care::Certain => self.certain.is_match(absolute),
             Care::Possible => self.possible.is_match(absolute),
         }
+    }
+
+    pub(super) fn plain(&self) -> Option<&str> {
+        self.plain.as_deref()
     }
 
     pub(super) fn weight(&self) -> usize {

@@ -1,4 +1,6 @@
-//! Where paths lead, by their text alone: nothing is looked up.
+//! Where paths lead: by their text, and by the links that lie on their way.
+
+use std::sync::Arc;
 
 use stepwell_protocol::protected_part;
 
@@ -11,6 +13,42 @@ pub struct JudgePlaces {
     pub roots: Vec<String>,
     /// The person's home, for `~`.
     pub home: Option<String>,
+    /// Where links lead; without it none is followed.
+    pub links: FollowLinks,
+}
+
+/// Looks up where links lead. The judge itself touches no file.
+#[derive(Clone, Default)]
+pub struct FollowLinks(Option<Arc<Follow>>);
+
+/// Gives where a path and the links below it lead, or `None` where there are too many to say.
+type Follow = dyn Fn(&Below<'_>) -> Option<Vec<String>> + Send + Sync;
+
+/// A place whose links are followed.
+#[derive(Clone, Copy, Debug)]
+pub struct Below<'a> {
+    /// An absolute path.
+    pub path: &'a str,
+    /// So many levels of folders below it count too.
+    pub levels: usize,
+    /// Of its own entries only those whose names begin so.
+    pub beginning: &'a str,
+}
+
+impl FollowLinks {
+    pub fn new(follow: impl Fn(&Below<'_>) -> Option<Vec<String>> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(follow)))
+    }
+
+    fn from(&self, below: &Below<'_>) -> Option<Vec<String>> {
+        self.0.as_ref().map_or_else(|| Some(Vec::new()), |follow| follow(below))
+    }
+}
+
+impl std::fmt::Debug for FollowLinks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "FollowLinks" } else { "FollowLinks(none)" })
+    }
 }
 
 impl JudgePlaces {
@@ -64,18 +102,29 @@ impl JudgePlaces {
         if word.tilde && !(word.text == "~" || word.text.starts_with("~/")) {
             return None;
         }
-        let text = match word.text.find(['*', '?', '[', '{']).filter(|_| word.pattern) {
+        let text = match first_wildcard(word) {
             // Whatever a pattern finds lies below the folder before it.
-            Some(at) => word.text[..at]
-                .rsplit_once('/')
-                .map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder }),
-            None => &word.text,
+            Some(at) => folder_and_name(&word.text[..at]).0,
+            None => word.text.as_str(),
         };
-        if text.starts_with('/') || word.tilde {
-            return Some(vec![self.resolve(text, None)]);
+        let mut targets = if text.starts_with('/') || word.tilde {
+            vec![self.resolve(text, None)]
+        } else {
+            bases.0.as_ref()?.iter().map(|base| self.resolve(text, Some(base))).collect()
+        };
+        for at in 0..targets.len() {
+            targets.extend(self.links.from(&Below { path: &targets[at], levels: 0, beginning: "" })?);
         }
-        let bases = bases.0.as_ref()?;
-        Some(bases.iter().map(|base| self.resolve(text, Some(base))).collect())
+        Some(targets)
+    }
+
+    /// Where the links lead that a pattern may find in the folders of its targets. `None` when that is not known.
+    pub fn found_links(&self, word: &Word, targets: &[String]) -> Option<Vec<String>> {
+        let Some(at) = first_wildcard(word) else { return Some(Vec::new()) };
+        let (_, beginning) = folder_and_name(&word.text[..at]);
+        let levels = 1 + word.text[at..].matches('/').count();
+        let found = targets.iter().map(|path| self.links.from(&Below { path, levels, beginning }));
+        found.collect::<Option<Vec<_>>>().map(|all| all.concat())
     }
 }
 
@@ -99,6 +148,19 @@ impl Bases {
 
     pub fn known(&self) -> &[String] {
         self.0.as_deref().unwrap_or_default()
+    }
+}
+
+/// Where a pattern begins to be one.
+fn first_wildcard(word: &Word) -> Option<usize> {
+    word.text.find(['*', '?', '[', '{']).filter(|_| word.pattern)
+}
+
+fn folder_and_name(path: &str) -> (&str, &str) {
+    match path.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some(parts) => parts,
+        None => (".", path),
     }
 }
 

@@ -136,7 +136,7 @@ impl Rule {
 
     /// Whether it speaks about a deed of a call.
     pub(super) fn covers(&self, facts: &CallFacts, deed: Deed<'_>) -> bool {
-        let care = if self.effect == Effect::Allow { Care::Certain } else { Care::Possible };
+        let care = self.care();
         match (&self.about, deed) {
             (About::Tool(name), Deed::Call | Deed::Command(_)) => names(name, facts, None),
             // A bare `edit` or `read` is also about the files of commands.
@@ -159,6 +159,23 @@ impl Rule {
             (About::Host(pattern), Deed::Host(host)) => pattern.matches(host),
             _ => false,
         }
+    }
+
+    /// The files it is about, where it is about reading files by whatever tool.
+    pub(super) fn reads(&self) -> Option<&PathPattern> {
+        match &self.about {
+            About::Path(name, pattern) if name == "read" => Some(pattern),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_about_reading(&self, absolute: &str) -> bool {
+        self.reads().is_some_and(|pattern| pattern.matches(absolute, self.care()))
+    }
+
+    /// What allows must be certain, what refuses need only be possible.
+    fn care(&self) -> Care {
+        if self.effect == Effect::Allow { Care::Certain } else { Care::Possible }
     }
 
     /// Whether it is about commands of a call's tool.

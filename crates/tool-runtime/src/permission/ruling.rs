@@ -305,10 +305,11 @@ impl Court<'_> {
     fn reads_inside(&self, facts: &CallFacts, part: &Part, bases: &Bases) -> bool {
         part.reads.iter().all(|word: &Word| {
             word.text.starts_with(['<', '>'])
-                || self
-                    .places
-                    .targets(word, bases)
-                    .is_some_and(|targets| targets.iter().all(|path| self.may_read(facts, path)))
+                || self.places.targets(word, bases).is_some_and(|targets| {
+                    self.places.found_links(word, &targets).is_some_and(|links| {
+                        targets.iter().chain(&links).all(|path| self.may_read(facts, path))
+                    })
+                })
         })
     }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::*;
 
 fn places() -> JudgePlaces {
-    JudgePlaces { roots: vec!["/ws".into()], home: Some("/home/me".into()) }
+    JudgePlaces { roots: vec!["/ws".into()], home: Some("/home/me".into()), ..JudgePlaces::default() }
 }
 
 fn command(text: &str) -> CallFacts {

@@ -68,7 +68,10 @@ pub(super) fn note(part: &mut Part) {
             writes.extend(option_values(&arguments, &["--output", "--output-directory"]));
             reads.extend(operands.iter().skip(1).cloned());
         }
-        "tree" => writes.extend(option_values(&arguments, &["-o"])),
+        "tree" => {
+            writes.extend(option_values(&arguments, &["-o"]));
+            reads.extend(operands.clone());
+        }
         "patch" | "split" | "csplit" | "unzip" | "cpio" => {
             writes.extend(option_values(&arguments, &["-o", "-d", "-D", "--directory", "--output"]));
             writes.extend(operands.clone());

@@ -73,9 +73,10 @@ const GREP_LONG: &str = "--recursive --include --exclude --exclude-dir --ignore-
         --before-context --no-filename --with-filename --quiet --silent --regexp --text \
         --no-messages --null --line-regexp";
 
-/// Programs that may be asked for their version.
-const VERSIONED: &str = "bash bun cargo clang cmake deno docker g++ gcc gdb git go java lldb make node npm perl pip \
-        pip3 pnpm python python3 ruby rustc rustup tsc uv yarn";
+/// Programs that may be asked for their version. Not so `cargo`, `rustc` and `rustup` (`rust-toolchain.toml` may
+/// name programs of the folder), `yarn` (`.yarnrc.yml` too) and `pnpm` (`package.json` may name a version to load).
+const VERSIONED: &str = "bash bun clang cmake deno docker g++ gcc gdb git go java lldb make node npm perl pip pip3 \
+        python python3 ruby tsc uv";
 
 /// Commands of git that read, with the options that keep them so.
 const GIT: &[(&str, &str)] = &[

@@ -109,7 +109,7 @@ pub fn bench(mode: PermissionMode) -> Bench {
         host: Arc::clone(&host) as Arc<dyn Host>,
         cancel: CancellationToken::new(),
         permission: Arc::new(RuleJudge::new(JudgeOptions {
-            places: JudgePlaces { roots: vec![root.display().to_string()], home: None },
+            places: JudgePlaces { roots: vec![root.display().to_string()], ..JudgePlaces::default() },
             ..JudgeOptions::for_mode(mode)
         })),
         loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
