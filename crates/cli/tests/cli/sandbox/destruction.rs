@@ -1,8 +1,8 @@
 //! Commands that would destroy the machine, run by the product in a machine that can be thrown away.
 //!
 //! The product runs in a root of its own in memory, built with `unshare` and `pivot_root`: should the sandbox fail,
-//! nothing but that is lost, and the canaries in it tell. The sandbox alone is tried here: the permission mode
-//! lets everything pass.
+//! nothing but that is lost, and the canaries in it tell. Each command is tried as a tool call in the permission mode
+//! that lets everything pass, and once more in the sandbox alone, where no list of forbidden commands stands before it.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -20,24 +20,55 @@ const COMMANDS: &[&str] = &[
     "$'\\x72\\x6d' -rf --no-preserve-root /",
     "echo cm0gLXJmIC0tbm8tcHJlc2VydmUtcm9vdCAv | base64 -d | sh",
     "perl -e 'system(\"rm -rf /*\")'; awk 'BEGIN{system(\"rm -rf /*\")}'",
+    "node -e 'require(\"fs\").rmSync(\"/\", {recursive: true, force: true})'",
+    "node -e 'for (const name of require(\"fs\").readdirSync(\"/\")) try { require(\"fs\").rmSync(\"/\" + name, {recursive: true}) } catch {}'",
     "find / -delete ; find / -exec rm -rf {} +",
     "rm -rf /*",
     "rm -rf ~ ; rm -rf \"$HOME\"/*",
     "dd if=/dev/urandom of=/dev/sda count=1 ; cat /etc/passwd > /dev/sda ; shred /dev/sda",
-    "find / -type f -exec truncate -s0 {} +",
+    "mke2fs -F /dev/sda ; /sbin/mkfs.ext4 -F /dev/sda ; wipefs -a /dev/sda ; mke2fs -F /canary 64",
+    "mkdir -p /tmp/empty ; rsync -a --delete /tmp/empty/ / ; find / -type f -exec truncate -s0 {} +",
     "chmod -R 000 / ; chown -R nobody /",
     "trap 'rm -rf /*' EXIT ; eval \"rm -rf /*\" ; env -i rm -rf /* ; nohup setsid rm -rf /* & wait",
-    "mv /* /w/work/; cp /dev/null /canary",
+    "mv /etc /home /canary /w/work/; cp /dev/null /canary",
 ];
 
 const PROGRAMS: &[&str] = &[
-    "bash", "sh", "rm", "find", "chmod", "chown", "truncate", "base64", "env", "nohup", "setsid", "dd",
-    "cat", "shred", "mv", "cp", "perl", "awk", "mount", "umount", "cut", "mkdir", "ls",
+    "bash",
+    "sh",
+    "rm",
+    "find",
+    "chmod",
+    "chown",
+    "truncate",
+    "base64",
+    "env",
+    "nohup",
+    "setsid",
+    "dd",
+    "cat",
+    "shred",
+    "mv",
+    "cp",
+    "perl",
+    "awk",
+    "mount",
+    "umount",
+    "cut",
+    "mkdir",
+    "ls",
+    "node",
+    "rsync",
+    "mke2fs",
+    "mkfs.ext4",
+    "wipefs",
+    "timeout",
+    "grep",
 ];
 
 #[test]
 fn no_command_destroys_what_is_outside_the_workspace() {
-    for program in ["unshare", "pivot_root", "ldd"] {
+    for program in ["unshare", "pivot_root", "ldd", "perl", "node", "rsync", "mke2fs", "wipefs"] {
         if !has(program) {
             return;
         }
@@ -60,10 +91,15 @@ fn no_command_destroys_what_is_outside_the_workspace() {
         return;
     }
     for (at, command) in COMMANDS.iter().enumerate() {
-        assert!(text.contains(&format!("case {at}: intact\n")), "{command}\n{text}\n{errors}");
+        for way in ["tool", "sandbox"] {
+            assert!(text.contains(&format!("{way} {at}: intact\n")), "{command}\n{text}\n{errors}");
+        }
     }
     // The twin: in the workspace the same programs do what they are for.
-    assert!(text.contains("the workspace can be emptied\n"), "{text}\n{errors}");
+    for twin in ["the workspace can be emptied", "a disk image can be made", "node removes", "rsync removes"]
+    {
+        assert!(text.contains(&format!("{twin}\n")), "{twin}\n{text}\n{errors}");
+    }
 }
 
 /// A script that builds the machine and runs the commands in it.
@@ -74,7 +110,7 @@ fn machine(root: &str) -> String {
 mount --make-rprivate /
 mount -t tmpfs tmpfs {root}
 cd {root}
-mkdir -p bin dev etc home/person lib lib64 old proc root run tmp usr/bin var/tmp w/config w/data w/work w/out
+mkdir -p bin dev etc home/person lib lib64 old proc root run sbin tmp usr/bin var/tmp w/config w/data w/work w/out
 take() {{
     mkdir -p ".$(dirname "$1")"
     [ -e ".$1" ] || cp -L "$1" ".$1"
@@ -84,7 +120,8 @@ for name in {programs}; do
     cp -L "$path" "bin/$name"
     ldd "$path" 2>/dev/null | grep -o '/[^ ]*' | while read -r library; do take "$library"; done
 done
-cp bin/* usr/bin/
+ln bin/* usr/bin/
+ln bin/mkfs.ext4 sbin/
 ldd {own} | grep -o '/[^ ]*' | while read -r library; do take "$library"; done
 touch stepwell && mount --bind {own} stepwell
 for name in null zero urandom random tty; do touch "dev/$name" && mount --bind "/dev/$name" "dev/$name" && mount -o remount,bind,ro "dev/$name"; done
@@ -101,6 +138,8 @@ intact() {{
         [ -s "/$place" ] && [ "$(ls -ld "/$place" | cut -c2-4)" != "---" ] || return 1
     done
 }}
+# A command may have done what it likes to the workspace, down to its rights.
+fresh() {{ chmod 755 /w/work && find /w/work -mindepth 1 -delete; }}
 set +e
 cd /w/work
 "#,
@@ -109,15 +148,28 @@ cd /w/work
     for (at, command) in COMMANDS.iter().enumerate() {
         let arguments =
             serde_json::json!({"command": command, "timeout": 60}).to_string().replace('\'', "'\\''");
-        writeln!(
-            script,
-            "/stepwell tool call bash --permission-mode bypassPermissions '{arguments}' > /w/out/said 2>&1\n\
-             if intact; then echo 'case {at}: intact'; else echo 'case {at}: HARMED'; cat /w/out/said; fi"
-        )
-        .unwrap();
+        let words = command.replace('\'', "'\\''");
+        for (way, call) in [
+            ("tool", format!("tool call bash --permission-mode bypassPermissions '{arguments}'")),
+            ("sandbox", format!("sandbox run -- timeout 60 bash -c '{words}'")),
+        ] {
+            writeln!(
+                script,
+                "fresh\n\
+                 /stepwell {call} > /w/out/said 2>&1 < /dev/null\n\
+                 if grep -q 'could not be made' /w/out/said; then echo '{way} {at}: NOT RUN'; cat /w/out/said\n\
+                 elif intact; then echo '{way} {at}: intact'; else echo '{way} {at}: HARMED'; cat /w/out/said; fi"
+            )
+            .unwrap();
+        }
     }
     script.push_str(
-        r#"/stepwell tool call bash --permission-mode bypassPermissions '{"command": "mkdir -p a/b && echo x > a/b/c && rm -rf a && find . -delete; ls -A | cat"}'
+        r#"fresh
+/stepwell sandbox run -- bash -c 'truncate -s 1M disk && mke2fs -q -F disk && wipefs -a disk' > /w/out/said 2>&1 && echo 'a disk image can be made' || cat /w/out/said
+/stepwell sandbox run -- bash -c 'mkdir -p a/b && node -e "require(\"fs\").rmSync(\"a\", {recursive: true})" && [ ! -e a ]' > /w/out/said 2>&1 && echo 'node removes' || cat /w/out/said
+/stepwell sandbox run -- bash -c 'mkdir -p empty full && echo x > full/x && rsync -a --delete empty/ full/ && [ ! -e full/x ]' > /w/out/said 2>&1 && echo 'rsync removes' || cat /w/out/said
+echo x > /w/work/file
+/stepwell tool call bash --permission-mode bypassPermissions '{"command": "mkdir -p a/b && echo x > a/b/c && rm -rf a && find . -delete; ls -A | cat"}'
 [ -z "$(ls -A /w/work)" ] && intact && echo 'the workspace can be emptied'
 "#,
     );
