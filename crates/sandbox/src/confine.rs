@@ -12,6 +12,7 @@ use stepwell_workspace::process::{Environment, ProgramCall};
 use crate::ignored;
 use crate::init::{LAUNCHER_WORD, START};
 use crate::layers::Layers;
+use crate::nested::Nested;
 use crate::plan::{HostPath, Launch, Plan};
 use crate::protect::Protections;
 use crate::{Error, Network, Policy, Result, UnixSockets};
@@ -63,12 +64,18 @@ pub struct Sandbox {
     launcher: PathBuf,
     workspace: PathBuf,
     layers: OnceLock<Layers>,
+    nested: Nested,
 }
 
 impl Sandbox {
     /// `launcher` is the program that answers to [`LAUNCHER_WORD`]; helpers are never looked for in `workspace`.
     pub fn new(launcher: impl Into<PathBuf>, workspace: impl Into<PathBuf>) -> Self {
-        Self { launcher: launcher.into(), workspace: workspace.into(), layers: OnceLock::new() }
+        Self {
+            launcher: launcher.into(),
+            workspace: workspace.into(),
+            layers: OnceLock::new(),
+            nested: Nested::default(),
+        }
     }
 
     /// What holds on this machine. Tried once, which takes a few milliseconds.
@@ -80,7 +87,7 @@ impl Sandbox {
     /// caller asks before it runs such a call.
     pub fn confine(&self, policy: &Policy, call: ProgramCall) -> Result<ProgramCall> {
         let launch = self.layers().launch().clone();
-        let plan = plan(policy, launch, &call.folder)?;
+        let plan = plan(policy, launch, &call.folder, &self.nested)?;
         let mut arguments = vec![LAUNCHER_WORD.into(), START.into()];
         arguments.extend(plan.to_words(&call.program, &call.arguments)?);
         let environment = environment(call.environment, &plan);
@@ -88,13 +95,13 @@ impl Sandbox {
     }
 }
 
-fn plan(policy: &Policy, launch: Launch, folder: &Path) -> Result<Plan> {
+fn plan(policy: &Policy, launch: Launch, folder: &Path, nested: &Nested) -> Result<Plan> {
     let mut writable = BTreeSet::new();
     for path in &policy.writable {
         writable.insert(writable_folder(path)?);
     }
     let roots: Vec<PathBuf> = writable.iter().cloned().collect();
-    let protections = Protections::of(&roots)?;
+    let protections = Protections::of(&roots, nested)?;
     writable.extend(protections.repositories);
     let hidden = hidden(policy, &roots, &writable)?;
     let is_seen = |path: &PathBuf| !hidden.iter().any(|hidden| path.starts_with(hidden));

@@ -15,6 +15,7 @@ mod error;
 mod ignored;
 pub mod init;
 mod layers;
+mod nested;
 mod plan;
 mod policy;
 mod protect;

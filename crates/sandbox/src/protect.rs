@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use stepwell_protocol::protected_part;
 use stepwell_workspace::files;
 
+use crate::nested::Nested;
 use crate::plan::{Watched, WatchedKind};
 
 /// What git runs programs from, or finds such settings by, in a repository's data.
@@ -17,6 +18,8 @@ const GIT_STEERING: &[&str] =
     &["hooks", "config", "config.worktree", "info", "commondir", "gitdir", "attributes"];
 /// Repositories in the folder of a repository's submodules that are looked at.
 const MOST_SUBMODULES: usize = 64;
+/// Repositories deeper in a folder whose data is taken care of.
+const MOST_REPOSITORIES: usize = 64;
 
 /// What is protected in some writable folders.
 #[derive(Debug, Default)]
@@ -41,10 +44,11 @@ pub fn is_steering(kind: WatchedKind, name: &OsStr) -> bool {
 }
 
 impl Protections {
-    pub fn of(roots: &[PathBuf]) -> stepwell_workspace::Result<Self> {
+    pub fn of(roots: &[PathBuf], nested: &Nested) -> stepwell_workspace::Result<Self> {
         let mut found = Self::default();
         for root in roots {
             found.add_root(root)?;
+            found.add_nested(root, nested)?;
         }
         for paths in [&mut found.repositories, &mut found.pinned, &mut found.locked] {
             paths.sort();
@@ -66,12 +70,9 @@ impl Protections {
                     self.add_linked_work_tree(path)?;
                 }
             } else if is_steering(WatchedKind::Root, name) {
-                self.locked.push(path.clone());
-                // A link steers as well as what it leads to, which may have a harmless name.
-                let target =
-                    path.canonicalize().ok().filter(|target| target.starts_with(root) && target != path);
-                self.locked.extend(target);
+                self.lock(path, root);
             } else if is_folder && path.join(".git").symlink_metadata().is_ok_and(|found| found.is_dir()) {
+                // Also where git ignores it, as it does a repository that was cloned to be looked at.
                 self.add_git(&path.join(".git"))?;
             }
         }
@@ -79,8 +80,36 @@ impl Protections {
         Ok(())
     }
 
+    /// What lies deeper. The folders there are not watched: programs make such files there in the course of their
+    /// work, as when packages are unpacked.
+    fn add_nested(&mut self, root: &Path, nested: &Nested) -> stepwell_workspace::Result<()> {
+        let mut repositories = MOST_REPOSITORIES;
+        for path in nested.below(root) {
+            let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+            if path.ends_with(".git") && is_folder {
+                if let Some(left) = repositories.checked_sub(1) {
+                    repositories = left;
+                    self.add_git(&path)?;
+                }
+            } else {
+                self.lock(&path, root);
+            }
+        }
+        Ok(())
+    }
+
+    /// A link steers as well as what it leads to, which may have a harmless name.
+    fn lock(&mut self, path: &Path, root: &Path) {
+        let target = path.canonicalize().ok().filter(|target| target.starts_with(root) && target != path);
+        self.locked.extend(target);
+        self.locked.push(path.to_path_buf());
+    }
+
     /// A repository's data: writable, but not what git takes its programs from.
     fn add_git(&mut self, folder: &Path) -> stepwell_workspace::Result<()> {
+        if self.pinned.iter().any(|known| known == folder) {
+            return Ok(());
+        }
         let entries = files::list_dir(folder)?;
         self.pinned.push(folder.to_path_buf());
         let steering =

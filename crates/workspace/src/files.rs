@@ -135,6 +135,17 @@ pub fn list_dir(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The entries of a folder with their kinds, in no order. Nothing is looked up for an entry: links are links.
+pub fn list_kinds(path: &Path) -> Result<Vec<(PathBuf, fs::FileType)>> {
+    let told = |error| Error::io("list", path, error);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path).map_err(told)? {
+        let entry = entry.map_err(told)?;
+        entries.push((entry.path(), entry.file_type().map_err(told)?));
+    }
+    Ok(entries)
+}
+
 /// A file that only grows, with an exclusive lock that dies with the process.
 #[derive(Debug)]
 pub struct AppendFile {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use stepwell_sandbox::{Limits, Network, Policy, Sandbox, UnixSockets};
+use stepwell_workspace::Denial;
 use stepwell_workspace::process::{Environment, KeepOutput, ProgramCall};
 
 use super::{median, millis};
@@ -30,6 +31,7 @@ pub fn run(binary: &Path) -> anyhow::Result<()> {
     let policy = Policy {
         writable: vec![workspace.clone()],
         read_only: Vec::new(),
+        denied: Denial::default(),
         hidden: ["/etc/shadow", "/etc/gshadow"].map(Into::into).to_vec(),
         temporary: None,
         network: Network::None,

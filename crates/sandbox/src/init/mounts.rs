@@ -54,7 +54,12 @@ pub(super) fn build(plan: &Plan) -> Setup<()> {
         pieces.push(cloned(path, NO_SETUID | NO_DEVICES)?);
     }
     for path in plan.locked.iter().chain(&plan.read_only) {
-        pieces.push(cloned(path, READ_ONLY | NO_SETUID | NO_DEVICES)?);
+        match cloned(path, READ_ONLY | NO_SETUID | NO_DEVICES) {
+            Ok(piece) => pieces.push(piece),
+            // Somebody removed it since the plan was made.
+            Err(failure) if failure.source.kind() == io::ErrorKind::NotFound => {}
+            Err(failure) => return Err(failure),
+        }
     }
     // A device works on a read-only mount too, but keeps its rights and owner, which are those of the machine's.
     let devices = DEVICES.iter().map(|name| Path::new("/dev").join(name)).filter(|path| path.exists());

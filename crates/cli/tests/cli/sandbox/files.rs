@@ -152,6 +152,10 @@ fn what_steers_tools_stays_as_it_is() {
     world.write(".vscode/settings.json", "{}");
     world.write("nested/a.txt", "x");
     git(&world, &["init", "-q", "nested"]);
+    world.write("app/one/AGENTS.md", "be kind here too\n");
+    world.write("app/one/.vscode/tasks.json", "{}");
+    world.write("app/two/three/a.txt", "x");
+    git(&world, &["init", "-q", "app/two/three"]);
     world.write("editor/tasks.json", "{}");
     for (target, link) in [("AGENTS.md", "CLAUDE.md"), ("editor", ".idea"), ("/etc/passwd", ".envrc")] {
         std::os::unix::fs::symlink(target, world.work().join(link)).unwrap();
@@ -185,6 +189,15 @@ fn what_steers_tools_stays_as_it_is() {
         "mv .git/hooks .git/x; mkdir .git/hooks".to_owned(),
         "echo id > nested/.git/hooks/pre-commit".to_owned(),
         "git -C nested config core.fsmonitor ./evil".to_owned(),
+        "echo x > app/one/AGENTS.md".to_owned(),
+        "rm app/one/AGENTS.md".to_owned(),
+        "echo x > new; mv new app/one/AGENTS.md".to_owned(),
+        "echo x > app/one/.vscode/tasks.json".to_owned(),
+        "mv app/one/.vscode x".to_owned(),
+        "rm -rf app/one".to_owned(),
+        "mv app away; r=1; echo x > away/one/AGENTS.md && r=0; mv away app; exit $r".to_owned(),
+        "echo id > app/two/three/.git/hooks/pre-commit".to_owned(),
+        "git -C app/two/three config core.fsmonitor ./evil".to_owned(),
     ] {
         fails(&world, &script);
         let steering = |files: Vec<(std::path::PathBuf, Vec<u8>)>| -> Vec<_> {
@@ -220,6 +233,14 @@ fn git_works_on_the_repository() {
         ),
     );
     succeeds(&world, "git tag t && git gc -q && git fsck && git status --short");
+    // What others put into folders of packages is nobody's settings, and repositories can be made deeper down.
+    world.write(".gitignore", "node_modules/\n");
+    world.write("node_modules/x/.vscode/settings.json", "{}");
+    world.write("node_modules/x/AGENTS.md", "");
+    succeeds(
+        &world,
+        "rm -rf node_modules && mkdir -p node_modules/y/.vscode && git init -q deep/er && git -C deep/er status",
+    );
     // A linked work tree writes to the repository it belongs to, and only there.
     git(&world, &["worktree", "add", "-q", "../tree"]);
     let tree = world.work().with_file_name("tree");
