@@ -13,6 +13,7 @@ mod filter;
 mod first;
 mod forward;
 mod front;
+mod memory;
 mod mounts;
 mod namespaces;
 mod probe;

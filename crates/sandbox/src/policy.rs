@@ -48,6 +48,8 @@ pub enum UnixSockets {
 pub struct Limits {
     /// Processes and threads at a time.
     pub processes: u32,
+    /// Bytes of memory, of all processes together.
+    pub memory_bytes: u64,
     /// Bytes of one file.
     pub file_bytes: u64,
     pub open_files: u64,
@@ -63,6 +65,7 @@ impl Limits {
         let processors = std::thread::available_parallelism().map_or(4, std::num::NonZero::get) as u32;
         Self {
             processes: 1024 + 64 * processors,
+            memory_bytes: memory_bytes() / 4 * 3,
             file_bytes: 16 << 30,
             open_files: 16 * 1024,
             temporary_bytes: (memory_bytes() / 4).clamp(256 << 20, 4 << 30),
@@ -76,5 +79,12 @@ fn memory_bytes() -> u64 {
     let text = stepwell_workspace::files::read_to_string("/proc/meminfo".as_ref()).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kilobytes.unwrap_or(2 << 20) << 10
+    let machine = kilobytes.unwrap_or(2 << 20) << 10;
+    // In a container there may be less than the machine has.
+    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limits = limits.into_iter().filter_map(|path| {
+        let text = stepwell_workspace::files::read_to_string(path.as_ref()).ok()?;
+        text.trim().parse::<u64>().ok()
+    });
+    limits.fold(machine, u64::min)
 }

@@ -123,6 +123,7 @@ pub fn policy(
     hidden.extend(named.filter(|path| !roots.iter().any(|root| root.starts_with(path))));
     let mut writable = roots.to_vec();
     writable.extend(own.writable.iter().map(placed));
+    let machine = Limits::for_this_machine();
     Policy {
         writable,
         read_only: Vec::new(),
@@ -134,7 +135,10 @@ pub fn policy(
             Some(false) => UnixSockets::Refused,
             Some(true) | None => UnixSockets::Inside,
         },
-        limits: Limits::for_this_machine(),
+        limits: Limits {
+            memory_bytes: own.memory_mb.map_or(machine.memory_bytes, |megabytes| megabytes.max(64) << 20),
+            ..machine
+        },
         withheld: Some(places.data.join("withheld")),
     }
 }

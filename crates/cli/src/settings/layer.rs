@@ -253,13 +253,14 @@ mod tests {
             [sandbox]
             enabled = false
             unix_sockets = true
+            memory_mb = 100000
             network = ["evil.test"]
             writable = ["/home"]
             hidden = ["secrets"]
         "#;
         let mut layer: SettingsLayer = toml::from_str(text).unwrap();
         let withheld = layer.narrow(PermissionMode::Default);
-        expect![[r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", sandbox.enabled = false, sandbox.unix_sockets = true, sandbox.network, sandbox.writable, max_turns"#]]
+        expect![[r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", sandbox.enabled = false, sandbox.unix_sockets = true, sandbox.memory_mb, sandbox.network, sandbox.writable, max_turns"#]]
         .assert_eq(&withheld.join(", "));
         assert_eq!(layer.model.as_deref(), Some("openai/gpt"));
         assert_eq!(layer.permission_mode, None);

@@ -24,6 +24,11 @@ pub struct SandboxSettings {
     /// Whether commands may use sockets that are files, among themselves. `true` when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unix_sockets: Option<bool>,
+    /// Megabytes of memory that all processes of a command use together. Three quarters of the machine's when not
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 64))]
+    pub memory_mb: Option<u64>,
 }
 
 impl SandboxSettings {
@@ -38,6 +43,9 @@ impl SandboxSettings {
             self.unix_sockets = None;
             withheld.push("sandbox.unix_sockets = true".to_owned());
         }
+        if self.memory_mb.take().is_some() {
+            withheld.push("sandbox.memory_mb".to_owned());
+        }
         if !std::mem::take(&mut self.network).is_empty() {
             withheld.push("sandbox.network".to_owned());
         }
@@ -51,6 +59,7 @@ impl SandboxSettings {
     pub(super) fn with(mut self, stronger: &Self) -> Self {
         self.enabled = stronger.enabled.or(self.enabled);
         self.unix_sockets = stronger.unix_sockets.or(self.unix_sockets);
+        self.memory_mb = stronger.memory_mb.or(self.memory_mb);
         self.network.extend(stronger.network.iter().cloned());
         self.writable.extend(stronger.writable.iter().cloned());
         self.hidden.extend(stronger.hidden.iter().cloned());

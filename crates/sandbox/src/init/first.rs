@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -13,12 +14,13 @@ use rustix::process::{
 };
 
 use super::front::PASSED_ON;
+use super::memory::{self, Memory};
 use super::{Report, Setup, at, complain, forward, mounts, rights};
 use crate::plan::{Launch, Plan};
 use crate::sys;
 
-/// How often room on the disk and the number of processes are looked at: the kernel has no event for either.
-const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// How often memory, room on the disk and the number of processes are looked at: the kernel has no event for them.
+const LOOK_MILLISECONDS: u64 = 200;
 
 /// Becomes the first process and reports how the command ended.
 pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], report_to: OwnedFd, life: &OwnedFd) {
@@ -96,12 +98,15 @@ fn is_told_to_go(life: &OwnedFd) -> bool {
 fn wait_for(child: Pid, plan: &Plan, life: &OwnedFd, signals: &OwnedFd) -> Report {
     // Where the kernel counts processes itself, for root of the machine too, nobody needs to.
     let counted = !rights::has_own_process_numbers() && plan.launch != Launch::WithoutNamespaces;
+    let mut next_look = LOOK_MILLISECONDS;
+    let mut last_look = Instant::now();
     loop {
         if let Some(report) = reap(child) {
             return report;
         }
         let mut polled = [PollFd::new(signals, PollFlags::IN), PollFd::new(life, PollFlags::IN)];
-        poll(&mut polled, Some(&LOOK)).ok();
+        let wait = Timespec { tv_sec: 0, tv_nsec: next_look.cast_signed() * 1_000_000 };
+        poll(&mut polled, Some(&wait)).ok();
         let [signalled, orphaned] = polled.map(|one| !one.revents().is_empty());
         if orphaned {
             return Report::Signalled(Signal::KILL.as_raw());
@@ -118,8 +123,17 @@ fn wait_for(child: Pid, plan: &Plan, life: &OwnedFd, signals: &OwnedFd) -> Repor
                     Launch::Own | Launch::Bubblewrap { .. } => sys::signal_everyone(signal),
                 }
             }
-        } else if let Some(reason) = used_up(plan, counted) {
-            return Report::Stopped(reason);
+        }
+        // Also after a signal: a command could send them to keep this from looking.
+        if !signalled || last_look.elapsed() >= Duration::from_millis(next_look) {
+            last_look = Instant::now();
+            match memory::look(plan) {
+                Memory::UsedUp(reason) => return Report::Stopped(reason),
+                Memory::Fine(due) => next_look = due.min(LOOK_MILLISECONDS),
+            }
+            if let Some(reason) = used_up(plan, counted) {
+                return Report::Stopped(reason);
+            }
         }
     }
 }

@@ -60,6 +60,7 @@ pub(super) fn print() -> u8 {
 fn trial_plan() -> Plan {
     let limits = Limits {
         processes: 64,
+        memory_bytes: 1 << 30,
         file_bytes: 1 << 20,
         open_files: 64,
         temporary_bytes: 1 << 20,

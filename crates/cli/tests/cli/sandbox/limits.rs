@@ -39,6 +39,61 @@ fn processes_are_bounded() {
     succeeds(&world, "true");
 }
 
+/// One process, many that share nothing, and one that forks what it has: the first two are too much.
+#[test]
+fn memory_is_bounded() {
+    if !has("python3") {
+        return;
+    }
+    let world = world();
+    world.set_config("[sandbox]\nmemory_mb = 300\n");
+    let eat = "import sys, time\nheld = bytearray(b'x') * (int(sys.argv[1]) << 20)\nprint('held', flush=True)\ntime.sleep(float(sys.argv[2]))\n";
+    world.write("eat.py", eat);
+    world.write("endless.py", "held = []\nwhile True: held.append(bytearray(b'x') * (1 << 20))\n");
+    world.write(
+        "fork.py",
+        "import os, time\nheld = bytearray(b'x') * (120 << 20)\nfor _ in range(5):\n  if os.fork() == 0:\n    time.sleep(1)\n    os._exit(0)\nfor _ in range(5): os.wait()\nprint('done')\n",
+    );
+    for script in [
+        "python3 endless.py",
+        "for i in 1 2 3 4 5 6; do python3 eat.py 100 1000 & done; wait",
+        "setsid nohup python3 eat.py 500 1000 & sleep 1000",
+    ] {
+        let (code, text) = told(&world, script);
+        assert_eq!(code, 126, "{script}: {text}");
+        assert!(text.contains("300 MB is the most") && text.contains("`python3`"), "{script}: {text}");
+    }
+    assert_eq!(succeeds(&world, "python3 eat.py 150 0.5"), "held\n");
+    assert_eq!(succeeds(&world, "python3 fork.py"), "done\n");
+    let text = tool(&world, "python3 endless.py", 60);
+    assert!(text.contains("300 MB is the most") && text.contains("exit code 126"), "{text}");
+}
+
+/// What reserves much more than it uses runs as outside.
+#[test]
+fn runtimes_that_reserve_much_run_within_little_memory() {
+    let world = world();
+    world.set_config("[sandbox]\nmemory_mb = 1000\n");
+    world.write(
+        "A.java",
+        "class A { public static void main(String[] a) { System.out.println(\"java\"); } }\n",
+    );
+    world.write("asan.c", "#include <stdio.h>\nint main() { puts(\"asan\"); return 0; }\n");
+    world.write("a.go", "package main\nfunc main() { println(\"go\") }\n");
+    for (program, script, expected) in [
+        ("node", "node -e 'console.log(\"node\")'", "node"),
+        ("java", "java A.java", "java"),
+        ("gcc", "gcc -fsanitize=address asan.c -o asan && ASAN_OPTIONS=detect_leaks=0 ./asan", "asan"),
+        ("go", "GOCACHE=/tmp/go GOFLAGS=-p=1 go run a.go 2>&1", "go"),
+        ("gdb", "gdb --version", "GNU gdb"),
+    ] {
+        if has(program) {
+            let text = succeeds(&world, script);
+            assert!(text.contains(expected), "{script}: {text}");
+        }
+    }
+}
+
 #[test]
 fn files_and_memory_files_are_bounded() {
     let world = world();
