@@ -8,6 +8,7 @@ mod interrupts;
 mod keys;
 mod language;
 mod models;
+mod needed;
 mod report;
 mod settings;
 mod terminal;

@@ -129,6 +129,9 @@ impl Checkpoints {
     pub fn begin(&mut self, cause: Cause, scope: Scope) -> Result<Begun> {
         let _lock = self.lock()?;
         let too_large = self.look_outside(&scope)?;
+        if self.has_long_journal() {
+            self.collect_if_needed()?;
+        }
         let id = self.next_id();
         let process = std::process::id();
         self.append(Record::Begun { id, at: Timestamp::now(), process, cause })?;

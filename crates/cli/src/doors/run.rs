@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 use stepwell_agent::{Engine, Follower, RunEnd, Session};
 use stepwell_protocol::{
-    ApprovalRequest, ApprovalSource, Command, Event, EventRecord, MessageId, Part, PermissionMode, Risk, Seq,
-    TaskId,
+    ApprovalRequest, ApprovalSource, Command, Event, EventRecord, MessageId, Part, Seq, TaskId,
 };
 use stepwell_store::Home;
 
@@ -18,6 +17,7 @@ use crate::assemble::{Assembly, AssemblyOptions};
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::language::Language;
+use crate::needed::Needed;
 use crate::report;
 use crate::settings::SettingsLayer;
 use crate::terminal;
@@ -40,8 +40,8 @@ struct RunResult {
     usage: stepwell_protocol::Usage,
     /// Calls the policy refused, in words.
     refused: Vec<String>,
-    /// The mode that would have let all of them pass.
-    mode_needed: PermissionMode,
+    /// What would have let all of them pass.
+    needed: Needed,
     duration: std::time::Duration,
 }
 
@@ -110,7 +110,7 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
         turns: tally.turns,
         usage: tally.usage,
         refused: tally.refused,
-        mode_needed: tally.mode_needed,
+        needed: tally.needed,
         duration: started.elapsed(),
     });
     Ok(exit)
@@ -220,7 +220,7 @@ struct Tally {
     turns: u64,
     usage: stepwell_protocol::Usage,
     refused: Vec<String>,
-    mode_needed: PermissionMode,
+    needed: Needed,
     /// Requests that are open.
     asked: Vec<ApprovalRequest>,
 }
@@ -238,14 +238,8 @@ impl Tally {
             Event::ApprovalResolved { id, answer, source: ApprovalSource::Policy } if !answer.is_yes() => {
                 let Some(place) = self.asked.iter().position(|request| request.id == *id) else { return };
                 let request = self.asked.swap_remove(place);
+                self.needed.add(&request);
                 self.refused.push(request.preview.summary);
-                // Editing is the only thing a smaller step than everything would have allowed.
-                self.mode_needed = match (request.risk, self.mode_needed) {
-                    (Risk::Write, PermissionMode::Default | PermissionMode::AcceptEdits) => {
-                        PermissionMode::AcceptEdits
-                    }
-                    _ => PermissionMode::BypassPermissions,
-                };
             }
             _ => {}
         }

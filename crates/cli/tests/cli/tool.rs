@@ -48,6 +48,14 @@ fn exit_codes_follow_the_class_of_the_error() {
     assert_eq!(code, Some(2), "{text}");
     let (code, text) = call(&world, &["bash", r#"{"command": "echo hi > b.txt"}"#]);
     assert!(code == Some(3) && text.contains("--permission-mode"), "{text}");
+    // A rule that would do is named, and does.
+    let (code, text) = call(&world, &["bash", r#"{"command": "touch made"}"#]);
+    let rules = r#"allow = ["bash(touch *)"]"#;
+    assert!(code == Some(3) && text.contains(rules), "{text}");
+    world.set_config(&format!("[permissions]\n{rules}\n"));
+    let (code, text) = call(&world, &["bash", r#"{"command": "touch made"}"#]);
+    assert!(code == Some(0) && world.work().join("made").exists(), "{text}");
+    world.set_config("");
     let (code, text) = call(
         &world,
         &["bash", r#"{"command": "echo hi > b.txt; cat b.txt"}"#, "--permission-mode", "bypassPermissions"],

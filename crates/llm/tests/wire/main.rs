@@ -12,5 +12,4 @@ mod answers;
 mod failures;
 mod properties;
 mod requests;
-mod speed;
 mod support;

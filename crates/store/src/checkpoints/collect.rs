@@ -12,8 +12,17 @@ use crate::{Error, Result};
 
 /// Checkpoints that are kept however old and large they are.
 const ALWAYS_KEPT: usize = 20;
+/// The journal is held in memory and read when it is opened, so it does not grow without end.
+const MOST_CHECKPOINTS: usize = 5_000;
+const LARGEST_JOURNAL: u64 = 8 << 20;
 
 impl Checkpoints {
+    /// Whether the journal alone is a reason to collect.
+    pub(super) fn has_long_journal(&self) -> bool {
+        // A checkpoint has a beginning and an end.
+        self.records.len() > 2 * MOST_CHECKPOINTS || self.journal.len() > LARGEST_JOURNAL
+    }
+
     /// Collects when the store is over its size or has checkpoints over their age. The caller holds the lock.
     pub(super) fn collect_if_needed(&mut self) -> Result<()> {
         let oldest_allowed = jiff::Timestamp::now()
@@ -22,12 +31,13 @@ impl Checkpoints {
         let all = journal::checkpoints(&self.records);
         let many = all.len().saturating_sub(ALWAYS_KEPT);
         let aged = all.iter().take(many).take_while(|one| one.at.0 < oldest_allowed).count();
-        let is_over = self.objects.bytes() > self.limits.disk;
+        let is_over = self.objects.bytes() > self.limits.disk || self.has_long_journal();
         if aged == 0 && !is_over {
             return Ok(());
         }
         // Half of them at once where it is about room, so that this is rare.
-        let dropped = if is_over { aged.max(many / 2) } else { aged };
+        let beyond = all.len().saturating_sub(MOST_CHECKPOINTS);
+        let dropped = if is_over { aged.max(many / 2).max(beyond) } else { aged };
         // With nothing to drop, only contents that nobody refers to any more are given up.
         let first_kept = all.get(dropped).map_or(u64::MAX, |checkpoint| checkpoint.id);
         self.drop_before(first_kept)

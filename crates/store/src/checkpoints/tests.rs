@@ -309,6 +309,35 @@ fn old_checkpoints_are_given_up_and_the_rest_still_works() {
     assert_eq!(world.read("a.txt").unwrap(), now);
 }
 
+/// A journal is read when it is opened, so it is bounded in length as well as the contents are in size.
+#[test]
+fn a_long_journal_loses_its_beginning() {
+    let world = World::new();
+    world.write("a.txt", "start");
+    let mut checkpoints = world.open();
+    world.call(&mut checkpoints, || world.write("a.txt", "one"));
+    checkpoints.save().unwrap();
+    drop(checkpoints);
+    let path = world.home.checkpoints_dir(&world.folder).join("journal.jsonl");
+    let line = std::fs::read_to_string(&path).unwrap().lines().next().unwrap().to_owned();
+    assert!(line.contains("\"id\":1,"), "{line}");
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    for id in 2..12_000 {
+        text.push_str(&line.replace("\"id\":1,", &format!("\"id\":{id},")));
+        text.push_str(&format!("\n{{\"record\":\"ended\",\"id\":{id},\"changes\":{{\"count\":0}}}}\n"));
+    }
+    std::fs::write(&path, &text).unwrap();
+    let mut checkpoints = world.open();
+    let left = checkpoints.list().unwrap();
+    assert!((20..=6_000).contains(&left.len()), "{}", left.len());
+    assert_eq!(left.last().unwrap().id, 11_999);
+    assert!(std::fs::metadata(&path).unwrap().len() < text.len() as u64 * 6 / 10);
+    let id = world.call(&mut checkpoints, || world.write("a.txt", "two"));
+    assert_eq!(id, 12_000);
+    world.undo(&mut checkpoints, Selection::LastCalls(1));
+    assert_eq!(world.read("a.txt").unwrap(), "one");
+}
+
 #[test]
 fn two_processes_share_one_folder() {
     let world = World::new();

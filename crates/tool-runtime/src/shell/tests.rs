@@ -3,7 +3,6 @@
 mod witness;
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use expect_test::expect_file;
 use proptest::prelude::*;
@@ -164,22 +163,4 @@ proptest! {
             .collect();
         prop_assert_eq!(programs(&format!("{quoted} x")), vec!["evil".to_owned()], "{}", quoted);
     }
-}
-
-/// Prints how long an analysis takes: `cargo nextest run -p stepwell-tool-runtime --run-ignored all analysis_time`.
-#[test]
-#[ignore = "a measurement, not a test"]
-fn analysis_time() {
-    let command =
-        "cd src && cargo test --all 2>&1 | grep -v \"warning: $(cat x)\" | head -n 20 > out.txt; git status";
-    let rounds = 2000;
-    let started = Instant::now();
-    for _ in 0..rounds {
-        assert!(!analyse(command).parts.is_empty());
-    }
-    println!("a typical command: {:?}", started.elapsed() / rounds);
-    let worst = format!("echo {}", "$(echo \"a ${x:-b}\" | sort) ".repeat(300));
-    let started = Instant::now();
-    analyse(&worst);
-    println!("{} bytes with 300 substitutions: {:?}", worst.len(), started.elapsed());
 }

@@ -1,7 +1,9 @@
 //! `grep`: lines by their content, with ripgrep's engine.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::io::{self, BufReader, Read, Seek};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,6 +16,7 @@ use stepwell_tool_runtime::{
 use stepwell_workspace::search::{FileMatches, TextQuery, WalkRules};
 use stepwell_workspace::{Inside, Workspace};
 
+use super::read::next_line;
 use super::{in_background, place, under};
 
 const DEFAULT_LIMIT: usize = 250;
@@ -21,7 +24,7 @@ const LARGEST_LIMIT: usize = 5000;
 const MOST_CONTEXT: usize = 50;
 /// A file in which this stands may hold a private key, whose lines are told as such only together.
 const KEY_MARK: &[u8] = b"PRIVATE KEY-----";
-const LARGEST_KEY_FILE: u64 = 1024 * 1024;
+const PIECE: usize = 256 * 1024;
 
 pub struct Grep {
     workspace: Workspace,
@@ -279,23 +282,67 @@ fn note(
 /// A file's lines without secrets.
 fn shown(workspace: &Workspace, searched: &Inside, redactor: &Redactor, file: FileMatches) -> GrepFile {
     let path = under(searched, &file.path);
-    // Where no line is shown, no line needs to be hidden.
-    let whole = (!file.lines.is_empty()).then(|| key_file(workspace, &path)).flatten().map(|text| {
-        let lines = redactor.redact_lines(&text);
-        lines.unwrap_or_else(|| text.split_inclusive('\n').map(str::to_owned).collect())
-    });
+    let numbers: HashSet<u64> = file.lines.iter().map(|line| line.number).collect();
+    let mut hidden = key_lines(workspace, &path, redactor, &numbers);
     let lines = file.lines.into_iter().map(|line| {
-        let from_whole = whole.as_ref().and_then(|lines| lines.get((line.number as usize).checked_sub(1)?));
-        let text = from_whole.map_or(line.text, |text| text.trim_end_matches(['\n', '\r']).to_owned());
+        let text = match &mut hidden {
+            Ok(hidden) => hidden.remove(&line.number).unwrap_or(line.text),
+            // What cannot be looked at again may be a key.
+            Err(_) => "[not shown: the file changed during the search]".to_owned(),
+        };
         GrepLine { line: line.number, text, context: line.is_context }
     });
     GrepFile { count: file.count, lines: lines.collect(), path }
 }
 
-/// The text of a file that may hold a private key.
-fn key_file(workspace: &Workspace, path: &str) -> Option<String> {
-    let place = workspace.place(path).ok()?;
-    let content = workspace.read(&place, LARGEST_KEY_FILE).ok()?;
-    memchr::memmem::find(&content, KEY_MARK)?;
-    Some(String::from_utf8_lossy(&content).into_owned())
+/// The lines of these numbers as they may be shown, in a file that may hold a private key. Read line by line: the
+/// file may be larger than the memory.
+fn key_lines(
+    workspace: &Workspace,
+    path: &str,
+    redactor: &Redactor,
+    numbers: &HashSet<u64>,
+) -> io::Result<HashMap<u64, String>> {
+    let mut shown = HashMap::new();
+    // Where no line is shown, no line needs to be hidden.
+    let Some(last) = numbers.iter().max() else { return Ok(shown) };
+    let place = workspace.place(path).map_err(io::Error::other)?;
+    let mut file = workspace.open_file(&place).map_err(io::Error::other)?;
+    if !holds_key_mark(&mut file)? {
+        return Ok(shown);
+    }
+    file.rewind()?;
+    let (mut source, mut redacted) = (BufReader::with_capacity(PIECE, file), redactor.stream());
+    let mut line = Vec::new();
+    for number in 1..=*last {
+        if !next_line(&mut source, &mut line)? {
+            break;
+        }
+        let text = String::from_utf8_lossy(&line);
+        if numbers.contains(&number) {
+            let text = redacted.push_line(&format!("{}\n", text.trim_end_matches('\r')));
+            shown.insert(number, text.trim_end_matches('\n').to_owned());
+        } else {
+            redacted.skip_line(&text);
+        }
+    }
+    Ok(shown)
+}
+
+fn holds_key_mark(file: &mut std::fs::File) -> io::Result<bool> {
+    let mut piece = vec![0; PIECE];
+    let mut kept = 0;
+    loop {
+        let read = file.read(&mut piece[kept..])?;
+        if read == 0 {
+            return Ok(false);
+        }
+        let filled = kept + read;
+        if memchr::memmem::find(&piece[..filled], KEY_MARK).is_some() {
+            return Ok(true);
+        }
+        // The mark may lie across two pieces.
+        kept = filled.min(KEY_MARK.len() - 1);
+        piece.copy_within(filled - kept..filled, 0);
+    }
 }

@@ -6,6 +6,8 @@ mod kinds;
 mod lines;
 mod wanted;
 
+pub(super) use lines::next_line;
+
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;

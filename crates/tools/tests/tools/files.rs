@@ -443,4 +443,19 @@ async fn grep_shows_no_line_of_a_private_key() {
     "#]],
         )
         .await;
+    // However large the file is, and wherever in it the key lies.
+    let large = format!("{}{key}{}", "filler of no interest\n".repeat(100_000), "x".repeat(3 << 20));
+    bench.put("key.txt", large.as_bytes());
+    bench
+        .check(
+            "grep",
+            json!({"pattern": "^M|after"}),
+            expect![[r#"
+        key.txt
+        100002: [redacted:private-key]
+        100003: [redacted:private-key]
+        100005: after
+    "#]],
+        )
+        .await;
 }

@@ -6,12 +6,9 @@ use std::time::{Duration, Instant};
 use expect_test::expect;
 use serde_json::{Value, json};
 use stepwell_protocol::ToolCall;
-use stepwell_tool_runtime::{Hooks, Redactor, Registry};
-use stepwell_tools::Confinement;
-use stepwell_tools::catalog::{self, CatalogOptions};
+use stepwell_tool_runtime::{Hooks, Redactor};
 use stepwell_tools::ports::HookProcesses;
-use stepwell_workspace::process::{self, Environment, KeepOutput, ProgramCall};
-use stepwell_workspace::{Workspace, files};
+use stepwell_workspace::files;
 
 use crate::bench::free;
 
@@ -163,54 +160,6 @@ async fn hooks_run_as_processes() {
         let call = ToolCall { id: "c1".into(), name: "bash".into(), arguments, opaque: None };
         assert_eq!(bench.executor.execute(&call, &env).await.result.output, expected);
     }
-}
-
-/// `cargo nextest run -p stepwell-tools --run-ignored all latency --no-capture`
-#[tokio::test]
-#[ignore = "prints numbers"]
-async fn latency_of_a_command_through_the_executor() {
-    const ROUNDS: usize = 300;
-    let bench = free();
-    let (mut times, mut plain) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let call = ProgramCall {
-            program: "bash".into(),
-            arguments: ["--norc", "--noprofile", "-c", "echo hi"].map(Into::into).to_vec(),
-            folder: bench.path("."),
-            environment: Environment::default(),
-            input: None,
-            time_limit: Duration::from_secs(10),
-            keep: KeepOutput { memory: 1024, file: None, file_limit: 0 },
-        };
-        let start = Instant::now();
-        process::run(call, &bench.env.cancel, |_, _| {}).await.expect("ran");
-        plain.push(start.elapsed());
-        let start = Instant::now();
-        assert_eq!(bench.call("bash", json!({"command": "echo hi"})).await.result.output, "hi\n");
-        times.push(start.elapsed());
-    }
-    times.sort();
-    plain.sort();
-    println!(
-        "median of {ROUNDS}: process {:?}, through the executor {:?}",
-        plain[ROUNDS / 2],
-        times[ROUNDS / 2]
-    );
-    let workspace = Workspace::open(bench.folder.path(), &[]).expect("opened");
-    let start = Instant::now();
-    let registry = Registry::new();
-    let options = CatalogOptions {
-        removed_variables: Vec::new(),
-        confinement: Confinement::Off { reason: String::new() },
-        own_program: None,
-    };
-    registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
-    let registered = start.elapsed();
-    registry.definitions();
-    println!("catalog registered in {registered:?}, definitions made after {:?}", start.elapsed());
-    let start = Instant::now();
-    bench.call("bash", json!({"command": "seq 1 2700000 | tee >(wc -c >&2)"})).await;
-    println!("20 MB of output, redacted and kept, in {:?}", start.elapsed());
 }
 
 #[tokio::test]

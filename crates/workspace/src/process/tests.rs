@@ -2,6 +2,9 @@
 
 use std::sync::Mutex;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
 use super::*;
 
 fn call(script: &str) -> ProgramCall {
@@ -20,27 +23,37 @@ async fn finished(call: ProgramCall) -> Finished {
     run(call, &CancellationToken::new(), |_, _| {}).await.expect("started")
 }
 
-/// Whether a process whose command line holds the mark is alive. Zombies have no command line.
-fn alive(mark: &str) -> bool {
-    std::fs::read_dir("/proc").expect("proc").flatten().any(|entry| {
-        let is_process = entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-        is_process
-            && std::fs::read(entry.path().join("cmdline"))
-                .is_ok_and(|line| String::from_utf8_lossy(&line).contains(mark))
-    })
+/// The processes whose command line holds the mark. Zombies have no command line.
+fn marked(mark: &str) -> Vec<Pid> {
+    let entries = std::fs::read_dir("/proc").expect("proc").flatten();
+    let holds = |path: std::path::PathBuf| {
+        std::fs::read(path.join("cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(mark))
+    };
+    let processes = entries.filter_map(|entry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        holds(entry.path()).then_some(number)
+    });
+    processes.filter_map(Pid::from_raw).collect()
 }
 
 /// Less than the sleeps of these tests take: whoever waited for one of them took longer.
 const NOT_WAITED_FOR: Duration = Duration::from_secs(25);
 
-async fn gone(mark: &str) -> bool {
-    for _ in 0..200 {
-        if !alive(mark) {
-            return true;
+/// Waits until every process with the mark has ended; false when one has not within some seconds.
+async fn gone(mark: &'static str) -> bool {
+    const PATIENCE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+    let waited = tokio::task::spawn_blocking(move || {
+        loop {
+            let Some(first) = marked(mark).first().copied() else { return true };
+            // One that cannot be opened has ended in the meantime.
+            let Ok(process) = pidfd_open(first, PidfdFlags::empty()) else { continue };
+            let mut polled = [PollFd::new(&process, PollFlags::IN)];
+            if poll(&mut polled, Some(&PATIENCE)).expect("waited") == 0 {
+                return false;
+            }
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    false
+    });
+    waited.await.expect("waited")
 }
 
 #[tokio::test]
@@ -219,29 +232,4 @@ async fn what_the_pipe_holds_is_read_although_nobody_closed_it() {
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").expect("statm");
     text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or_default() * 4096
-}
-
-/// `cargo nextest run -p stepwell-workspace --run-ignored all latency --no-capture`
-#[tokio::test]
-#[ignore = "prints numbers"]
-async fn latency() {
-    const ROUNDS: u32 = 300;
-    let mut raw = Vec::new();
-    let mut ours = Vec::new();
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        let output = std::process::Command::new("bash")
-            .args(["--norc", "--noprofile", "-c", "echo hi"])
-            .stdin(std::process::Stdio::null())
-            .output()
-            .expect("ran");
-        raw.push(start.elapsed());
-        assert!(output.status.success());
-        let start = Instant::now();
-        assert_eq!(finished(call("echo hi")).await.output.head, "hi\n");
-        ours.push(start.elapsed());
-    }
-    raw.sort();
-    ours.sort();
-    println!("median of {ROUNDS}: std {:?}, ours {:?}", raw[raw.len() / 2], ours[ours.len() / 2]);
 }

@@ -208,13 +208,11 @@ impl Show for TextShow {
             RunEnd::Answered(_) | RunEnd::Paused => {}
         }
         if result.exit == crate::exit::Exit::Refused {
-            let mode = format!("--permission-mode {}", result.mode_needed.name());
             let refused = harmless(&result.refused.join("; "));
-            let (what, hint) = match self.language {
-                Language::English => {
-                    (format!("refused without approval: {refused}"), format!("allow it with `{mode}`"))
-                }
-                Language::Chinese => (format!("未经批准，已拒绝：{refused}"), format!("可用 `{mode}` 允许")),
+            let hint = result.needed.told(self.language);
+            let what = match self.language {
+                Language::English => format!("refused without approval: {refused}"),
+                Language::Chinese => format!("未经批准，已拒绝：{refused}"),
             };
             terminal::error_line(&format!(
                 "{} {what}\n\n{} {hint}",

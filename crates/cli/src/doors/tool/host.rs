@@ -6,12 +6,14 @@ use std::sync::{Mutex, OnceLock};
 
 use async_trait::async_trait;
 use stepwell_protocol::{
-    AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, PermissionMode, Question,
-    QuestionAnswer, Risk, TodoItem,
+    AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer,
+    TodoItem,
 };
 use stepwell_tool_runtime::{Host, HostError};
 use stepwell_workspace::files;
 
+use crate::language::Language;
+use crate::needed::Needed;
 use crate::terminal::{error_line, visible};
 
 pub struct CommandLineHost {
@@ -35,11 +37,9 @@ impl Host for CommandLineHost {
         for warning in &request.preview.warnings {
             error_line(&format!("  {}", visible(warning)));
         }
-        let mode = match request.risk {
-            Risk::Write => PermissionMode::AcceptEdits,
-            _ => PermissionMode::BypassPermissions,
-        };
-        let reason = format!("allow it with --permission-mode {}", mode.name());
+        let mut needed = Needed::default();
+        needed.add(&request);
+        let reason = needed.told(Language::English);
         (ApprovalAnswer::No { reason: Some(reason) }, ApprovalSource::Policy)
     }
 

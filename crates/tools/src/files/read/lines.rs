@@ -92,7 +92,7 @@ pub fn numbered_text(
 }
 
 /// Reads one line without its end; keeps only the beginning of a very long one. False at the end of the file.
-fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+pub fn next_line(source: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     const KEPT: usize = LONGEST_LINE * 4 + 4;
     line.clear();
     let mut any = false;
