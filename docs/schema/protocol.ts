@@ -71,7 +71,7 @@ changed: number,
 /**
  * The first of them.
  */
-files: Array<ChangedFile>, } | { "type": "notice", text: string, } | { "type": "token", message_id: MessageId, content: string, } | { "type": "reasoning_token", message_id: MessageId, content: string, } | { "type": "call_forming", message_id: MessageId, name: string, 
+files: Array<ChangedFile>, } | { "type": "files_seen", files: Array<SeenFile>, } | { "type": "notice", text: string, } | { "type": "token", message_id: MessageId, content: string, } | { "type": "reasoning_token", message_id: MessageId, content: string, } | { "type": "call_forming", message_id: MessageId, name: string, 
 /**
  * Bytes of arguments so far.
  */
@@ -172,6 +172,16 @@ export type QuestionOption = { id: string, label: string, description?: string |
 export type Risk = "control" | "read" | "write" | "execute" | "network";
 
 export type Role = "user" | "assistant" | "tool";
+
+export type SeenFile = { 
+/**
+ * Absolute.
+ */
+path: string, bytes: number, 
+/**
+ * Of its content; absent for a file that is gone.
+ */
+digest?: string | null, };
 
 export type Seq = number;
 

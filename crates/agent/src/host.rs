@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stepwell_protocol::{
     AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind,
-    Event, Question, QuestionAnswer, QuestionKind, TaskState, TodoItem,
+    Event, Question, QuestionAnswer, QuestionKind, SeenFile, TaskState, TodoItem,
 };
 use stepwell_tool_runtime::{Host, HostError};
 use tokio_util::sync::CancellationToken;
@@ -84,6 +84,10 @@ impl Host for SessionHost {
 
     fn todo(&self) -> Vec<TodoItem> {
         self.session.read_summary(|summary| summary.todo.clone())
+    }
+
+    fn seen(&self) -> Vec<SeenFile> {
+        self.session.read_summary(|summary| summary.seen.clone())
     }
 
     async fn artifact_dir(&self) -> Result<PathBuf, HostError> {

@@ -148,6 +148,11 @@ pub enum Event {
         /// The first of them.
         files: Vec<ChangedFile>,
     },
+    /// Files the agent was shown or wrote, and what they held: so a change behind its back is noticed, after a restart
+    /// too.
+    FilesSeen {
+        files: Vec<SeenFile>,
+    },
     /// Something the person should know, such as a hook's message.
     Notice {
         text: String,
@@ -225,6 +230,18 @@ impl Event {
                 | Self::Answer { .. }
         )
     }
+}
+
+/// A file as the agent last saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SeenFile {
+    /// Absolute.
+    pub path: String,
+    #[ts(type = "number")]
+    pub bytes: u64,
+    /// Of its content; absent for a file that is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// What became of a file.

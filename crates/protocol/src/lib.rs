@@ -31,7 +31,7 @@ pub use approval::{ApprovalAnswer, ApprovalRequest, ApprovalSource, PermissionMo
 pub use command::Command;
 pub use event::{
     AnswerOrigin, ChangedFile, ErrorKind, ErrorReport, Event, EventRecord, FileChange, OutputStream,
-    PartialKind,
+    PartialKind, SeenFile,
 };
 pub use ids::{ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId, Timestamp, ToolCallId};
 pub use message::{Image, Message, Part, Role};

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer, TodoItem,
+    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer, SeenFile,
+    TodoItem,
 };
 
 /// The task's side of a tool call: the person, the log, the artifacts. One implementation is the agent's
@@ -23,6 +24,11 @@ pub trait Host: Send + Sync {
     async fn record(&self, event: Event) -> Result<(), HostError>;
 
     fn todo(&self) -> Vec<TodoItem>;
+
+    /// What the task last saw of files before this program started; nothing where there is no log.
+    fn seen(&self) -> Vec<SeenFile> {
+        Vec::new()
+    }
 
     /// Where whole outputs are kept. The folder exists when this returns.
     async fn artifact_dir(&self) -> Result<PathBuf, HostError>;

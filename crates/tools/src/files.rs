@@ -5,6 +5,7 @@ mod batch_edit;
 mod desk;
 mod diff;
 mod edit;
+mod foresee;
 mod glob;
 mod grep;
 mod insert;

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
+use stepwell_protocol::Event;
 use stepwell_test_support::{Turn, call};
 
 use crate::world::World;
@@ -236,4 +237,45 @@ fn a_reader_that_goes_away_ends_the_run() {
     drop(lines);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", world.show(&output));
+}
+
+/// C6: what changed between two runs of a task is noticed as what changes during one.
+#[test]
+fn a_file_that_changed_before_a_resume_is_not_edited_unread() {
+    let edit = |old: &str| {
+        Turn::calls([call("edit", json!({"file_path": "a.txt", "old_str": old, "new_str": "new"}))])
+    };
+    let write = || Turn::calls([call("write", json!({"file_path": "b.txt", "content": "written\n"}))]);
+    let read = |path: &str| call("read", json!({"file_path": path}));
+    let world = World::new([
+        Turn::calls([read("a.txt"), read("b.txt")]),
+        Turn::text("read"),
+        edit("two"),
+        write(),
+        Turn::calls([read("a.txt")]),
+        edit("two"),
+        Turn::text("done"),
+    ]);
+    world.write("a.txt", "one\ntwo\n");
+    world.write("b.txt", "b\n");
+    assert_eq!(world.output(&["run", "read"]).status.code(), Some(0));
+    world.write("a.txt", "changed\ntwo\n");
+    world.output(&["run", "--resume", "1", "--permission-mode", "bypassPermissions", "edit"]);
+    let log = world.log(&world.only_task());
+    let results: Vec<(String, bool)> = log
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Observation { result } => Some((result.output.clone(), result.is_success())),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        !results[2].1 && results[2].0.contains("changed by someone else since you last read it"),
+        "{results:?}"
+    );
+    // What did not change needs no second look.
+    assert!(results[3].1, "{results:?}");
+    assert!(results[5].1, "{results:?}");
+    assert_eq!(std::fs::read_to_string(world.work().join("a.txt")).unwrap(), "changed\nnew\n");
+    assert_eq!(std::fs::read_to_string(world.work().join("b.txt")).unwrap(), "written\n");
 }

@@ -174,6 +174,7 @@ impl PersonHistory {
             | Event::MessageQueued { .. }
             | Event::Todo { .. }
             | Event::CheckpointSaved { .. }
+            | Event::FilesSeen { .. }
             | Event::Token { .. }
             | Event::ReasoningToken { .. }
             | Event::CallForming { .. }

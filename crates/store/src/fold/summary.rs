@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{
-    ApprovalRequest, Event, EventRecord, Message, Plan, Question, Seq, TaskInfo, TaskState, TaskTotals,
-    Timestamp, TodoItem,
+    ApprovalRequest, Event, EventRecord, Message, Plan, Question, SeenFile, Seq, TaskInfo, TaskState,
+    TaskTotals, Timestamp, TodoItem,
 };
 
 /// How many characters of the first message a list shows at most.
 const FIRST_TEXT_CHARS: usize = 400;
+/// Files whose state is remembered, the ones seen last.
+const MOST_SEEN: usize = 200;
 
 /// A task in short. Serializable so that the index can go on from where it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +32,9 @@ pub struct TaskSummary {
     pub queued: Vec<Message>,
     pub open_approvals: Vec<ApprovalRequest>,
     pub open_questions: Vec<Question>,
+    /// What the agent last saw of files, the oldest first.
+    #[serde(default)]
+    pub seen: Vec<SeenFile>,
 }
 
 impl Default for TaskSummary {
@@ -50,6 +55,7 @@ impl Default for TaskSummary {
             queued: Vec::new(),
             open_approvals: Vec::new(),
             open_questions: Vec::new(),
+            seen: Vec::new(),
         }
     }
 }
@@ -114,6 +120,16 @@ impl TaskSummary {
                 self.totals.requests += 1;
             }
             Event::Todo { items } => self.todo.clone_from(items),
+            Event::FilesSeen { files } => {
+                for file in files {
+                    self.seen.retain(|known| known.path != file.path);
+                    if file.digest.is_some() {
+                        self.seen.push(file.clone());
+                    }
+                }
+                let beyond = self.seen.len().saturating_sub(MOST_SEEN);
+                self.seen.drain(..beyond);
+            }
             Event::Plan { plan } => self.plan = Some(plan.clone()),
             _ => {}
         }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use stepwell_protocol::{
     ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, OutputStream, Question, QuestionAnswer,
-    TodoItem, ToolCallId,
+    SeenFile, TodoItem, ToolCallId,
 };
 
 use crate::redact::{Redactor, StreamRedactor};
@@ -96,6 +96,10 @@ impl Host for GuardedHost {
 
     fn todo(&self) -> Vec<TodoItem> {
         self.inner.todo()
+    }
+
+    fn seen(&self) -> Vec<SeenFile> {
+        self.inner.seen()
     }
 
     async fn artifact_dir(&self) -> Result<PathBuf, HostError> {

@@ -11,9 +11,10 @@ use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Category, Redactor, Tool, ToolContext, ToolError, ToolSpec, counted};
 
 use super::desk::{Caller, Change, Desk, like};
+use super::foresee::Asked;
 use super::matching::{self, Amount, Source, Unit, Wanted};
 use super::replace::{Replaced, spliced, told};
-use super::report::{self, ChangedFiles};
+use super::report::ChangedFiles;
 
 pub struct ApplyDiff {
     desk: Desk,
@@ -182,24 +183,14 @@ impl Tool for ApplyDiff {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (caller, asked) = (Caller::of(ctx), input.clone());
-        let files = input.file_diffs().unwrap_or_default();
+        let (files, call) = (input.file_diffs().unwrap_or_default(), input.clone());
         let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.file_path)).collect();
-        let summary = format!("Apply a diff to {}", names.join(", "));
-        let planned = self.desk.in_background({
-            let summary = summary.clone();
-            move |desk| Ok(report::preview(summary, &caller.redactor, desk, &asked.planned(desk, &caller)?))
-        });
-        match planned.await {
-            Ok(preview) => preview,
-            // Shown as it was asked for; running it tells what is wrong.
-            Err(_) => Preview {
-                summary,
-                diff: Some(files.iter().map(|file| file.diff.as_str()).collect::<Vec<_>>().join("\n")),
-                paths: self.desk.named(files.into_iter().map(|file| file.file_path)),
-                ..Preview::default()
-            },
-        }
+        let asked = Asked {
+            summary: format!("Apply a diff to {}", names.join(", ")),
+            diff: Some(files.iter().map(|file| file.diff.as_str()).collect::<Vec<_>>().join("\n")),
+            paths: files.into_iter().map(|file| file.file_path).collect(),
+        };
+        self.desk.foresee(ctx, asked, move |desk, caller| call.planned(desk, caller)).await
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {

@@ -10,7 +10,8 @@ use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, co
 
 use super::desk::{Caller, Change, Desk, like};
 use super::edit::EditInput;
-use super::report::{self, ChangedFiles};
+use super::foresee::Asked;
+use super::report::ChangedFiles;
 
 pub struct BatchEdit {
     desk: Desk,
@@ -95,7 +96,6 @@ impl Tool for BatchEdit {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (caller, asked) = (Caller::of(ctx), input.clone());
         let mut paths: Vec<String> = Vec::new();
         for edit in &input.edits {
             if !paths.contains(&edit.file_path) {
@@ -103,16 +103,10 @@ impl Tool for BatchEdit {
             }
         }
         let named: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
-        let summary = format!("Make {} in {}", counted(input.edits.len() as u64, "edit"), named.join(", "));
-        let planned = self.desk.in_background({
-            let summary = summary.clone();
-            move |desk| Ok(report::preview(summary, &caller.redactor, desk, &asked.planned(desk, &caller)?))
-        });
-        planned.await.unwrap_or_else(|_| Preview {
-            summary,
-            paths: self.desk.named(paths),
-            ..Preview::default()
-        })
+        let edits = counted(input.edits.len() as u64, "edit");
+        let asked = Asked { summary: format!("Make {edits} in {}", named.join(", ")), diff: None, paths };
+        let call = input.clone();
+        self.desk.foresee(ctx, asked, move |desk, caller| call.planned(desk, caller)).await
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {

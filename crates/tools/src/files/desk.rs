@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use stepwell_protocol::TaskId;
-use stepwell_tool_runtime::{Redactor, ToolContext, ToolError};
+use stepwell_protocol::{Event, TaskId};
+use stepwell_tool_runtime::{Host, Redactor, ToolContext, ToolError};
 use stepwell_workspace::{Encoding, Error, Executable, Inside, TextFile, Workspace};
 
 use super::seen::SeenFiles;
@@ -24,11 +24,13 @@ pub struct Desk {
 pub struct Caller {
     pub task: TaskId,
     pub redactor: Arc<Redactor>,
+    /// Whose log knows what the task saw before.
+    host: Arc<dyn Host>,
 }
 
 impl Caller {
     pub fn of(ctx: &ToolContext) -> Self {
-        Self { task: ctx.task.clone(), redactor: Arc::clone(&ctx.redactor) }
+        Self { task: ctx.task.clone(), redactor: Arc::clone(&ctx.redactor), host: Arc::clone(&ctx.host) }
     }
 }
 
@@ -117,11 +119,28 @@ impl Desk {
         plan: impl FnOnce(&Self, &Caller) -> Result<Vec<Change>, ToolError> + Send + 'static,
     ) -> Result<Vec<ChangedFile>, ToolError> {
         let caller = Caller::of(ctx);
-        self.in_background(move |desk| {
-            let changes = plan(desk, &caller)?;
-            desk.commit(&caller, changes)
-        })
-        .await
+        let changed = self
+            .in_background(move |desk| {
+                let changes = plan(desk, &caller)?;
+                desk.commit(&caller, changes)
+            })
+            .await;
+        self.record_seen(ctx).await;
+        changed
+    }
+
+    /// Puts what was seen into the task's log. Without it a restart only forgets.
+    pub async fn record_seen(&self, ctx: &ToolContext) {
+        let files = self.seen.take_news(&ctx.task);
+        if !files.is_empty() {
+            ctx.host.record(Event::FilesSeen { files }).await.ok();
+        }
+    }
+
+    /// Whether the task has read or written a file.
+    pub fn knows(&self, caller: &Caller, place: &Inside) -> bool {
+        self.seen.recall(&caller.task, || caller.host.seen());
+        self.seen.knows(&caller.task, place)
     }
 
     pub fn place(&self, path: &str) -> Result<Inside, ToolError> {
@@ -136,6 +155,7 @@ impl Desk {
     pub fn open(&self, caller: &Caller, place: &Inside) -> Result<Before, ToolError> {
         let bytes = self.workspace.read(place, LARGEST_EDIT).map_err(|error| self.explained(place, error))?;
         let file = stepwell_workspace::decode(&bytes);
+        self.seen.recall(&caller.task, || caller.host.seen());
         if let Some(shown) = self.seen.changed(&caller.task, place, &bytes, file.as_ref(), &caller.redactor) {
             let shown = if shown.is_empty() { String::new() } else { format!("; it has now:{shown}\n") };
             return Err(ToolError::validation(format!(

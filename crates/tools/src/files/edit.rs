@@ -12,6 +12,7 @@ use stepwell_workspace::Inside;
 
 use super::desk::{Before, Caller, Change, Desk, like};
 use super::diff;
+use super::foresee::Asked;
 use super::matching::Amount;
 use super::replace::{Pattern, Replacement};
 use super::report::{self, ChangedFile};
@@ -149,24 +150,13 @@ impl Tool for Edit {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (caller, asked) = (Caller::of(ctx), input.clone());
-        let summary = format!("Edit `{}`", input.file_path);
-        let planned = self.desk.in_background(move |desk| {
-            let change = asked.planned(desk, &caller)?;
-            Ok(report::preview(format!("Edit `{}`", asked.file_path), &caller.redactor, desk, &[change]))
-        });
-        match planned.await {
-            Ok(preview) => preview,
-            // An edit that cannot be made is shown as it was asked for; running it tells what is wrong.
-            Err(_) => Preview {
-                summary,
-                diff: Some(
-                    diff::change(&ctx.redactor, &input.file_path, &input.old_str, &input.new_str).diff,
-                ),
-                paths: self.desk.named([input.file_path.clone()]),
-                ..Preview::default()
-            },
-        }
+        let (path, call) = (&input.file_path, input.clone());
+        let asked = Asked {
+            summary: format!("Edit `{path}`"),
+            diff: Some(diff::change(&ctx.redactor, path, &input.old_str, &input.new_str).diff),
+            paths: vec![path.clone()],
+        };
+        self.desk.foresee(ctx, asked, move |desk, caller| Ok(vec![call.planned(desk, caller)?])).await
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {

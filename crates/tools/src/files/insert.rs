@@ -10,6 +10,7 @@ use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, co
 
 use super::desk::{Caller, Change, Desk, like};
 use super::diff;
+use super::foresee::Asked;
 use super::matching::{Source, split_lines};
 use super::report::{self, ChangedFile};
 
@@ -90,22 +91,13 @@ impl Tool for Insert {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (caller, asked) = (Caller::of(ctx), input.clone());
-        let summary = format!("Insert into `{}`", input.file_path);
-        let planned = self.desk.in_background(move |desk| {
-            let change = asked.planned(desk, &caller)?;
-            let summary = format!("Insert into `{}`", asked.file_path);
-            Ok(report::preview(summary, &caller.redactor, desk, &[change]))
-        });
-        match planned.await {
-            Ok(preview) => preview,
-            Err(_) => Preview {
-                summary,
-                diff: Some(diff::change(&ctx.redactor, &input.file_path, "", &input.content).diff),
-                paths: self.desk.named([input.file_path.clone()]),
-                ..Preview::default()
-            },
-        }
+        let (path, call) = (&input.file_path, input.clone());
+        let asked = Asked {
+            summary: format!("Insert into `{path}`"),
+            diff: Some(diff::change(&ctx.redactor, path, "", &input.content).diff),
+            paths: vec![path.clone()],
+        };
+        self.desk.foresee(ctx, asked, move |desk, caller| Ok(vec![call.planned(desk, caller)?])).await
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {

@@ -15,7 +15,8 @@ use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
 use stepwell_workspace::{Executable, Inside};
 
 use super::desk::{Caller, Change, Desk, like};
-use super::report::{self, ChangedFiles};
+use super::foresee::{Asked, Foreseen};
+use super::report::ChangedFiles;
 use model::{FilePatch, Hunk, Kind};
 
 pub struct Patch {
@@ -262,24 +263,19 @@ impl Tool for Patch {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (caller, asked) = (Caller::of(ctx), input.clone());
-        let paths = input.named_paths();
-        let planned = self.desk.in_background(move |desk| {
-            let changes = asked.planned(desk, &caller)?;
+        let (paths, call) = (input.named_paths(), input.clone());
+        let asked = Asked {
+            summary: format!("Patch {}", paths.join(", ")),
+            diff: Some(input.patch_content.clone()),
+            paths,
+        };
+        let plan = move |desk: &Desk, caller: &Caller| {
+            let changes = call.planned(desk, caller)?;
             let names: Vec<String> =
                 changes.iter().map(|change| format!("`{}`", change.place.display())).collect();
-            Ok(report::preview(format!("Patch {}", names.join(", ")), &caller.redactor, desk, &changes))
-        });
-        match planned.await {
-            Ok(preview) => preview,
-            // Shown as it was asked for; running it tells what is wrong.
-            Err(_) => Preview {
-                summary: format!("Patch {}", paths.join(", ")),
-                diff: Some(input.patch_content.clone()),
-                paths: self.desk.named(paths),
-                ..Preview::default()
-            },
-        }
+            Ok(Foreseen { summary: Some(format!("Patch {}", names.join(", "))), changes })
+        };
+        self.desk.foresee(ctx, asked, plan).await
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {

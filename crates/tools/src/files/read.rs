@@ -196,6 +196,7 @@ impl Tool for Read {
                 }
             }
         }
+        self.desk.record_seen(ctx).await;
         if failures.len() == count
             && let Some(first) = failures.first()
         {

@@ -1,16 +1,16 @@
 //! What the agent has seen of each file, to notice what changed behind its back.
 //!
-//! Kept per task and in memory only: after a restart nothing is known, so nothing is refused as changed, and `write`
-//! asks to read a file once more before it replaces it. What a file held is remembered as hashes of its lines, enough
-//! to say which of them are new.
+//! Kept per task, in memory and in the task's log, so that a task that is resumed goes on with it. What a file held is
+//! remembered as hashes of its lines, enough to say which of them are new; the log has one hash of the whole.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
-use stepwell_protocol::TaskId;
+use stepwell_protocol::{SeenFile, TaskId};
 use stepwell_tool_runtime::Redactor;
 use stepwell_workspace::{Inside, TextFile, Workspace};
 
@@ -34,12 +34,16 @@ type Key = (TaskId, PathBuf);
 struct Known {
     files: HashMap<Key, Stamp>,
     order: VecDeque<Key>,
+    /// Tasks whose log has been looked at.
+    recalled: HashSet<TaskId>,
+    /// What the log does not have yet.
+    news: HashMap<TaskId, Vec<SeenFile>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     /// Absent for a file that is too large to be edited.
-    digest: Option<(usize, u64)>,
+    digest: Option<(u64, String)>,
     lines: Vec<u32>,
 }
 
@@ -48,8 +52,14 @@ impl Stamp {
         let text = stepwell_workspace::decode(bytes).map(|file| file.text).unwrap_or_default();
         let lines = text.lines().map(|line| hashed(line.as_bytes()) as u32);
         let lines = if text.lines().count() > MOST_LINES { Vec::new() } else { lines.collect() };
-        Self { digest: Some((bytes.len(), hashed(bytes))), lines }
+        Self { digest: Some(digest(bytes)), lines }
     }
+}
+
+/// Length and hash, the same in every version of this program.
+fn digest(bytes: &[u8]) -> (u64, String) {
+    let hash = Sha256::digest(bytes);
+    (bytes.len() as u64, hash[..16].iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn hashed(bytes: &[u8]) -> u64 {
@@ -78,11 +88,40 @@ impl SeenFiles {
         let mut known = self.known.lock();
         known.files.remove(&key);
         known.order.retain(|other| *other != key);
+        let path = place.absolute().display().to_string();
+        known.news.entry(task.clone()).or_default().push(SeenFile { path, bytes: 0, digest: None });
+    }
+
+    /// Takes over what the log of a task says, the first time the task works with files.
+    pub fn recall(&self, task: &TaskId, log: impl FnOnce() -> Vec<SeenFile>) {
+        let mut known = self.known.lock();
+        if !known.recalled.insert(task.clone()) {
+            return;
+        }
+        for file in log() {
+            let key = (task.clone(), PathBuf::from(file.path));
+            if let (Some(hash), false) = (file.digest, known.files.contains_key(&key)) {
+                let stamp = Stamp { digest: Some((file.bytes, hash)), lines: Vec::new() };
+                known.files.insert(key.clone(), stamp);
+                known.order.push_back(key);
+            }
+        }
+    }
+
+    /// What the log of a task should learn.
+    pub fn take_news(&self, task: &TaskId) -> Vec<SeenFile> {
+        self.known.lock().news.remove(task).unwrap_or_default()
     }
 
     fn put(&self, task: &TaskId, place: &Inside, stamp: Stamp) {
         let key = (task.clone(), place.absolute().to_path_buf());
         let mut known = self.known.lock();
+        let before = known.files.get(&key).and_then(|stamp| stamp.digest.clone());
+        if let Some((bytes, hash)) = stamp.digest.clone().filter(|now| Some(now) != before.as_ref()) {
+            let path = place.absolute().display().to_string();
+            let news = SeenFile { path, bytes, digest: Some(hash) };
+            known.news.entry(task.clone()).or_default().push(news);
+        }
         if known.files.insert(key.clone(), stamp).is_none() {
             known.order.push_back(key);
         }
@@ -109,8 +148,7 @@ impl SeenFiles {
     ) -> Option<String> {
         let key = (task.clone(), place.absolute().to_path_buf());
         let stamp = self.known.lock().files.get(&key).cloned()?;
-        let digest = stamp.digest?;
-        if digest == (bytes.len(), hashed(bytes)) {
+        if stamp.digest? == digest(bytes) {
             return None;
         }
         Some(file.map_or_else(String::new, |file| shown(&stamp.lines, file, redactor)))

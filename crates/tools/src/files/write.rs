@@ -11,6 +11,7 @@ use stepwell_workspace::{Error, TextFile};
 
 use super::LARGEST_EDIT;
 use super::desk::{Before, Caller, Change, Desk, like};
+use super::foresee::{Asked, Foreseen};
 use super::report::{self, ChangedFile};
 use super::{diff, matching, omission};
 
@@ -50,7 +51,7 @@ impl WriteInput {
         let (content, mut notes) = omission::cleaned(&self.file_path, &self.content);
         let before = match desk.workspace.read(&place, LARGEST_EDIT) {
             Ok(bytes) => {
-                let is_known = desk.seen.knows(&caller.task, &place);
+                let is_known = desk.knows(caller, &place);
                 if !is_known && !self.overwrite && !bytes.is_empty() && bytes != content.as_bytes() {
                     return Err(ToolError::validation(format!(
                         "`{}` exists and you have not read it, so nothing was written; read it first, or set \
@@ -105,21 +106,18 @@ impl Tool for Write {
     }
 
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (caller, asked) = (Caller::of(ctx), input.clone());
-        let planned = self.desk.in_background(move |desk| {
-            let change = asked.planned(desk, &caller)?;
+        let (path, call) = (&input.file_path, input.clone());
+        let asked = Asked {
+            summary: format!("Write `{path}`"),
+            diff: Some(diff::change(&ctx.redactor, path, "", &input.content).diff),
+            paths: vec![path.clone()],
+        };
+        let plan = move |desk: &Desk, caller: &Caller| {
+            let change = call.planned(desk, caller)?;
             let verb = if change.before.is_some() { "Replace" } else { "Create" };
-            Ok(report::preview(format!("{verb} `{}`", asked.file_path), &caller.redactor, desk, &[change]))
-        });
-        match planned.await {
-            Ok(preview) => preview,
-            Err(_) => Preview {
-                summary: format!("Write `{}`", input.file_path),
-                diff: Some(diff::change(&ctx.redactor, &input.file_path, "", &input.content).diff),
-                paths: self.desk.named([input.file_path.clone()]),
-                ..Preview::default()
-            },
-        }
+            Ok(Foreseen { summary: Some(format!("{verb} `{}`", call.file_path)), changes: vec![change] })
+        };
+        self.desk.foresee(ctx, asked, plan).await
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
