@@ -58,8 +58,9 @@ impl Stamp {
 
 /// Length and hash, the same in every version of this program.
 fn digest(bytes: &[u8]) -> (u64, String) {
-    let hash = Sha256::digest(bytes);
-    (bytes.len() as u64, hash[..16].iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut first = [0; 16];
+    first.copy_from_slice(&Sha256::digest(bytes)[..16]);
+    (bytes.len() as u64, format!("{:032x}", u128::from_be_bytes(first)))
 }
 
 fn hashed(bytes: &[u8]) -> u64 {
