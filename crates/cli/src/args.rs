@@ -48,6 +48,8 @@ pub enum Door {
     Models(ModelsArgs),
     /// Check keys, servers and the machine
     Doctor(DoctorArgs),
+    /// Run a failing command under its debugger and tell why it fails (no model, no network)
+    Why(WhyArgs),
     /// Run a command as the agent's commands run: confined
     #[command(subcommand)]
     Sandbox(SandboxCommand),
@@ -396,6 +398,45 @@ pub struct DoctorArgs {
     /// Send nothing to any provider
     #[arg(long)]
     pub offline: bool,
+}
+
+const WHY_EXAMPLES: &str = "Examples:\n  \
+    stepwell why -- pytest tests/test_cart.py::test_total\n  \
+    stepwell why -- cargo test parses_dates\n  \
+    stepwell why --until-fails 50 -- go test ./queue -run TestFlaky\n  \
+    stepwell why --html report.html -- ./server --port 0\n\n\
+    Exit codes: 0 it passed, 1 it failed or hangs, 2 the command cannot be debugged as it is written";
+
+#[derive(Debug, Args)]
+#[command(after_help = WHY_EXAMPLES)]
+pub struct WhyArgs {
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+    /// Print the report as JSON
+    #[arg(long, conflicts_with = "md")]
+    pub json: bool,
+    /// Print the report as Markdown
+    #[arg(long)]
+    pub md: bool,
+    /// Also write the report as one HTML file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Run it again until it fails, at most so many times
+    #[arg(long, value_name = "N")]
+    pub until_fails: Option<u32>,
+    /// Seconds a run may take, building included
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub timeout: u64,
+    /// Only the report
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl WhyArgs {
+    pub fn command_line(&self) -> String {
+        self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,3 +9,4 @@ pub mod run;
 pub mod sandbox;
 pub mod tasks;
 pub mod tool;
+pub mod why;

@@ -61,6 +61,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Permissions(command) => wait(doors::permissions::run(command)),
         Door::Models(args) => wait(doors::models::run(args)),
         Door::Doctor(args) => wait(doors::doctor::run(args)),
+        Door::Why(args) => wait(doors::why::run(args)),
         Door::Sandbox(command) => wait(doors::sandbox::run(command)),
         Door::Config(command) => doors::config::run(command),
         Door::Completions { shell } => {

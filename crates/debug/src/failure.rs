@@ -22,6 +22,7 @@ use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
 pub use origin::Origin;
+pub use origin::line_of as source_line;
 
 /// Stops that are looked at; a program that fails more often is not better explained.
 const MOST_LOOKS: usize = 24;

@@ -44,6 +44,7 @@ pub struct LaunchOptions {
     pub time: Duration,
     pub no_debug: bool,
     pub probes: BTreeMap<PathBuf, Vec<i64>>,
+    pub functions: Vec<String>,
     pub exception_filters: Option<Vec<String>>,
     /// Whether the person's breakpoints hold too.
     pub breakpoints: bool,
@@ -59,6 +60,7 @@ impl LaunchOptions {
             time,
             no_debug: false,
             probes: BTreeMap::new(),
+            functions: Vec::new(),
             exception_filters: None,
             breakpoints: true,
             cancel,
@@ -245,6 +247,7 @@ fn opening(
         arguments,
         no_debug: options.no_debug,
         probes: options.probes.clone(),
+        functions: options.functions.clone(),
         exception_filters: options.exception_filters.clone(),
         breakpoints: options.breakpoints,
         time,

@@ -19,6 +19,7 @@ pub mod probing;
 pub mod session;
 pub mod stop_report;
 pub mod values;
+pub mod watch;
 pub use debugger::{Debugger, Outcome, Wait};
 pub use error::{Error, Result};
 pub use house::{Confine, DebuggerOptions};

@@ -130,7 +130,8 @@ struct State {
     /// What is bound in each file, in the order it was sent.
     bound: BTreeMap<PathBuf, Vec<Binding>>,
     bound_functions: Vec<Binding>,
-    /// Places that a tool needs for a while, beside the person's breakpoints.
+    /// Functions and places that a tool needs for a while, beside the person's breakpoints.
+    function_probes: Vec<String>,
     probes: BTreeMap<PathBuf, Vec<i64>>,
     hits: HashMap<BreakpointId, u64>,
     threads: BTreeMap<i64, String>,
@@ -173,6 +174,7 @@ impl Session {
             client: OnceLock::new(),
             state: Mutex::new(State {
                 probes: opening.probes.clone(),
+                function_probes: opening.functions.clone(),
                 phase: Phase::Idle,
                 capabilities: Capabilities::default(),
                 initialized: false,

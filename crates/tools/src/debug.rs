@@ -4,8 +4,10 @@ mod answer;
 mod breakpoints;
 mod desk;
 mod looking;
+mod probing;
 mod running;
 mod starting;
+mod tracing;
 
 use std::sync::Arc;
 
@@ -71,6 +73,8 @@ pub fn tools(desk: &Arc<DebugDesk>) -> Vec<Arc<dyn DynTool>> {
         Arc::new(looking::GetVariables(desk())),
         Arc::new(looking::SendInput(desk())),
         Arc::new(looking::SetVariable(desk())),
+        Arc::new(probing::DebugCompare(desk())),
+        Arc::new(probing::DebugTracepoints(desk())),
         Arc::new(running::ContinueDebugging(desk())),
         Arc::new(running::ListSessions(desk())),
         Arc::new(running::PauseDebugging(desk())),
@@ -81,5 +85,8 @@ pub fn tools(desk: &Arc<DebugDesk>) -> Vec<Arc<dyn DynTool>> {
         Arc::new(starting::GetDebuggerConfigurations(desk())),
         Arc::new(starting::RestartDebugging(desk())),
         Arc::new(starting::StartDebugging(desk())),
+        Arc::new(tracing::DebugFailure(desk())),
+        Arc::new(tracing::DebugTrace(desk())),
+        Arc::new(tracing::DebugWatch(desk())),
     ]
 }

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::decide::same_file;
 use super::{ANSWER, Session};
-use crate::Result;
 use crate::adapters::Manners;
 use crate::breakpoints::hit_condition::HitCondition;
 use crate::breakpoints::{BreakpointId, FunctionBreakpoint, LineBreakpoint};
 use crate::dap::Sent;
 use crate::dap::types::{BreakpointEvent, Breakpoints, SourceBreakpoint, StackFrame};
+use crate::{Error, Result};
 
 /// The number of a place that a tool needs for a while.
 pub const PROBE: BreakpointId = 0;
@@ -71,7 +71,9 @@ impl Session {
         for path in paths {
             sending.push(self.send_breakpoints(&path)?);
         }
-        let wished = !self.house.breakpoints.functions().is_empty() || !self.panic_functions.is_empty();
+        let wished = !self.house.breakpoints.functions().is_empty()
+            || !self.panic_functions.is_empty()
+            || !self.state.lock().function_probes.is_empty();
         if wished && self.can("supportsFunctionBreakpoints") {
             sending.push(self.send_function_breakpoints()?);
         }
@@ -125,6 +127,10 @@ impl Session {
             }
             asked.push(ask);
             bindings.push(binding(id, 0, ours));
+        }
+        for name in &self.state.lock().function_probes {
+            asked.push(json!({ "name": name }));
+            bindings.push(binding(PROBE, 0, Ours::default()));
         }
         for name in &self.panic_functions {
             asked.push(json!({ "name": name }));
@@ -192,6 +198,29 @@ impl Session {
         }
         self.sync_file(path).await?;
         Ok(self.state.lock().bound.get(path).cloned().unwrap_or_default())
+    }
+
+    /// Sets the one place a tool waits for, by line or by name; line 0 and no name take it back.
+    pub async fn set_place(&self, line: &Option<(PathBuf, i64)>, function: &Option<String>) -> Result<()> {
+        if let Some((path, line)) = line {
+            let lines = if *line > 0 { vec![*line] } else { Vec::new() };
+            self.set_probes(path, lines).await?;
+        }
+        let wished: Vec<String> = function.iter().cloned().collect();
+        if !wished.is_empty() && !self.can("supportsFunctionBreakpoints") {
+            return Err(Error::Unable {
+                adapter: self.adapter.kind().name().to_owned(),
+                what: "stop at functions by name".to_owned(),
+                hint: Some("give the function's `file_path` too".to_owned()),
+            });
+        }
+        let changed = {
+            let mut state = self.state.lock();
+            let changed = state.function_probes != wished;
+            state.function_probes = wished;
+            changed
+        };
+        if changed { self.sync_functions().await } else { Ok(()) }
     }
 
     /// The line a probe was wanted at, where the program stands at one: adapters move them to the next code.

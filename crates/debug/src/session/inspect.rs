@@ -341,6 +341,11 @@ impl Session {
         Ok(())
     }
 
+    /// A request as it is written.
+    pub(crate) async fn request(&self, command: &str, arguments: Value) -> Result<Value> {
+        self.client()?.request(command, arguments, ANSWER).await
+    }
+
     /// Any other request, where the adapter says it can.
     pub async fn ask(&self, capability: &str, command: &str, what: &str, arguments: Value) -> Result<Value> {
         if !self.can(capability) {

@@ -48,6 +48,8 @@ pub struct Opening {
     pub no_debug: bool,
     /// Places that a tool needs, by file.
     pub probes: BTreeMap<PathBuf, Vec<i64>>,
+    /// Functions that a tool needs, by name.
+    pub functions: Vec<String>,
     /// Exception filters instead of the adapter's usual ones.
     pub exception_filters: Option<Vec<String>>,
     /// Whether the person's breakpoints hold too.
@@ -403,6 +405,7 @@ impl Session {
             arguments: wish.configuration.clone(),
             no_debug: false,
             probes: self.opening.probes.clone(),
+            functions: self.opening.functions.clone(),
             exception_filters: self.opening.exception_filters.clone(),
             breakpoints: self.opening.breakpoints,
             time: FIRST_ANSWER,

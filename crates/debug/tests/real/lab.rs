@@ -133,6 +133,7 @@ impl Lab {
             arguments,
             no_debug: false,
             probes: std::collections::BTreeMap::new(),
+            functions: Vec::new(),
             exception_filters: None,
             breakpoints: true,
             time: PATIENCE,

@@ -1,6 +1,7 @@
 //! `get_debugger_configurations`, `start_debugging`, `restart_debugging`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +54,8 @@ pub struct StartInput {
     cwd: Option<String>,
     env: Option<BTreeMap<String, String>>,
     stop_on_entry: Option<bool>,
+    /// Of git: for `debug_compare`, run this commit's files.
+    revision: Option<String>,
     /// Only run it.
     no_debug: Option<bool>,
     /// Seconds to wait, building included; 60 by default.
@@ -94,6 +97,28 @@ debug_tool!(
     plain_preview
 );
 
+impl StartInput {
+    /// Whether it names a program, rather than leaving it to the session that is stopped.
+    pub fn names_something(&self) -> bool {
+        self.configuration_name.is_some()
+            || self.command.is_some()
+            || self.program.is_some()
+            || self.module.is_some()
+            || self.test.is_some()
+            || self.process_id.is_some()
+            || self.core.is_some()
+            || self.configuration.is_some()
+    }
+
+    pub fn timeout(&self) -> Option<f64> {
+        self.timeout
+    }
+
+    pub fn revision(&self) -> Option<&str> {
+        self.revision.as_deref()
+    }
+}
+
 impl DebugDesk {
     async fn get_configurations(&self, _: &ToolContext, _: ConfigurationsInput) -> Result<Answer> {
         let file = LaunchFile::read(self.workspace.root()).map_err(launch::from_launch)?;
@@ -118,8 +143,8 @@ impl DebugDesk {
         Ok(answer.maybe("hint", hint))
     }
 
-    fn context_of(&self, input: &StartInput) -> Result<Context> {
-        let mut ctx = launch::context(self.workspace.root());
+    fn context_of(&self, input: &StartInput, folder: &Path) -> Result<Context> {
+        let mut ctx = launch::context(folder);
         ctx.inputs.extend(input.inputs.clone().unwrap_or_default());
         if let Some(file) = &input.file {
             ctx.editor.file = Some(self.file(file)?);
@@ -129,7 +154,12 @@ impl DebugDesk {
 
     /// What a start would run; nothing is run for it.
     pub fn plan(&self, input: &StartInput) -> Result<LaunchPlan> {
-        let ctx = self.context_of(input)?;
+        self.plan_in(input, self.workspace.root())
+    }
+
+    /// As [`DebugDesk::plan`] in another folder, such as that of another commit.
+    pub fn plan_in(&self, input: &StartInput, folder: &Path) -> Result<LaunchPlan> {
+        let ctx = self.context_of(input, folder)?;
         let args = input.args.clone().unwrap_or_default();
         let mut ways: Vec<(&str, Description)> = Vec::new();
         if let Some(command) = &input.command {
@@ -164,7 +194,7 @@ impl DebugDesk {
         }
         let mut plan = if let Some(name) = &input.configuration_name {
             self.may_run_launch_json()?;
-            let file = LaunchFile::read(self.workspace.root()).map_err(launch::from_launch)?;
+            let file = LaunchFile::read(folder).map_err(launch::from_launch)?;
             let launch = file.resolve(name, &ctx).map_err(launch::from_launch)?;
             LaunchPlan::of_launch(launch, ctx)?
         } else if let Some(written) = &input.configuration {
@@ -194,7 +224,7 @@ impl DebugDesk {
             }
         }
         if let Some(cwd) = &input.cwd {
-            let folder = self.workspace.root().join(cwd);
+            let folder = folder.join(cwd);
             plan.set("cwd", &Value::from(folder.to_string_lossy().into_owned()));
         }
         if let Some(env) = &input.env {
@@ -216,7 +246,7 @@ impl DebugDesk {
         })
     }
 
-    fn preview_start(&self, _: &str, input: &StartInput) -> Preview {
+    pub(super) fn preview_start(&self, _: &str, input: &StartInput) -> Preview {
         let plan = match self.plan(input) {
             Ok(plan) => plan,
             Err(error) => {

@@ -1,0 +1,132 @@
+//! `stepwell why -- COMMAND`: runs a failing command under its debugger and tells why it fails. No model, no network.
+
+mod html;
+mod markdown;
+mod text;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use stepwell_debug::failure::{FailureReport, Verdict};
+use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
+use stepwell_debug::targets::{self, Description};
+use stepwell_debug::{Debugger, DebuggerOptions, Wait};
+use stepwell_workspace::files::{self, Privacy};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::WhyArgs;
+use crate::assemble::confinement::OWN_PROGRAM;
+use crate::assemble::{Assembly, debugging, workspace_root};
+use crate::exit::Exit;
+use crate::interrupts::Interrupts;
+use crate::language::Language;
+use crate::report;
+use crate::terminal::{Style, error_line, out, out_line};
+
+pub async fn run(args: WhyArgs) -> anyhow::Result<Exit> {
+    let assembly = Assembly::here()?;
+    let language = Language::choose(assembly.settings.language().as_deref());
+    let workspace = workspace_root(None)?;
+    let mut search = debugging::search(&assembly.places, &assembly.settings, &workspace)?;
+    // The code that fails may lie above the folder the command is given in.
+    search.workspace = project_root(&workspace);
+    // It is the person's own command, so it gets the person's own environment.
+    let options = DebuggerOptions { search, keeper: Some(OWN_PROGRAM.into()), ..DebuggerOptions::default() };
+    let debugger = Arc::new(Debugger::new(options));
+    let cancel = CancellationToken::new();
+    let mut interrupts = Interrupts::listen()?;
+    let work = explain(&debugger, &args, &workspace, language, &cancel);
+    tokio::pin!(work);
+    let outcome = tokio::select! {
+        outcome = &mut work => outcome,
+        () = interrupts.next() => {
+            cancel.cancel();
+            debugger.end_all().await;
+            return Ok(Exit::Interrupted);
+        }
+    };
+    debugger.end_all().await;
+    let report = outcome?;
+    show(&report, &args, language)?;
+    Ok(match report.verdict {
+        Verdict::Passed => Exit::Done,
+        Verdict::Failed | Verdict::Hangs => Exit::Failed,
+    })
+}
+
+/// Runs it, again and again where it only fails sometimes.
+async fn explain(
+    debugger: &Arc<Debugger>,
+    args: &WhyArgs,
+    workspace: &std::path::Path,
+    language: Language,
+    cancel: &CancellationToken,
+) -> anyhow::Result<FailureReport> {
+    let style = Style::for_stderr();
+    let rounds = args.until_fails.unwrap_or(1).max(1);
+    let mut words = Vec::new();
+    for word in &args.command {
+        words.push(
+            word.to_str()
+                .map(str::to_owned)
+                .ok_or_else(|| report::usage("the command is not UTF-8", "rename what it names"))?,
+        );
+    }
+    let mut round = 0;
+    loop {
+        round += 1;
+        let ctx = launch::context(workspace);
+        let target = targets::describe(&Description::Command(words.clone()), &ctx)
+            .map_err(|error| told(launch::from_target(error)))?;
+        if round == 1 && !args.quiet {
+            error_line(&style.dim(&target.how));
+        } else if !args.quiet {
+            let again = language.pick("passed; again", "通过；再次运行");
+            error_line(&style.dim(&format!("{again} ({round}/{rounds})")));
+        }
+        let plan = LaunchPlan::of_target(target, ctx);
+        let time = Duration::from_secs(args.timeout);
+        let mut options = LaunchOptions::new(time, cancel.clone());
+        if !args.quiet {
+            options.on_output = Arc::new(|text| error_line(text.trim_end()));
+        }
+        let wait = Wait { deadline: Instant::now() + time, cancel: cancel.clone() };
+        let mut found = debugger.explain(plan, options, &wait).await.map_err(told)?;
+        debugger.forget_ended();
+        if found.verdict != Verdict::Passed || round >= rounds {
+            if rounds > 1 {
+                found.notes.push(format!("run {round} of at most {rounds}"));
+            }
+            return Ok(found);
+        }
+    }
+}
+
+fn told(error: stepwell_debug::Error) -> anyhow::Error {
+    let hint = error.hint().unwrap_or("`stepwell adapters doctor` checks the debuggers").to_owned();
+    report::failed(error.to_string(), hint)
+}
+
+/// The nearest folder above that is a project's: its code counts as one's own.
+fn project_root(folder: &std::path::Path) -> std::path::PathBuf {
+    let marks = [".git", "Cargo.toml", "pyproject.toml", "package.json", "go.mod"];
+    let root = folder.ancestors().find(|above| marks.iter().any(|mark| above.join(mark).exists()));
+    root.unwrap_or(folder).to_path_buf()
+}
+
+fn show(report: &FailureReport, args: &WhyArgs, language: Language) -> anyhow::Result<()> {
+    if args.json {
+        out_line(&serde_json::to_string_pretty(report)?);
+    } else if args.md {
+        out(&markdown::render(report, language));
+    } else {
+        out(&text::render(report, language, Style::for_stdout()));
+    }
+    if let Some(path) = &args.html {
+        let page = html::render(report, &args.command_line(), language);
+        files::write_atomic(path, page.as_bytes(), Privacy::Shared)?;
+        error_line(&format!("{} {}", language.pick("written:", "已写入："), path.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! The report as one HTML file: frames open and close, nothing is loaded from anywhere.
+
+use stepwell_debug::failure::{FailureFrame, FailureReport};
+
+use super::text::{headline, shown};
+use crate::language::Language;
+
+const STYLE: &str = include_str!("report.css");
+
+pub fn render(report: &FailureReport, command: &str, language: Language) -> String {
+    let title = escaped(&headline(report, language));
+    let mut body = format!("<h1>{title}</h1>\n<p class=\"command\"><code>{}</code></p>\n", escaped(command));
+    if let Some(place) = &report.place {
+        body.push_str(&format!(
+            "<p class=\"place\">{}:{} <span>{}</span></p>\n",
+            escaped(&shown(&place.file)),
+            place.line,
+            escaped(&place.function)
+        ));
+    }
+    if !report.values.is_empty() {
+        body.push_str(&format!("<h2>{}</h2>\n<table>\n", language.pick("Values that matter", "相关的值")));
+        for value in &report.values {
+            let origin = value.origin.as_ref().map(|origin| {
+                format!(
+                    "{}:{} <code>{}</code>",
+                    escaped(&shown(&origin.file)),
+                    origin.line,
+                    escaped(&origin.source)
+                )
+            });
+            body.push_str(&format!(
+                "<tr><th>{}</th><td><code>{}</code></td><td>{}</td></tr>\n",
+                escaped(&value.name),
+                escaped(&value.value),
+                origin.unwrap_or_default()
+            ));
+        }
+        body.push_str("</table>\n");
+    }
+    if !report.frames.is_empty() {
+        body.push_str(&format!("<h2>{}</h2>\n", language.pick("Frames", "栈帧")));
+    }
+    for (at, frame) in report.frames.iter().enumerate() {
+        body.push_str(&frame_block(frame, at == 0));
+    }
+    if report.library_frames > 0 {
+        let (english, chinese) = (
+            format!("{} library frames left out", report.library_frames),
+            format!("省略了 {} 个库的栈帧", report.library_frames),
+        );
+        body.push_str(&format!("<p class=\"dim\">{}</p>\n", language.pick(&english, &chinese)));
+    }
+    if !report.output.trim().is_empty() {
+        body.push_str(&format!(
+            "<h2>{}</h2>\n<pre class=\"output\">{}</pre>\n",
+            language.pick("Output", "输出"),
+            escaped(report.output.trim_end())
+        ));
+    }
+    let code = language.pick("en", "zh");
+    format!(
+        "<!doctype html>\n<html lang=\"{code}\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+         <title>{title}</title><style>{STYLE}</style></head>\n<body><main>\n{body}</main></body></html>\n"
+    )
+}
+
+fn frame_block(frame: &FailureFrame, open: bool) -> String {
+    let mut block = format!(
+        "<details{}><summary><b>{}</b> {}:{}</summary>\n",
+        if open { " open" } else { "" },
+        escaped(&frame.function),
+        escaped(&shown(&frame.file)),
+        frame.line
+    );
+    if let Some(source) = &frame.source {
+        block.push_str("<pre>");
+        for line in source.lines() {
+            let line_text = escaped(line);
+            if line.starts_with('→') {
+                block.push_str(&format!("<mark>{line_text}</mark>\n"));
+            } else {
+                block.push_str(&format!("{line_text}\n"));
+            }
+        }
+        block.push_str("</pre>\n");
+    }
+    if !frame.variables.is_empty() {
+        block.push_str("<table>\n");
+        for variable in &frame.variables {
+            block.push_str(&format!(
+                "<tr><th>{}</th><td><code>{}</code></td><td class=\"dim\">{}</td></tr>\n",
+                escaped(&variable.name),
+                escaped(&variable.value),
+                escaped(variable.kind.as_deref().unwrap_or_default())
+            ));
+        }
+        block.push_str("</table>\n");
+    }
+    block + "</details>\n"
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn values_cannot_become_markup() {
+        assert_eq!(
+            super::escaped("<img src=x onerror=\"a\">&"),
+            "&lt;img src=x onerror=&quot;a&quot;&gt;&amp;"
+        );
+    }
+}

@@ -1,0 +1,348 @@
+//! `debug_trace`, `debug_watch`, `debug_failure`: whole stories in one answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stepwell_debug::launch::Launched;
+use stepwell_debug::session::{Session, Stop, is_true};
+use stepwell_debug::stop_report::Detail;
+use stepwell_debug::trace::{TraceLimits, rendered};
+use stepwell_debug::watch::Write;
+use stepwell_debug::{Error, Outcome, Result, Wait};
+use stepwell_protocol::{Preview, Risk};
+use stepwell_tool_runtime::ToolContext;
+use tokio::time::Instant;
+
+use super::answer::Answer;
+use super::debug_tool;
+use super::desk::{DebugDesk, RUN_WAIT};
+use super::starting::StartInput;
+
+/// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
+/// many single steps. Starts a program like `start_debugging`, or goes on with the stopped session.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct TraceInput {
+    /// The function by name; or its first line by `file_path` and `line_number`.
+    function: Option<String>,
+    #[schemars(extend("x-aliases" = ["path"]))]
+    file_path: Option<String>,
+    #[schemars(extend("x-aliases" = ["line"]))]
+    line_number: Option<i64>,
+    /// Which call; 1 by default.
+    call: Option<u32>,
+    /// Only a call where this is true.
+    condition: Option<String>,
+    /// Also calls inside it, so deep; 0 by default.
+    depth: Option<usize>,
+    /// 200 by default.
+    max_lines: Option<usize>,
+    #[serde(flatten)]
+    start: StartInput,
+}
+
+/// Goes on from the stop and tells every write to a variable or field: where, old and new value, the stack.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WatchInput {
+    /// Of the stopped frame, such as `total` or `self.balance`.
+    expression: String,
+    frame_id: Option<i64>,
+    /// 10 by default.
+    max_writes: Option<usize>,
+    session_id: Option<String>,
+    timeout: Option<f64>,
+}
+
+/// Runs a failing command or test and tells why it fails: the exception or signal, the frames with their values, where
+/// these were set, the output. Use it first.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FailureInput {
+    #[serde(flatten)]
+    start: StartInput,
+}
+
+debug_tool!(
+    DebugTrace,
+    "debug_trace",
+    &["trace_call"],
+    TraceInput,
+    Risk::Execute,
+    debug_trace,
+    preview_trace
+);
+debug_tool!(DebugWatch, "debug_watch", &[], WatchInput, Risk::Execute, debug_watch, preview_watch);
+debug_tool!(
+    DebugFailure,
+    "debug_failure",
+    &["debug_test"],
+    FailureInput,
+    Risk::Execute,
+    debug_failure,
+    preview_failure
+);
+
+impl DebugDesk {
+    fn preview_trace(&self, name: &str, input: &TraceInput) -> Preview {
+        if input.start.names_something() {
+            return self.preview_start(name, &input.start);
+        }
+        Preview {
+            summary: format!("Trace a call of {}", input.function.as_deref().unwrap_or("a function")),
+            ..Preview::default()
+        }
+    }
+
+    fn preview_watch(&self, _: &str, input: &WatchInput) -> Preview {
+        Preview { summary: format!("Watch who writes `{}`", input.expression), ..Preview::default() }
+    }
+
+    fn preview_failure(&self, name: &str, input: &FailureInput) -> Preview {
+        self.preview_start(name, &input.start)
+    }
+
+    async fn debug_failure(&self, ctx: &ToolContext, input: FailureInput) -> Result<Answer> {
+        let plan = self.plan(&input.start)?;
+        let wait = Self::wait(ctx, input.start.timeout(), 120);
+        let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
+        let mut report = self.debugger.explain(plan, options, &wait).await?;
+        // The failing frame is told whole, the others by their line.
+        for frame in report.frames.iter_mut().skip(1) {
+            frame.source = None;
+            frame.variables.truncate(8);
+        }
+        let kept = report.output.len().saturating_sub(1200);
+        let kept =
+            (kept..=report.output.len()).find(|at| report.output.is_char_boundary(*at)).unwrap_or_default();
+        report.output = report.output.split_off(kept);
+        Ok(Answer::success().with("failure", report))
+    }
+
+    async fn debug_trace(&self, ctx: &ToolContext, input: TraceInput) -> Result<Answer> {
+        let wait = Self::wait(ctx, input.start.timeout(), RUN_WAIT);
+        let place = self.traced_place(&input)?;
+        let started = input.start.names_something();
+        let (session, after) = if started {
+            let mut options =
+                Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
+            match &place {
+                Traced::Line(path, line) => {
+                    options.probes.insert(path.clone(), vec![*line]);
+                }
+                Traced::Function(name) => options.functions = vec![name.clone()],
+            }
+            let after = self.debugger.serial();
+            let Launched { sessions, .. } = self.plan(&input.start)?.start(&self.debugger, &options).await?;
+            (sessions.into_iter().next().ok_or(Error::NoSessionAtAll)?, after)
+        } else {
+            let session = self.debugger.session_to_resume(None)?;
+            session.stopped()?;
+            session.set_place(&place.line(), &place.function()).await?;
+            let after = self.debugger.serial();
+            session.resume(None).await?;
+            (session, after)
+        };
+        let found = self.nth_call(&session, after, &input, &wait).await;
+        let traced = match found {
+            Ok((stopped, _)) => {
+                stopped.set_place(&place.line().map(|(path, _)| (path, 0)), &None).await.ok();
+                let limits = TraceLimits {
+                    depth: input.depth.unwrap_or_default().min(5),
+                    lines: input.max_lines.unwrap_or(200).clamp(1, 2000),
+                };
+                self.debugger.trace_call(&stopped, limits, &wait).await
+            }
+            Err(Reached::Failed(error)) => Err(error),
+            Err(Reached::Otherwise(outcome)) => {
+                let answer = self.answer(*outcome, &session, Detail::COMPACT).await;
+                if started {
+                    self.debugger.end(&session).await;
+                }
+                return Ok(answer?.with("hint", "the call that was to be traced did not happen"));
+            }
+        };
+        if started {
+            self.debugger.end(&session).await;
+        }
+        let trace = traced?;
+        let lines = trace.lines.len();
+        Ok(Answer::success()
+            .with("lines", lines)
+            .maybe("returned", trace.returned.clone())
+            .with("trace", rendered(&trace)))
+    }
+
+    fn traced_place(&self, input: &TraceInput) -> Result<Traced> {
+        match (&input.function, &input.file_path, input.line_number) {
+            (_, Some(file), Some(line)) => Ok(Traced::Line(self.file(file)?, line)),
+            (Some(name), file, None) => {
+                // js-debug cannot stop at functions by name, so a source that is named is searched.
+                match file {
+                    Some(file) => {
+                        let path = self.file(file)?;
+                        let line = body_line(&path, name)
+                            .ok_or_else(|| Error::parameter(format!("`{file}` has no function `{name}`")))?;
+                        Ok(Traced::Line(path, line))
+                    }
+                    None => Ok(Traced::Function(name.clone())),
+                }
+            }
+            _ => {
+                Err(Error::parameter("name a `function`, or its first line by `file_path` and `line_number`"))
+            }
+        }
+    }
+
+    /// Runs to the call that is wanted.
+    async fn nth_call(
+        &self,
+        session: &Arc<Session>,
+        mut after: u64,
+        input: &TraceInput,
+        wait: &Wait,
+    ) -> Result<(Arc<Session>, Stop), Reached> {
+        let mut left = input.call.unwrap_or(1).max(1);
+        loop {
+            let (stopped, stop) = match self.debugger.wait(session, after, wait).await {
+                Outcome::Stopped(stopped, stop) if stop.reason != "exception" => (stopped, stop),
+                other => return Err(Reached::Otherwise(Box::new(other))),
+            };
+            after = stop.serial;
+            let wanted = match &input.condition {
+                Some(condition) => {
+                    let frame = stopped.top_frame().await?;
+                    stopped
+                        .evaluate(condition, Some(frame.id), "watch")
+                        .await
+                        .is_ok_and(|value| is_true(&value.value))
+                }
+                None => true,
+            };
+            if wanted {
+                left -= 1;
+            }
+            if left == 0 {
+                return Ok((stopped, stop));
+            }
+            stopped.resume(None).await?;
+        }
+    }
+
+    async fn debug_watch(&self, ctx: &ToolContext, input: WatchInput) -> Result<Answer> {
+        let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
+        let (session, frame) = match input.frame_id {
+            Some(id) => {
+                let (session, frame) = self.debugger.frame(id)?;
+                (session, frame.adapter_id)
+            }
+            None => {
+                let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+                let frame = session.top_frame().await?.id;
+                (session, frame)
+            }
+        };
+        let most = input.max_writes.unwrap_or(10).clamp(1, 200);
+        let watched = self.debugger.watch_writes(&session, frame, &input.expression, most, &wait).await?;
+        let root = self.workspace.root();
+        let rows: Vec<String> = watched.writes.iter().map(|write| told(write, root)).collect();
+        Ok(Answer::success()
+            .with("session_id", &session.id)
+            .with("how", watched.how)
+            .with("first_value", watched.first)
+            .with("writes", rows)
+            .with("ended", watched.ended))
+    }
+}
+
+fn told(write: &Write, root: &std::path::Path) -> String {
+    let path = std::path::Path::new(&write.file);
+    let path = path.strip_prefix(root).unwrap_or(path);
+    format!(
+        "{}:{} in {}: {} -> {}  [{}]{}",
+        path.display(),
+        write.line,
+        write.function,
+        write.old,
+        write.new,
+        write.source,
+        if write.callers.is_empty() {
+            String::new()
+        } else {
+            format!("  called by {}", write.callers.join(" < "))
+        }
+    )
+}
+
+enum Traced {
+    Line(PathBuf, i64),
+    Function(String),
+}
+
+impl Traced {
+    fn line(&self) -> Option<(PathBuf, i64)> {
+        match self {
+            Self::Line(path, line) => Some((path.clone(), *line)),
+            Self::Function(_) => None,
+        }
+    }
+
+    fn function(&self) -> Option<String> {
+        match self {
+            Self::Line(..) => None,
+            Self::Function(name) => Some(name.clone()),
+        }
+    }
+}
+
+enum Reached {
+    Failed(Error),
+    Otherwise(Box<Outcome>),
+}
+
+impl From<Error> for Reached {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The first line of a function's body, by how functions are written.
+fn body_line(path: &std::path::Path, name: &str) -> Option<i64> {
+    let content = stepwell_workspace::files::read(path).ok()?;
+    let content = String::from_utf8_lossy(&content);
+    let lines: Vec<&str> = content.lines().collect();
+    let name = name.rsplit(['.', ':']).next()?;
+    let head = lines.iter().position(|line| {
+        let found = line.find(name).filter(|at| {
+            let before = line[..*at].chars().next_back();
+            let after = line[at + name.len()..].trim_start();
+            !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+                && (after.starts_with('(')
+                    || after.starts_with('=')
+                    || after.starts_with('<')
+                    || after.starts_with(':'))
+        });
+        let text = line.trim_start();
+        let declares = [
+            "def ",
+            "async ",
+            "function ",
+            "fn ",
+            "pub ",
+            "func ",
+            "const ",
+            "let ",
+            "var ",
+            "export ",
+            "static ",
+        ];
+        let is_method = line.trim_end().ends_with('{')
+            && !["if", "for", "while", "switch", "return"].iter().any(|word| text.starts_with(word));
+        found.is_some() && (declares.iter().any(|word| text.starts_with(word)) || is_method)
+    })?;
+    let opened = (head..lines.len()).find(|at| lines[*at].trim_end().ends_with(['{', ':']))?;
+    let body = (opened + 1..lines.len()).find(|at| {
+        let text = lines[*at].trim();
+        !text.is_empty() && !text.starts_with("//") && !text.starts_with('#') && !text.starts_with("\"\"\"")
+    })?;
+    i64::try_from(body + 1).ok()
+}

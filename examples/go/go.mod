@@ -1,0 +1,3 @@
+module trip
+
+go 1.19
