@@ -1,11 +1,17 @@
 //! The command line, as clap reads it.
 
+mod mcp;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stepwell_protocol::PermissionMode;
+
+pub use mcp::{
+    McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools, ToolGroupArg,
+};
 
 const EXIT_CODES: &str = "Exit codes:\n  \
     0    done\n  \
@@ -34,6 +40,8 @@ pub enum Door {
     /// List the tools, or call one by hand
     #[command(subcommand)]
     Tool(ToolCommand),
+    /// Serve the tools to an MCP client: Claude Code, Codex, Cursor, VS Code and others
+    Mcp(Box<McpArgs>),
     /// Take back what the agent changed last
     Undo(UndoArgs),
     /// Take back the last undo or restore

@@ -215,14 +215,20 @@ impl Benches {
 
     /// The judge of a task in a workspace.
     pub fn judge(&self, workspace: &Path) -> anyhow::Result<RuleJudge> {
+        self.judge_options(workspace).map(RuleJudge::new)
+    }
+
+    /// What the settings say about permission in a workspace.
+    pub fn judge_options(&self, workspace: &Path) -> anyhow::Result<JudgeOptions> {
         let places = settings::judge_places(&self.places, workspace, &self.extra_roots);
-        Ok(RuleJudge::new(JudgeOptions {
+        Ok(JudgeOptions {
             mode: self.permission_mode(),
             rules: self.settings.rules(&self.places, &places)?,
             auto_approve: self.settings.auto_approve(),
+            asked_for: Vec::new(),
             places,
             keeper: Some(Arc::new(UserSettingsKeeper::new(&self.places))),
-        }))
+        })
     }
 
     pub fn permission_mode(&self) -> PermissionMode {

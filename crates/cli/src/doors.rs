@@ -3,6 +3,7 @@
 pub mod checkpoints;
 pub mod config;
 pub mod doctor;
+pub mod mcp;
 pub mod models;
 pub mod permissions;
 pub mod run;

@@ -20,7 +20,7 @@ use clap::{CommandFactory, Parser};
 use stepwell_sandbox::init;
 use stepwell_workspace::process::keeper;
 
-use crate::args::{Cli, Door};
+use crate::args::{Cli, Door, McpCommand};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
@@ -55,6 +55,10 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Run(args) => wait(doors::run::run(*args)),
         Door::Tasks(command) => doors::tasks::run(command),
         Door::Tool(command) => wait(doors::tool::run(command)),
+        Door::Mcp(args) => match args.command {
+            Some(McpCommand::Config(config)) => doors::mcp::config::run(&config),
+            None => wait(doors::mcp::run(args.serve)),
+        },
         Door::Undo(args) => doors::checkpoints::undo(&args),
         Door::Redo(args) => doors::checkpoints::redo(&args),
         Door::Checkpoints(command) => doors::checkpoints::run(command),

@@ -12,6 +12,7 @@ use super::rule::{Rule, RuleSource};
 use super::ruling::{Court, Ruling};
 use super::settings::AutoApprove;
 use super::{CallFacts, Effect, PermissionJudge, Verdict};
+use crate::Category;
 
 /// Grants of one task that are remembered.
 const MOST_GRANTS: usize = 1000;
@@ -22,6 +23,9 @@ pub struct JudgeOptions {
     pub mode: PermissionMode,
     pub rules: Vec<Rule>,
     pub auto_approve: AutoApprove,
+    /// Categories whose calls somebody else has asked the person about, call by call (an MCP client's own dialogue). The
+    /// mode does not ask a second time; everything else that asks still does.
+    pub asked_for: Vec<Category>,
     pub places: JudgePlaces,
     /// Where "always" is kept; without one it holds for the task.
     pub keeper: Option<Arc<dyn GrantKeeper>>,
@@ -39,6 +43,7 @@ pub struct RuleJudge {
     /// Those of the settings, then those of the task.
     rules: RwLock<Vec<Rule>>,
     auto_approve: AutoApprove,
+    asked_for: Vec<Category>,
     places: JudgePlaces,
     keeper: Option<Arc<dyn GrantKeeper>>,
     approved: Mutex<Approved>,
@@ -57,6 +62,7 @@ impl RuleJudge {
             mode: RwLock::new(options.mode),
             rules: RwLock::new(options.rules),
             auto_approve: options.auto_approve,
+            asked_for: options.asked_for,
             places: options.places,
             keeper: options.keeper,
             approved: Mutex::default(),
@@ -96,7 +102,13 @@ impl RuleJudge {
     }
 
     fn rule_on(&self, facts: &CallFacts, rules: &[Rule]) -> Ruling {
-        let court = Court { mode: self.mode(), rules, auto: &self.auto_approve, places: &self.places };
+        let court = Court {
+            mode: self.mode(),
+            rules,
+            auto: &self.auto_approve,
+            asked_for: &self.asked_for,
+            places: &self.places,
+        };
         court.rule_on(facts)
     }
 

@@ -10,6 +10,7 @@ use super::places::{Bases, JudgePlaces};
 use super::rule::{Deed, Rule, decisive};
 use super::settings::AutoApprove;
 use super::{CallFacts, Effect, Verdict, by_mode};
+use crate::Category;
 use crate::shell::{self, Analysis, Part, Word};
 
 /// Parts that a reason names.
@@ -46,6 +47,7 @@ pub(super) struct Court<'a> {
     pub mode: PermissionMode,
     pub rules: &'a [Rule],
     pub auto: &'a AutoApprove,
+    pub asked_for: &'a [Category],
     pub places: &'a JudgePlaces,
 }
 
@@ -56,6 +58,13 @@ enum Writer {
     Program,
     /// A redirection.
     Shell,
+}
+
+/// Whether a deed stays in what a call of its kind is about, or goes on to other machines or folders.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Inside,
+    Beyond,
 }
 
 /// A decision about one deed.
@@ -180,34 +189,30 @@ impl Court<'_> {
             protected.extend(steering.map(|(_, shown)| format!("`{shown}`")));
         }
         let class = self.class_of(facts);
-        let otherwise = || match by_mode(self.mode, facts.risk) {
-            Verdict::Allow => decided(Effect::Allow, format!("{} mode", self.mode.name())),
-            // A rule could have allowed it; where the mode does not ask, it refuses at the end.
-            Verdict::Ask { reason } | Verdict::Deny { reason } => decided(Effect::Ask, reason),
-        };
-        let general = |class: Option<&str>| match class {
+        let general = |class: Option<&str>, reach: Reach| match class {
             Some(class) => {
                 Decision { by_class: true, ..decided(Effect::Allow, format!("auto_approve.{class}")) }
             }
-            None => otherwise(),
+            None => self.otherwise(facts, facts.risk, reach),
         };
         if paths.is_empty() && facts.preview.hosts.is_empty() {
-            return add(&facts.tool, call.unwrap_or_else(|| general(class)));
+            return add(&facts.tool, call.unwrap_or_else(|| general(class, Reach::Inside)));
         }
         for (path, shown) in paths.iter().zip(&facts.preview.paths) {
             let deed = if facts.risk == Risk::Write { Deed::Write(path) } else { Deed::Read(path) };
             let outside = facts.risk == Risk::Write && !self.places.contains(path);
             let class = if outside { class.filter(|_| self.auto.write_outside) } else { class };
+            let reach = if outside { Reach::Beyond } else { Reach::Inside };
             let rules =
                 self.rules.iter().filter(|rule| rule.covers(facts, Deed::Call) || rule.covers(facts, deed));
-            add(shown, decisive(rules).map_or_else(|| general(class), by_this));
+            add(shown, decisive(rules).map_or_else(|| general(class, reach), by_this));
         }
         for host in &facts.preview.hosts {
             let rules = self
                 .rules
                 .iter()
                 .filter(|rule| rule.covers(facts, Deed::Call) || rule.covers(facts, Deed::Host(host)));
-            add(host, decisive(rules).map_or_else(|| general(class), by_this));
+            add(host, decisive(rules).map_or_else(|| general(class, Reach::Beyond), by_this));
         }
     }
 
@@ -285,10 +290,7 @@ impl Court<'_> {
             None if self.auto.commands => {
                 Decision { by_class: true, ..decided(Effect::Allow, "auto_approve.commands") }
             }
-            None => match by_mode(self.mode, Risk::Execute) {
-                Verdict::Allow => decided(Effect::Allow, format!("{} mode", self.mode.name())),
-                Verdict::Ask { reason } | Verdict::Deny { reason } => decided(Effect::Ask, reason),
-            },
+            None => self.otherwise(facts, Risk::Execute, Reach::Inside),
         };
         findings.push(finding(&what, &part.within, decision));
     }
@@ -342,16 +344,28 @@ impl Court<'_> {
                 None if self.auto.write => {
                     Decision { by_class: true, ..decided(Effect::Allow, "auto_approve.write") }
                 }
-                None => match by_mode(self.mode, Risk::Write) {
-                    Verdict::Allow => decided(Effect::Allow, format!("{} mode", self.mode.name())),
-                    Verdict::Ask { reason } | Verdict::Deny { reason } => decided(Effect::Ask, reason),
-                },
+                None => self.otherwise(facts, Risk::Write, Reach::Inside),
             };
             if decision.effect > worst.effect {
                 worst = decision;
             }
         }
         worst
+    }
+
+    /// What holds where no rule and no class speaks: the mode, unless the person was asked about the call elsewhere.
+    fn otherwise(&self, facts: &CallFacts, risk: Risk, reach: Reach) -> Decision {
+        let may_be_asked = matches!(self.mode, PermissionMode::Default | PermissionMode::AcceptEdits);
+        match by_mode(self.mode, risk) {
+            Verdict::Allow => decided(Effect::Allow, format!("{} mode", self.mode.name())),
+            Verdict::Ask { .. }
+                if may_be_asked && reach == Reach::Inside && self.asked_for.contains(&facts.category) =>
+            {
+                decided(Effect::Allow, "the person was asked about the call")
+            }
+            // A rule could have allowed it; where the mode does not ask, it refuses at the end.
+            Verdict::Ask { reason } | Verdict::Deny { reason } => decided(Effect::Ask, reason),
+        }
     }
 
     fn by_rule(&self, facts: &CallFacts, deed: Deed<'_>) -> Option<Decision> {

@@ -408,3 +408,56 @@ proptest! {
         }
     }
 }
+
+/// Where somebody else asks about each call, the mode does not ask again; what goes beyond the call still asks.
+#[test]
+fn a_call_that_was_asked_for_elsewhere() {
+    let judge = |mode: PermissionMode, texts: &[(Effect, &str)]| {
+        RuleJudge::new(JudgeOptions {
+            mode,
+            rules: rules(texts, RuleSource::User),
+            asked_for: vec![Category::Shell, Category::Files, Category::Debug],
+            places: places(),
+            ..JudgeOptions::default()
+        })
+    };
+    let debug =
+        |risk: Risk| CallFacts { category: Category::Debug, risk, ..file("start_debugging", risk, "/ws") };
+    let host = CallFacts {
+        category: Category::External,
+        preview: Preview { hosts: vec!["example.com:443".into()], ..Preview::default() },
+        ..file("network", Risk::Network, "/ws")
+    };
+    let unconfined = CallFacts {
+        preview: Preview { unconfined: Some("no namespaces".into()), ..command("make").preview },
+        ..command("make")
+    };
+    let table = [
+        (command("cargo test"), "allow"),
+        (command("echo hi > b.txt"), "allow"),
+        (file("write", Risk::Write, "/ws/a.txt"), "allow"),
+        (debug(Risk::Execute), "allow"),
+        (command("touch /etc/x"), "ask"),
+        (command("echo hi > /etc/x"), "ask"),
+        (command("echo hi > .git/config"), "ask"),
+        (command("$RUN"), "ask"),
+        (file("write", Risk::Write, "/elsewhere/a.txt"), "ask"),
+        (file("write", Risk::Write, "/ws/.vscode/tasks.json"), "ask"),
+        (host, "ask"),
+        (unconfined, "ask"),
+        (CallFacts { category: Category::External, ..debug(Risk::Execute) }, "ask"),
+        (command("rm -rf /"), "deny"),
+    ];
+    for (facts, expected) in table {
+        let ruling = judge(PermissionMode::Default, &[]).explain(&facts);
+        assert_eq!(word(&ruling.verdict), expected, "{facts:?}: {:?}", ruling.verdict);
+    }
+    let rules = [(Effect::Deny, "bash(cargo *)"), (Effect::Ask, "write")];
+    let with_rules = judge(PermissionMode::Default, &rules);
+    assert_eq!(word(&with_rules.explain(&command("cargo test")).verdict), "deny");
+    assert_eq!(word(&with_rules.explain(&file("write", Risk::Write, "/ws/a.txt")).verdict), "ask");
+    // Modes in which nobody is asked keep their word.
+    for mode in [PermissionMode::Plan, PermissionMode::DontAsk] {
+        assert_eq!(word(&judge(mode, &[]).explain(&command("cargo test")).verdict), "deny", "{mode:?}");
+    }
+}

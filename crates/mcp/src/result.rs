@@ -1,0 +1,54 @@
+//! From a call's outcome to what the client is given.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::Value;
+use stepwell_tool_runtime::{Outcome, RegisteredTool};
+
+use crate::tool_list::structured_schema;
+
+/// A failure of the tool is a result with `isError`: the model reads it and can do better.
+pub(crate) fn call_result(outcome: Outcome, tool: &RegisteredTool) -> CallToolResult {
+    let Outcome { result, output, .. } = outcome;
+    if result.error.is_some() {
+        return CallToolResult::error(vec![ContentBlock::text(result.output)]);
+    }
+    let structured = output.filter(Value::is_object).filter(|_| structured_schema(tool).is_some());
+    let text = match &structured {
+        Some(_) => compact(result.output),
+        None => result.output,
+    };
+    let mut content = vec![ContentBlock::text(text)];
+    content.extend(result.images.into_iter().map(|image| ContentBlock::image(image.data, image.media_type)));
+    let mut answer = CallToolResult::success(content);
+    answer.structured_content = structured;
+    answer
+}
+
+/// Text that is JSON without the white space that only people need; any other text as it is.
+fn compact(text: String) -> String {
+    if !text.starts_with('{') {
+        return text;
+    }
+    match serde_json::from_str::<Value>(&text) {
+        Ok(value) => value.to_string(),
+        Err(_) => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compact;
+
+    #[test]
+    fn only_json_is_compacted() {
+        let table = [
+            ("{\n  \"b\": 1,\n  \"a\": [1, 2]\n}", r#"{"b":1,"a":[1,2]}"#),
+            ("{not json", "{not json"),
+            ("plain  text\n", "plain  text\n"),
+            ("{}\n\nnote: more", "{}\n\nnote: more"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(compact(text.to_owned()), expected);
+        }
+    }
+}

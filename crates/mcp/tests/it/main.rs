@@ -1,0 +1,18 @@
+//! The server at its boundary: messages in, messages out.
+
+// Helpers of tests are test code too, and the tests are about processes and files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod asking;
+mod calls;
+mod conformance;
+mod http;
+mod line_client;
+mod test_server;
