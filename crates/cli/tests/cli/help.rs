@@ -21,7 +21,9 @@ fn version_is_one_line() {
 fn help_lists_the_doors_and_the_exit_codes() {
     let world = World::new([]);
     let text = world.show(&world.output(&["--help"]));
-    for word in ["run", "tasks", "tool", "models", "doctor", "config", "completions", "Exit codes:", "130"] {
+    for word in
+        ["run", "tasks", "tool", "models", "doctor", "mcp", "config", "completions", "Exit codes:", "130"]
+    {
         assert!(text.contains(word), "`{word}` is missing in:\n{text}");
     }
 }

@@ -21,6 +21,7 @@ mod errors;
 mod help;
 mod hooks;
 mod interrupt;
+mod mcp;
 mod permissions;
 mod prompt;
 mod replay;

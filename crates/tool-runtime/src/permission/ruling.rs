@@ -358,11 +358,10 @@ impl Court<'_> {
         let may_be_asked = matches!(self.mode, PermissionMode::Default | PermissionMode::AcceptEdits);
         match by_mode(self.mode, risk) {
             Verdict::Allow => decided(Effect::Allow, format!("{} mode", self.mode.name())),
-            Verdict::Ask { .. }
-                if may_be_asked && reach == Reach::Inside && self.asked_for.contains(&facts.category) =>
-            {
-                decided(Effect::Allow, "the person was asked about the call")
-            }
+            Verdict::Ask { .. } if may_be_asked && self.asked_for.contains(&facts.category) => match reach {
+                Reach::Inside => decided(Effect::Allow, "the person was asked about the call"),
+                Reach::Beyond => decided(Effect::Ask, "it goes beyond the workspace"),
+            },
             // A rule could have allowed it; where the mode does not ask, it refuses at the end.
             Verdict::Ask { reason } | Verdict::Deny { reason } => decided(Effect::Ask, reason),
         }

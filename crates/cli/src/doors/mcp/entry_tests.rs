@@ -40,7 +40,7 @@ fn json_keeps_its_comments() {
                 "other": {"command": "x"},
                 "stepwell": {
                   "command": "/usr/bin/stepwell",
-                  "args": ["mcp", "--tools", "all"]
+                  "args": ["mcp", "--tools", "all"],
                 },
               },
             }
@@ -69,9 +69,9 @@ fn json_keeps_its_comments() {
         expect![[r#"
             replaced
             {"mcpServers": {"stepwell": {
-              "command": "/usr/bin/stepwell",
-              "args": ["mcp", "--tools", "all"]
-            }, "b": 2}}
+                  "command": "/usr/bin/stepwell",
+                  "args": ["mcp", "--tools", "all"]
+                }, "b": 2}}
         "#]],
     );
 }
