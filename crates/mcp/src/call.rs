@@ -9,10 +9,11 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ElicitRequest, ElicitResult, InputRequest, InputRequests,
     InputRequiredResult,
 };
+use rmcp::service::ServiceError;
 use serde_json::Value;
 use stepwell_protocol::{ToolCall, ToolCallId};
 use stepwell_tool_runtime::{CallEnv, LoopGuard, LoopLimits, Outcome, RegisteredTool};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
@@ -40,6 +41,8 @@ pub(crate) struct Run {
     signals: mpsc::Receiver<Signal>,
     cancel: CancellationToken,
     started: Instant,
+    /// Its place among the calls that may run at once.
+    _place: OwnedSemaphorePermit,
 }
 
 impl Drop for Run {
@@ -49,7 +52,13 @@ impl Drop for Run {
 }
 
 impl Run {
-    fn start(shared: &Shared, bench: &Arc<Bench>, tool: Arc<RegisteredTool>, arguments: Value) -> Self {
+    fn start(
+        shared: &Shared,
+        bench: &Arc<Bench>,
+        tool: Arc<RegisteredTool>,
+        arguments: Value,
+        place: OwnedSemaphorePermit,
+    ) -> Self {
         let (sender, signals) = mpsc::channel(WAITING_SIGNALS);
         let cancel = shared.cancel.child_token();
         let env = CallEnv {
@@ -72,7 +81,7 @@ impl Run {
         };
         let executor = Arc::clone(&bench.executor);
         let outcome = shared.tracker.spawn(async move { executor.execute(&call, &env).await });
-        Self { tool, arguments, outcome, signals, cancel, started: Instant::now() }
+        Self { tool, arguments, outcome, signals, cancel, started: Instant::now(), _place: place }
     }
 
     pub(crate) fn is_for(&self, name: &str, arguments: &Value) -> bool {
@@ -84,29 +93,63 @@ impl Run {
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
     bench: &Arc<Bench>,
-    params: CallToolRequestParams,
+    mut params: CallToolRequestParams,
     client: &Client<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let arguments = Value::Object(params.arguments.unwrap_or_default());
-    let run = match params.request_state {
-        Some(state) => {
-            let Some((run, pending)) = shared.parked.take(&state, &params.name, &arguments) else {
-                return Err(ErrorData::invalid_params(
-                    "no call waits for this requestState: it was answered, came too late, or belongs to another call; \
-                     make the call again without it",
-                    None,
-                ));
-            };
-            let given = params.input_responses.unwrap_or_default();
-            match given.get(QUESTION).map(|value| serde_json::from_value::<ElicitResult>(value.clone())) {
-                Some(Ok(result)) => pending.answer(&result),
-                Some(Err(_)) | None => return park(shared, run, pending),
-            }
-            run
-        }
-        None => Run::start(shared, bench, find(shared, bench, &params.name)?, arguments),
-    };
+    let arguments = Value::Object(params.arguments.take().unwrap_or_default());
+    if params.request_state.is_some() {
+        return resume(shared, params, &arguments, client).await;
+    }
+    let tool = find(shared, bench, &params.name)?;
+    let place = place(shared, client).await?;
+    let run = Run::start(shared, bench, tool, arguments, place);
     drive(shared, run, client).await
+}
+
+/// Goes on with a call that waits for the answer this request brings.
+async fn resume(
+    shared: &Arc<Shared>,
+    params: CallToolRequestParams,
+    arguments: &Value,
+    client: &Client<'_>,
+) -> Result<CallToolResponse, ErrorData> {
+    let state = params.request_state.unwrap_or_default();
+    let Some((run, pending)) = shared.parked.take(&state, &params.name, arguments) else {
+        return Err(ErrorData::invalid_params(
+            "no call waits for this requestState: it was answered, came too late, or belongs to another call; make the \
+             call again without it",
+            None,
+        ));
+    };
+    let given = params.input_responses.unwrap_or_default();
+    let answer =
+        given.get(QUESTION).and_then(|value| serde_json::from_value::<ElicitResult>(value.clone()).ok());
+    let Some(answer) = answer else { return park(shared, run, pending) };
+    pending.answer(&answer);
+    drive(shared, run, client).await
+}
+
+/// Calls that may run at once, and that may wait for that.
+#[derive(Debug)]
+pub(crate) struct Places {
+    running: Arc<Semaphore>,
+    known: Semaphore,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { running: Arc::new(Semaphore::new(64)), known: Semaphore::new(512) }
+    }
+}
+
+/// Waits for a place, in turn. A client that sends more calls than can wait is told so.
+async fn place(shared: &Shared, client: &Client<'_>) -> Result<OwnedSemaphorePermit, ErrorData> {
+    let too_many = || ErrorData::internal_error("too many calls wait already; wait for their answers", None);
+    let _known = shared.places.known.try_acquire().map_err(|_| too_many())?;
+    tokio::select! {
+        place = Arc::clone(&shared.places.running).acquire_owned() => place.map_err(|_| too_many()),
+        () = client.cancelled() => Err(ErrorData::internal_error("the call was cancelled before it ran", None)),
+    }
 }
 
 fn find(shared: &Shared, bench: &Bench, name: &str) -> Result<Arc<RegisteredTool>, ErrorData> {
@@ -203,8 +246,8 @@ async fn ask(client: &Client<'_>, progress: &mut Progress<'_>, pending: Pending)
     };
     match progress.while_waiting(client.elicit(form, PATIENCE)).await {
         Some(Ok(result)) => pending.answer(&result),
+        Some(Err(ServiceError::Timeout { .. })) | None => pending.too_late(),
         Some(Err(_)) => pending.nobody(),
-        None => pending.too_late(),
     }
     None
 }

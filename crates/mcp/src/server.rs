@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::call::Places;
 use crate::connection::Connection;
 use crate::host::ArtifactFolder;
 use crate::offer::Offer;
@@ -65,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) tools: ToolList,
     pub(crate) artifacts: Arc<ArtifactFolder>,
     pub(crate) parked: Arc<Parked>,
+    pub(crate) places: Places,
     pub(crate) task: TaskId,
     /// Ends every call.
     pub(crate) cancel: CancellationToken,
@@ -101,6 +103,7 @@ impl McpServer {
             tools: ToolList::default(),
             artifacts: Arc::new(ArtifactFolder::new(parts.artifacts)),
             parked: Arc::default(),
+            places: Places::default(),
             task: TaskId::generate(),
             cancel: CancellationToken::new(),
             tracker: TaskTracker::new(),

@@ -1,6 +1,7 @@
 //! Messages as lines. Lines are bounded, and what is no message is answered instead of being passed over in silence.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
@@ -22,7 +23,12 @@ pub(crate) struct LineTransport<R, W> {
     /// The rest of a line that is too long is being passed over.
     skipping: bool,
     write: Arc<Mutex<Option<W>>>,
+    /// The answer to a line that was no message. It is sent before the next line is read, so a flood of such lines waits
+    /// in the pipe; and it stays here when the read is abandoned, because half a line would spoil the output.
+    answering: Option<Sending>,
 }
+
+type Sending = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
 /// What is told about something that is no message.
 pub(crate) struct NoMessage {
@@ -53,6 +59,7 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             line: Vec::new(),
             skipping: false,
             write: Arc::new(Mutex::new(Some(write))),
+            answering: None,
         }
     }
 
@@ -147,6 +154,11 @@ where
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
+            if let Some(answering) = &mut self.answering {
+                // Whether it could be sent shows with the next message.
+                answering.await.ok();
+                self.answering = None;
+            }
             let problem = match self.next_line().await {
                 Line::End => return None,
                 Line::Whole => match self.take_line() {
@@ -161,9 +173,7 @@ where
                     Box::new(NoMessage::new(ErrorCode::INVALID_REQUEST, message, None))
                 }
             };
-            // Sent on its own: this future may be dropped at any await, and half a line would spoil the output.
-            let send = self.send(problem.answer());
-            tokio::spawn(send);
+            self.answering = Some(Box::pin(self.send(problem.answer())));
         }
     }
 

@@ -5,6 +5,7 @@ mod clients;
 pub mod config;
 mod entry;
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,9 +111,12 @@ fn instructions(groups: &[ToolGroup]) -> String {
 /// A folder of this process below `parent`; what servers left that are gone is removed.
 fn artifact_folder(parent: &Path) -> PathBuf {
     let is_gone = |path: &PathBuf| {
-        let process =
-            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<u32>().ok());
-        process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+        let number =
+            path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<i32>().ok());
+        let process = number.and_then(rustix::process::Pid::from_raw);
+        process.is_some_and(|process| {
+            rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
+        })
     };
     let left = files::list_dir(parent).unwrap_or_default();
     for folder in left.iter().filter(|path| is_gone(path)).take(100) {
@@ -122,7 +126,7 @@ fn artifact_folder(parent: &Path) -> PathBuf {
     parent.join(std::process::id().to_string())
 }
 
-/// The first signal ends the server politely; a second one ends the process as the system would.
+/// A signal ends the server; that has its own deadline.
 fn watch_for_signals(stop: CancellationToken) -> anyhow::Result<tokio::task::AbortHandle> {
     let mut interrupts = Interrupts::listen()?;
     let watching = tokio::spawn(async move {
@@ -133,6 +137,11 @@ fn watch_for_signals(stop: CancellationToken) -> anyhow::Result<tokio::task::Abo
 }
 
 async fn serve_stdio(server: &McpServer, stop: CancellationToken) -> anyhow::Result<()> {
+    if std::io::stdin().is_terminal() {
+        error_line(
+            "waiting for an MCP client on standard input; `stepwell mcp config CLIENT` prints the entry for one",
+        );
+    }
     server.serve_standard_streams(stop).await.map_err(|problem| {
         report::failed(
             format!("the client did not speak MCP: {problem}"),

@@ -151,7 +151,7 @@ fn a_cancel_and_a_vanished_client_end_the_command() {
             let found = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok).find_map(|entry| {
                 let folder = std::fs::read_link(entry.path().join("cwd")).ok()?;
                 let line = std::fs::read(entry.path().join("cmdline")).ok()?;
-                let is_it = folder == world.work().canonicalize().ok()? && line.starts_with(b"sleep\0300");
+                let is_it = folder == world.work().canonicalize().ok()? && line.starts_with(b"sleep\x00300");
                 is_it.then(|| entry.file_name().to_string_lossy().into_owned())
             });
             if let Some(process) = found {

@@ -106,7 +106,8 @@ pub(super) async fn open(State(sessions): State<Arc<OldSessions>>) -> Response {
     let connection = sessions.server.connection();
     tokio::spawn(async move {
         let served =
-            serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(connection, channels, cancel).await;
+            Box::pin(serve_server_with_ct::<_, _, _, TransportAdapterIdentity>(connection, channels, cancel))
+                .await;
         if let Ok(running) = served {
             // However it ends, the stream ends with it.
             running.waiting().await.ok();

@@ -167,6 +167,12 @@ async fn calls_end_with_whoever_wanted_them() {
     client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"})).await;
     let other = client.call("test_simple_text", json!({})).await;
     assert_eq!(other["result"]["isError"], false);
+    // One that is silent says that it still runs.
+    let id = client.request("tools/call", wait("quiet")).await;
+    waiting(&mut client).await;
+    let beat = client.next().await;
+    assert!(beat["params"]["message"].as_str().unwrap().starts_with("still running after"), "{beat}");
+    client.notify("notifications/cancelled", json!({"requestId": id})).await;
     // Calls side by side.
     let ids = [client.request("tools/call", wait("b")).await, client.request("tools/call", wait("c")).await];
     waiting(&mut client).await;
