@@ -149,7 +149,7 @@ async fn the_logging_level_is_honoured() {
     client.close().await.unwrap();
 }
 
-/// Waits until so many calls of `test_wait` run. The tests that use it share the count, so they are one test.
+/// Waits until a call of `test_wait` runs.
 async fn waiting(client: &mut LineClient) {
     let started = client.next().await;
     assert_eq!(started["params"]["message"], "waiting", "{started}");
@@ -180,6 +180,25 @@ async fn calls_end_with_whoever_wanted_them() {
     let between = client.call("test_simple_text", json!({})).await;
     assert_eq!(between["result"]["isError"], false, "{ids:?}");
     // A client that goes takes its calls along.
+    client.close().await.unwrap();
+    server.finish().await;
+    assert_eq!(WAITING.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn more_calls_than_can_wait_are_refused() {
+    let server = server();
+    let mut client = LineClient::connect(&server, "2025-06-18", json!({})).await;
+    for _ in 0..600 {
+        client.request("tools/call", json!({"name": "test_wait"})).await;
+    }
+    let refused = client.next().await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("too many calls"), "{refused}");
+    assert!(WAITING.load(Ordering::SeqCst) <= 64);
+    // What is no call is answered all the same.
+    let id = client.request("ping", json!({})).await;
+    client.answer_to(id).await;
+    client.stop.cancel();
     client.close().await.unwrap();
     server.finish().await;
     assert_eq!(WAITING.load(Ordering::SeqCst), 0);

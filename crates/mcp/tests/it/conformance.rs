@@ -29,6 +29,10 @@ fn in_ci() -> bool {
 
 /// Installs a version of the suite once; `None` where there is no npm or no way to its registry.
 fn installed(version: &str) -> Option<PathBuf> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        eprintln!("skipped: the pinned Node.js is for Linux on x86-64");
+        return None;
+    }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("conformance-{version}"));
     let program = folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     if program.is_file() && folder.join("installed").is_file() {
