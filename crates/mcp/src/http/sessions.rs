@@ -4,8 +4,10 @@
 //! once. Before that, a broken connection is no cancel, because the client may come back for the rest. Here it has a
 //! while to do so.
 
+use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -27,8 +29,16 @@ pub(super) struct Sessions {
     config: SessionConfig,
     most: usize,
     abandoned: Duration,
-    /// Counts up with every request of a session.
-    activity: Mutex<std::collections::HashMap<SessionId, Arc<watch::Sender<u64>>>>,
+    activity: Mutex<HashMap<SessionId, Arc<Activity>>>,
+}
+
+/// What a session's client does.
+#[derive(Default)]
+struct Activity {
+    /// Counts up with every request.
+    requests: watch::Sender<u64>,
+    /// Streams on which it waits for an answer.
+    open: AtomicUsize,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -52,18 +62,22 @@ impl Sessions {
 
     fn noted(&self, id: &SessionId) {
         if let Some(activity) = self.activity.lock().get(id) {
-            activity.send_modify(|count| *count += 1);
+            activity.requests.send_modify(|count| *count += 1);
         }
     }
 
-    /// Watches a stream of answers: when its client drops it unfinished and does not come back, the session ends.
+    /// Watches the stream of a request: when its client drops it unanswered and does not come back, the session ends.
     fn watched<S>(&self, id: &SessionId, stream: S) -> Watched<S> {
+        let activity = self.activity.lock().get(id).cloned();
+        if let Some(activity) = &activity {
+            activity.open.fetch_add(1, Ordering::SeqCst);
+        }
         Watched {
             stream,
-            finished: false,
+            answered: false,
             id: id.clone(),
             manager: Arc::clone(&self.inner),
-            activity: self.activity.lock().get(id).cloned(),
+            activity,
             abandoned: self.abandoned,
         }
     }
@@ -71,36 +85,40 @@ impl Sessions {
 
 struct Watched<S> {
     stream: S,
-    finished: bool,
+    answered: bool,
     id: SessionId,
     manager: Arc<LocalSessionManager>,
-    activity: Option<Arc<watch::Sender<u64>>>,
+    activity: Option<Arc<Activity>>,
     abandoned: Duration,
 }
 
-impl<S: Stream + Unpin> Stream for Watched<S> {
-    type Item = S::Item;
+impl<S: Stream<Item = ServerSseMessage> + Unpin> Stream for Watched<S> {
+    type Item = ServerSseMessage;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
         let polled = Pin::new(&mut self.stream).poll_next(context);
-        if matches!(polled, Poll::Ready(None)) {
-            self.finished = true;
-        }
+        self.answered |= match &polled {
+            Poll::Ready(Some(event)) => matches!(
+                event.message.as_deref(),
+                Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
+            ),
+            Poll::Ready(None) => true,
+            Poll::Pending => false,
+        };
         polled
     }
 }
 
 impl<S> Drop for Watched<S> {
     fn drop(&mut self) {
-        let (false, Some(activity), Ok(runtime)) =
-            (self.finished, self.activity.take(), tokio::runtime::Handle::try_current())
-        else {
-            return;
-        };
+        let Some(activity) = self.activity.take() else { return };
+        activity.open.fetch_sub(1, Ordering::SeqCst);
+        let (false, Ok(runtime)) = (self.answered, tokio::runtime::Handle::try_current()) else { return };
         let (id, manager, patience) = (self.id.clone(), Arc::clone(&self.manager), self.abandoned);
-        let mut came_back = activity.subscribe();
+        let mut came_back = activity.requests.subscribe();
         runtime.spawn(async move {
-            if tokio::time::timeout(patience, came_back.changed()).await.is_err() {
+            let is_silent = tokio::time::timeout(patience, came_back.changed()).await.is_err();
+            if is_silent && activity.open.load(Ordering::SeqCst) == 0 {
                 // A session that is gone already needs no end.
                 manager.close_session(&id).await.ok();
             }
@@ -123,7 +141,7 @@ impl SessionManager for Sessions {
         let mut activity = self.activity.lock();
         // Those that ended by themselves are forgotten here.
         activity.retain(|known, _| sessions.contains_key(known));
-        activity.insert(Arc::clone(&id), Arc::new(watch::Sender::new(0)));
+        activity.insert(Arc::clone(&id), Arc::default());
         Ok((id, WorkerTransport::spawn(worker)))
     }
 
@@ -162,8 +180,8 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let stream = self.inner.create_standalone_stream(id).await?;
-        Ok(self.watched(id, Box::pin(stream)))
+        // Nothing was asked for on this one; that it goes says little.
+        Ok(self.inner.create_standalone_stream(id).await?)
     }
 
     async fn resume(

@@ -70,7 +70,7 @@ impl Running {
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
         }});
-        let answer = self.post("", &hello).await.to_end().await;
+        let answer = self.post("", &hello).await.rest().await;
         assert!(answer.contains("200 OK"), "{answer}");
         let id = answer
             .lines()
@@ -78,7 +78,7 @@ impl Running {
             .unwrap_or_else(|| panic!("no session: {answer}"));
         let session = format!("\nMcp-Session-Id: {id}");
         let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let noted = self.post(&session, &note).await.to_end().await;
+        let noted = self.post(&session, &note).await.rest().await;
         assert!(noted.contains("202 Accepted"), "{noted}");
         session
     }
@@ -102,10 +102,10 @@ impl Stream {
         &self.text
     }
 
-    async fn to_end(mut self) -> String {
-        let mut rest = Vec::new();
-        tokio::time::timeout(DEADLINE, self.stream.read_to_end(&mut rest)).await.expect("no end").unwrap();
-        self.text.push_str(&String::from_utf8_lossy(&rest));
+    async fn rest(mut self) -> String {
+        let mut bytes = Vec::new();
+        tokio::time::timeout(DEADLINE, self.stream.read_to_end(&mut bytes)).await.expect("no end").unwrap();
+        self.text.push_str(&String::from_utf8_lossy(&bytes));
         self.text
     }
 }
@@ -162,7 +162,7 @@ async fn only_the_right_requests_come_in() {
         (format!("POST /mcp HTTP/1.1\nHost: HOST\nOrigin: http://HOST\n{fine}"), "400", "session"),
     ];
     for (head, status, words) in table {
-        let answer = running.raw(&head, &body).await.to_end().await;
+        let answer = running.raw(&head, &body).await.rest().await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}\n{answer}");
         assert!(answer.to_lowercase().contains(&words.to_lowercase()), "{head}\n{answer}");
         assert!(
@@ -180,21 +180,21 @@ async fn sessions_are_the_servers_to_name() {
     let (first, second) = (running.hello().await, running.hello().await);
     assert!(first != second && first.len() >= "\nMcp-Session-Id: ".len() + 64, "{first}");
     for session in [&first, &second] {
-        let answer = running.post(session, &call("test_simple_text")).await.to_end().await;
+        let answer = running.post(session, &call("test_simple_text")).await.rest().await;
         assert!(answer.contains("simple text response"), "{answer}");
     }
     for guessed in ["1", "stepwell", &"0".repeat(64)] {
         let answer = running.post(&format!("\nMcp-Session-Id: {guessed}"), &call("test_simple_text")).await;
-        let answer = answer.to_end().await;
+        let answer = answer.rest().await;
         assert!(answer.starts_with("HTTP/1.1 404 "), "{guessed}: {answer}");
     }
     let delete =
         format!("DELETE /mcp HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close{first}");
-    let ended = running.raw(&delete, "").await.to_end().await;
+    let ended = running.raw(&delete, "").await.rest().await;
     assert!(ended.starts_with("HTTP/1.1 202 "), "{ended}");
-    let gone = running.post(&first, &call("test_simple_text")).await.to_end().await;
+    let gone = running.post(&first, &call("test_simple_text")).await.rest().await;
     assert!(gone.starts_with("HTTP/1.1 404 "), "{gone}");
-    let other = running.post(&second, &call("test_simple_text")).await.to_end().await;
+    let other = running.post(&second, &call("test_simple_text")).await.rest().await;
     assert!(other.contains("simple text response"), "{other}");
     running.end().await;
 }
@@ -208,16 +208,16 @@ async fn sessions_and_bodies_are_bounded() {
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
     }});
-    let refused = running.post("", &hello).await.to_end().await;
+    let refused = running.post("", &hello).await.rest().await;
     assert!(refused.starts_with("HTTP/1.1 500 ") && refused.contains("1 sessions already"), "{refused}");
     let sse = "GET /sse HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close";
     let mut open = running.raw(sse, "").await;
     open.until("event: endpoint").await;
-    let refused = running.raw(sse, "").await.to_end().await;
+    let refused = running.raw(sse, "").await.rest().await;
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
     // Without sessions there is nothing to bound.
     let (headers, message) = modern("test_simple_text");
-    let answer = running.post(&headers, &message).await.to_end().await;
+    let answer = running.post(&headers, &message).await.rest().await;
     assert!(answer.contains("simple text response"), "{answer}");
     let (headers, mut message) = modern("test_simple_text");
     message["params"]["arguments"]["large"] = json!("x".repeat(9 * 1024 * 1024));
@@ -253,7 +253,7 @@ async fn calls_end_with_their_clients() {
     let post = async |message: &Value| {
         let head =
             format!("POST {place} HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close");
-        let answer = running.raw(&head, &message.to_string()).await.to_end().await;
+        let answer = running.raw(&head, &message.to_string()).await.rest().await;
         assert!(answer.starts_with("HTTP/1.1 202 "), "{answer}");
     };
     post(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -269,6 +269,26 @@ async fn calls_end_with_their_clients() {
     assert_eq!(WAITING.load(Ordering::SeqCst), 1);
     drop(events);
     until_nobody_waits(&WAITING).await;
+    running.end().await;
+}
+
+/// Both kinds of streams end by themselves when their client says nothing any more.
+#[tokio::test]
+async fn sessions_that_nobody_uses_end() {
+    let mut options = HttpOptions::new(Token::new(TOKEN).unwrap(), Hosts::Loopback);
+    options.idle = Duration::from_secs(2);
+    let running = Running::with(options).await;
+    let session = running.hello().await;
+    let listen = format!(
+        "GET /mcp HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nAccept: text/event-stream\nConnection: close{session}"
+    );
+    let heard = running.raw(&listen, "").await.rest().await;
+    assert!(heard.starts_with("HTTP/1.1 200 "), "{heard}");
+    let gone = running.post(&session, &call("test_simple_text")).await.rest().await;
+    assert!(gone.starts_with("HTTP/1.1 404 "), "{gone}");
+    let sse = "GET /sse HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close";
+    let heard = running.raw(sse, "").await.rest().await;
+    assert!(heard.contains("event: endpoint"), "{heard}");
     running.end().await;
 }
 
@@ -291,7 +311,7 @@ async fn messages_of_the_older_way_are_checked() {
     for (place, body, status) in table {
         let head =
             format!("POST {place} HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close");
-        let answer = running.raw(&head, body).await.to_end().await;
+        let answer = running.raw(&head, body).await.rest().await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{place}: {answer}");
     }
     let sse = "GET /sse HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN";
@@ -301,7 +321,7 @@ async fn messages_of_the_older_way_are_checked() {
     for (body, words) in [("garbage", "-32700"), ("[]", "-32600"), ("", "empty")] {
         let head =
             format!("POST {place} HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close");
-        let answer = running.raw(&head, body).await.to_end().await;
+        let answer = running.raw(&head, body).await.rest().await;
         assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains(words), "{body}: {answer}");
     }
     running.end().await;
