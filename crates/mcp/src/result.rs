@@ -6,6 +6,9 @@ use stepwell_tool_runtime::{Outcome, RegisteredTool};
 
 use crate::tool_list::structured_schema;
 
+/// A tool's limit is about its text; the same as data may be so many times as long.
+const MOST_OF_LIMIT: usize = 4;
+
 /// A failure of the tool is a result with `isError`: the model reads it and can do better.
 pub(crate) fn call_result(outcome: Outcome, tool: &RegisteredTool) -> CallToolResult {
     let Outcome { result, output, .. } = outcome;
@@ -13,6 +16,16 @@ pub(crate) fn call_result(outcome: Outcome, tool: &RegisteredTool) -> CallToolRe
         return CallToolResult::error(vec![ContentBlock::text(result.output)]);
     }
     let structured = output.filter(Value::is_object).filter(|_| structured_schema(tool).is_some());
+    let size = structured.as_ref().map_or(0, |value| value.to_string().len());
+    if size > MOST_OF_LIMIT * tool.spec().output_limit {
+        // The text is cut and names the file with the whole. A schema promises data where there is no error, so this is
+        // one: half of the data would pass for all of it.
+        let told = format!(
+            "the answer has {size} bytes, too many to give as a whole; ask for less\n\n{}",
+            result.output
+        );
+        return CallToolResult::error(vec![ContentBlock::text(told)]);
+    }
     let text = match &structured {
         Some(_) => compact(result.output),
         None => result.output,

@@ -44,6 +44,10 @@ async fn results_have_the_form_their_tool_has() {
         .assert_eq(&failed["result"].to_string());
         let image = client.call("test_image_content", json!({})).await;
         assert_eq!(image["result"]["content"][1]["type"], "image", "{image}");
+        let large = client.call("test_large", json!({})).await;
+        let text = large["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("too many to give") && text.contains("the whole is in"), "{text}");
+        assert!(large["result"]["isError"] == true && large.to_string().len() < 100_000, "{text}");
         client.close().await.unwrap();
     }
     let mut client = LineClient::modern(&server);

@@ -126,6 +126,10 @@ impl DynTool for TestTool {
                     ..DynOutput::default()
                 })
             }
+            "test_large" => {
+                let value = json!({"text": "x".repeat(400 * 1024)});
+                Ok(DynOutput { text: value.to_string(), value, ..DynOutput::default() })
+            }
             "test_image_content" | "test_multiple_content_types" => {
                 let image = Image { media_type: "image/png".to_owned(), data: PIXEL.to_owned() };
                 Ok(DynOutput { images: vec![image], ..text("Multiple content types test:") })
@@ -193,6 +197,7 @@ fn question(message: &str) -> Question {
 const TOOLS: &[(&str, Risk, Category)] = &[
     ("test_simple_text", Risk::Read, Category::Files),
     ("test_structured", Risk::Read, Category::Debug),
+    ("test_large", Risk::Read, Category::Debug),
     ("test_image_content", Risk::Read, Category::Files),
     ("test_multiple_content_types", Risk::Read, Category::Files),
     ("test_error_handling", Risk::Read, Category::Debug),
