@@ -91,16 +91,16 @@ pub async fn serve(
 ) -> io::Result<()> {
     let router = router(server, options, &stop);
     let stopped = stop.clone();
-    let serving =
-        axum::serve(listener, router).with_graceful_shutdown(async move { stopped.cancelled().await });
-    let late = async {
-        stop.cancelled().await;
-        server.finish().await;
-        // A client that reads nothing must not hold up the end.
-        tokio::time::timeout(LAST_WORDS, std::future::pending::<()>()).await.ok();
-    };
+    let serving = axum::serve(listener, router)
+        .with_graceful_shutdown(async move { stopped.cancelled().await })
+        .into_future();
+    let mut serving = std::pin::pin!(serving);
     tokio::select! {
-        served = serving => { server.finish().await; served }
-        () = late => Ok(()),
+        served = &mut serving => served,
+        () = stop.cancelled() => {
+            server.finish().await;
+            // A client that reads nothing must not hold up the end.
+            tokio::time::timeout(LAST_WORDS, serving).await.unwrap_or(Ok(()))
+        }
     }
 }
