@@ -1,6 +1,6 @@
 //! The server over HTTP: streamable HTTP at `/mcp`, and the older pair of `/sse` and `/messages`.
 //!
-//! Every request passes [`guard`] first: its host, its origin, its token. Only then does the SDK see it. Sessions are
+//! Every request passes the guard first: its host, its origin, its token. Only then does the SDK see it. Sessions are
 //! bounded in number and end when nobody uses them.
 
 mod guard;
