@@ -17,7 +17,7 @@ use crate::dap::types::{ExceptionInfo, StackFrame};
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::output::floor_boundary;
 use crate::session::{Session, Stop};
-use crate::stop_report::{is_own, is_plain, lines_around};
+use crate::stop_report::{is_own, is_plain, lines_around, plain_kind};
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
@@ -175,7 +175,7 @@ impl Debugger {
             }
         };
         self.end(&session).await;
-        let output = self.printed(&session);
+        let output = without_debugger(&self.printed(&session));
         let report = self.judged(looks, verdict_hint, exit_code, &output);
         Ok(FailureReport { how, notes, ..report })
     }
@@ -307,8 +307,25 @@ impl Session {
             .or_else(|| stop.description.clone())
             .unwrap_or_default();
         let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| stop.reason.clone());
-        Some(Exception { kind: shortened(&kind, 200), message: shortened(&message, 2000) })
+        Some(Exception { kind: shortened(plain_kind(&kind), 200), message: shortened(&message, 2000) })
     }
+}
+
+/// A traceback without the debugger's own frames.
+fn without_debugger(output: &str) -> String {
+    let mut kept = String::with_capacity(output.len());
+    let mut skipping = false;
+    for line in output.split_inclusive('\n') {
+        if line.starts_with("  File \"") {
+            skipping = line.contains("/debugpy/") || line.contains("<frozen runpy>");
+        } else if !line.starts_with("    ") {
+            skipping = false;
+        }
+        if !skipping {
+            kept.push_str(line);
+        }
+    }
+    kept
 }
 
 /// Stops that speak of a failure.

@@ -294,8 +294,9 @@ pub fn is_plain(variable: &Variable) -> bool {
     !is_group && !is_dunder && !variable.name.is_empty()
 }
 
-/// A function's name without the hash that Rust's compiler puts behind it.
+/// A function's name without the hash that Rust's compiler puts behind it, and without debugpy's remark on it.
 pub fn plain_name(name: &str) -> &str {
+    let name = name.strip_suffix(" (Current frame)").unwrap_or(name);
     match name.rsplit_once("::h") {
         Some((plain, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => plain,
         _ => name,
@@ -382,13 +383,18 @@ fn exception_report(info: &ExceptionInfo, detail: Detail) -> ExceptionReport {
         .unwrap_or_else(|| info.exception_id.clone());
     let message = details.and_then(|details| details.message.clone()).or_else(|| info.description.clone());
     ExceptionReport {
-        kind: shortened(&kind, 200),
+        kind: shortened(plain_kind(&kind), 200),
         message: message.map(|message| shortened(&message, detail.value_length.max(300))),
     }
+}
+
+/// An exception's type without what debugpy remarks on it.
+pub fn plain_kind(kind: &str) -> &str {
+    kind.split("(note:").next().unwrap_or(kind).trim()
 }
 
 fn exception_text(stop: &Stop, info: Option<&ExceptionInfo>) -> Option<String> {
     let said = stop.text.clone().filter(|text| !text.is_empty());
     let text = said.or_else(|| info.and_then(|info| info.description.clone()))?;
-    Some(shortened(&text, 600))
+    Some(shortened(plain_kind(&text), 600))
 }
