@@ -4,6 +4,7 @@
 //! because many are expected; when the program is over, the one that its output and exit code speak of is the failure.
 
 mod origin;
+mod told;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tokio::time::Instant;
 use crate::adapters::AdapterKind;
 use crate::dap::types::{ExceptionInfo, StackFrame};
 use crate::launch::{LaunchOptions, LaunchPlan};
-use crate::output::floor_boundary;
+use crate::output::{OutputCategory, floor_boundary};
 use crate::session::{Session, Stop};
 use crate::stop_report::{is_own, is_plain, lines_around, plain_kind};
 use crate::values::{shortened, without_escapes};
@@ -175,7 +176,7 @@ impl Debugger {
             }
         };
         self.end(&session).await;
-        let output = without_debugger(&self.printed(&session));
+        let output = told::without_debugger(&self.printed(&session));
         let report = self.judged(looks, verdict_hint, exit_code, &output);
         Ok(FailureReport { how, notes, ..report })
     }
@@ -183,6 +184,7 @@ impl Debugger {
     /// Everything a session and its children printed.
     fn printed(&self, session: &Session) -> String {
         let pieces = self.tree(session).into_iter().flat_map(|session| session.output_since(0).0);
+        let pieces = pieces.filter(|piece| piece.category != OutputCategory::Console);
         without_escapes(&pieces.map(|piece| piece.text).collect::<String>())
     }
 
@@ -232,7 +234,7 @@ impl Debugger {
             notes: Vec::new(),
         };
         if let Some(look) = chosen {
-            report.exception = look.exception;
+            report.exception = look.exception.map(|exception| told::refined(exception, output));
             report.library_frames = look.library_frames;
             report.place = look.frames.first().map(|frame| Place {
                 file: frame.file.clone(),
@@ -309,23 +311,6 @@ impl Session {
         let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| stop.reason.clone());
         Some(Exception { kind: shortened(plain_kind(&kind), 200), message: shortened(&message, 2000) })
     }
-}
-
-/// A traceback without the debugger's own frames.
-fn without_debugger(output: &str) -> String {
-    let mut kept = String::with_capacity(output.len());
-    let mut skipping = false;
-    for line in output.split_inclusive('\n') {
-        if line.starts_with("  File \"") {
-            skipping = line.contains("/debugpy/") || line.contains("<frozen runpy>");
-        } else if !line.starts_with("    ") {
-            skipping = false;
-        }
-        if !skipping {
-            kept.push_str(line);
-        }
-    }
-    kept
 }
 
 /// Stops that speak of a failure.

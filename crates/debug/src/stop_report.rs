@@ -297,6 +297,11 @@ pub fn is_plain(variable: &Variable) -> bool {
 /// A function's name without the hash that Rust's compiler puts behind it, and without debugpy's remark on it.
 pub fn plain_name(name: &str) -> &str {
     let name = name.strip_suffix(" (Current frame)").unwrap_or(name);
+    // The parameters of a C++ function are longer than anyone reads; a name may itself begin with a parenthesis.
+    let name = match name.find('(') {
+        Some(at) if at > 0 && name.len() > 60 && !name[..at].ends_with("operator") => &name[..at],
+        _ => name,
+    };
     match name.rsplit_once("::h") {
         Some((plain, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => plain,
         _ => name,

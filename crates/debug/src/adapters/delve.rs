@@ -106,6 +106,8 @@ fn without_goroutine(output: &str) -> Cow<'_, str> {
     let message = output.strip_prefix("> [Go ").and_then(|rest| rest.split_once("]: "));
     match message {
         Some((number, message)) if number.bytes().all(|byte| byte.is_ascii_digit()) => Cow::Borrowed(message),
+        // Its own last word.
+        _ if output == "Detaching\n" => Cow::Borrowed(""),
         _ => Cow::Borrowed(output),
     }
 }

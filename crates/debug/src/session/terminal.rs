@@ -38,7 +38,7 @@ impl Session {
         category: OutputCategory,
     ) {
         self.pump(stream, move |session, text| {
-            session.print(category, text);
+            session.print(category, &(session.adapter.manners().clean_output)(text));
             session.changed();
         });
     }

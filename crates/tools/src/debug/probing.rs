@@ -1,5 +1,6 @@
 //! `debug_tracepoints` and `debug_compare`: values at places, over one run or two.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,19 +19,19 @@ use tokio::time::Instant;
 use super::answer::Answer;
 use super::debug_tool;
 use super::desk::{DebugDesk, RUN_WAIT};
-use super::starting::StartInput;
+use super::starting::RunInput;
 
 const MOST_HITS: usize = 500;
 /// Rows of a table that are shown.
 const ROWS: usize = 12;
 
 /// Runs a program once and tells the values of expressions at places, without stopping there or editing source.
-/// Starts it like `start_debugging`, or goes on with the stopped session.
+/// Runs `command`, or goes on with the stopped session.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TracepointsInput {
     points: Vec<Point>,
     #[serde(flatten)]
-    start: StartInput,
+    run: RunInput,
     /// 500 by default.
     max_hits: Option<usize>,
 }
@@ -51,9 +52,29 @@ pub struct Point {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct CompareInput {
     points: Vec<Point>,
-    first: StartInput,
-    second: StartInput,
+    first: ComparedRun,
+    second: ComparedRun,
     max_hits: Option<usize>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ComparedRun {
+    command: String,
+    env: Option<BTreeMap<String, String>>,
+    /// A commit of git whose files are run.
+    revision: Option<String>,
+    timeout: Option<f64>,
+}
+
+impl ComparedRun {
+    fn run(&self) -> RunInput {
+        RunInput {
+            command: Some(self.command.clone()),
+            env: self.env.clone(),
+            timeout: self.timeout,
+            ..RunInput::default()
+        }
+    }
 }
 
 debug_tool!(
@@ -97,15 +118,15 @@ struct PointSummary {
 
 impl DebugDesk {
     fn preview_tracepoints(&self, _: &str, input: &TracepointsInput) -> Preview {
-        if input.start.names_something() {
-            return self.preview_start("debug_tracepoints", &input.start);
+        if input.run.names_something() {
+            return self.preview_start("debug_tracepoints", &input.run.start());
         }
         Preview { summary: "Go on and read values at points".to_owned(), ..Preview::default() }
     }
 
     fn preview_compare(&self, name: &str, input: &CompareInput) -> Preview {
-        let first = self.preview_start(name, &input.first);
-        let second = self.preview_start(name, &input.second);
+        let first = self.preview_start(name, &input.first.run().start());
+        let second = self.preview_start(name, &input.second.run().start());
         let commands: Vec<String> = [first.command, second.command].into_iter().flatten().collect();
         Preview {
             summary: format!("Compare two runs: {}; {}", first.summary, second.summary),
@@ -135,10 +156,10 @@ impl DebugDesk {
 
     async fn debug_tracepoints(&self, ctx: &ToolContext, input: TracepointsInput) -> Result<Answer> {
         let points = self.points(&input.points)?;
-        let wait = Self::wait(ctx, input.start.timeout(), RUN_WAIT);
+        let wait = Self::wait(ctx, input.run.timeout, RUN_WAIT);
         let most = input.max_hits.unwrap_or(MOST_HITS).clamp(1, 5000);
-        let (session, after) = if input.start.names_something() {
-            self.start_with_probes(ctx, self.plan(&input.start)?, &points, &wait).await?
+        let (session, after) = if input.run.names_something() {
+            self.start_with_probes(ctx, self.plan(&input.run.start())?, &points, &wait).await?
         } else {
             self.resume_with_probes(&points).await?
         };
@@ -213,15 +234,16 @@ impl DebugDesk {
         let points = self.points(&input.points)?;
         let most = input.max_hits.unwrap_or(MOST_HITS).clamp(1, 5000);
         let mut runs = Vec::new();
-        for start in [&input.first, &input.second] {
-            let wait = Self::wait(ctx, start.timeout(), RUN_WAIT);
-            let checkout = self.revision(ctx, start).await?;
+        for compared in [&input.first, &input.second] {
+            let wait = Self::wait(ctx, compared.timeout, RUN_WAIT);
+            let checkout = self.revision(ctx, compared.revision.as_deref()).await?;
+            let start = compared.run().start();
             let (plan, places) = match &checkout {
                 Some(folder) => {
                     let moved = self.moved(&points, folder.path())?;
-                    (self.plan_in(start, folder.path())?, moved)
+                    (self.plan_in(&start, folder.path())?, moved)
                 }
-                None => (self.plan(start)?, points.clone()),
+                None => (self.plan(&start)?, points.clone()),
             };
             let (session, after) = self.start_with_probes(ctx, plan, &places, &wait).await?;
             let run = self.debugger.collect(&session, &places, after, most, &wait).await?;
@@ -246,8 +268,8 @@ impl DebugDesk {
     }
 
     /// The files of a revision in a folder of their own, where one is named. The repository is only read.
-    async fn revision(&self, ctx: &ToolContext, start: &StartInput) -> Result<Option<tempfile::TempDir>> {
-        let Some(revision) = start.revision() else { return Ok(None) };
+    async fn revision(&self, ctx: &ToolContext, revision: Option<&str>) -> Result<Option<tempfile::TempDir>> {
+        let Some(revision) = revision else { return Ok(None) };
         let failed = |what: String| Error::parameter(format!("revision `{revision}` cannot be used: {what}"));
         if revision.starts_with('-') {
             return Err(failed("it is no name of a revision".to_owned()));

@@ -25,41 +25,70 @@ use super::desk::{DebugDesk, START_WAIT};
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ConfigurationsInput {}
 
-/// Starts or attaches to a program and waits for its first stop or its end. Set breakpoints before. Name one of:
-/// a configuration, a command, a program, a test, a process.
+/// Starts or attaches to a program and waits for its first stop or its end. Set breakpoints before. Name one of
+/// `configuration_name`, `command`, `program`, `module`, `test`, `process_id`, `core`, `configuration`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct StartInput {
     /// Of `.vscode/launch.json`.
     configuration_name: Option<String>,
-    /// As typed in a terminal, such as `pytest tests/test_a.py::test_b`, `cargo test name`, `go test ./x -run Y`,
-    /// `node a.js`, `./binary args`; it is built first where that is needed.
+    /// As typed in a terminal: `pytest a.py::test_b`, `cargo test name`, `go test ./x`, `node a.js`, `./binary`; built
+    /// first where needed.
     command: Option<String>,
     /// A script, a source file or a binary.
     program: Option<String>,
     args: Option<Vec<String>>,
-    /// A module of Python.
+    /// Of Python.
     module: Option<String>,
-    /// A test's id, such as `tests/test_a.py::test_b`.
+    /// A test's id.
     test: Option<String>,
-    /// Attaches to a running process.
+    /// Attaches to a process.
     process_id: Option<u32>,
-    /// Opens a core file; give the binary as `program`.
+    /// A core file, of `program`.
     core: Option<String>,
-    /// A whole configuration, as in launch.json.
+    /// As in launch.json.
     configuration: Option<Map<String, Value>>,
-    /// Values for `${input:...}`.
+    /// For `${input:...}`.
     inputs: Option<BTreeMap<String, String>>,
     /// For `${file}`.
     file: Option<String>,
     cwd: Option<String>,
     env: Option<BTreeMap<String, String>>,
     stop_on_entry: Option<bool>,
-    /// Of git: for `debug_compare`, run this commit's files.
-    revision: Option<String>,
     /// Only run it.
     no_debug: Option<bool>,
-    /// Seconds to wait, building included; 60 by default.
+    /// Seconds, building included; 60 by default.
     timeout: Option<f64>,
+}
+
+/// What to run, for tools that run it themselves.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct RunInput {
+    /// As typed in a terminal.
+    pub command: Option<String>,
+    /// Of `.vscode/launch.json`, instead.
+    pub configuration_name: Option<String>,
+    pub cwd: Option<String>,
+    pub env: Option<BTreeMap<String, String>>,
+    /// Seconds.
+    pub timeout: Option<f64>,
+}
+
+impl RunInput {
+    /// Whether it names a program, rather than leaving it to the session that is stopped.
+    pub fn names_something(&self) -> bool {
+        self.command.is_some() || self.configuration_name.is_some()
+    }
+
+    pub fn start(&self) -> StartInput {
+        StartInput {
+            command: self.command.clone(),
+            configuration_name: self.configuration_name.clone(),
+            cwd: self.cwd.clone(),
+            env: self.env.clone(),
+            timeout: self.timeout,
+            ..StartInput::default()
+        }
+    }
 }
 
 /// Starts a session's program again; breakpoints stay.
@@ -96,28 +125,6 @@ debug_tool!(
     restart_debugging,
     plain_preview
 );
-
-impl StartInput {
-    /// Whether it names a program, rather than leaving it to the session that is stopped.
-    pub fn names_something(&self) -> bool {
-        self.configuration_name.is_some()
-            || self.command.is_some()
-            || self.program.is_some()
-            || self.module.is_some()
-            || self.test.is_some()
-            || self.process_id.is_some()
-            || self.core.is_some()
-            || self.configuration.is_some()
-    }
-
-    pub fn timeout(&self) -> Option<f64> {
-        self.timeout
-    }
-
-    pub fn revision(&self) -> Option<&str> {
-        self.revision.as_deref()
-    }
-}
 
 impl DebugDesk {
     async fn get_configurations(&self, _: &ToolContext, _: ConfigurationsInput) -> Result<Answer> {

@@ -18,10 +18,10 @@ use tokio::time::Instant;
 use super::answer::Answer;
 use super::debug_tool;
 use super::desk::{DebugDesk, RUN_WAIT};
-use super::starting::StartInput;
+use super::starting::RunInput;
 
 /// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
-/// many single steps. Starts a program like `start_debugging`, or goes on with the stopped session.
+/// many single steps. Runs `command`, or goes on with the stopped session.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct TraceInput {
     /// The function by name; or its first line by `file_path` and `line_number`.
@@ -39,7 +39,7 @@ pub struct TraceInput {
     /// 200 by default.
     max_lines: Option<usize>,
     #[serde(flatten)]
-    start: StartInput,
+    run: RunInput,
 }
 
 /// Goes on from the stop and tells every write to a variable or field: where, old and new value, the stack.
@@ -59,7 +59,7 @@ pub struct WatchInput {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FailureInput {
     #[serde(flatten)]
-    start: StartInput,
+    run: RunInput,
 }
 
 debug_tool!(
@@ -84,8 +84,8 @@ debug_tool!(
 
 impl DebugDesk {
     fn preview_trace(&self, name: &str, input: &TraceInput) -> Preview {
-        if input.start.names_something() {
-            return self.preview_start(name, &input.start);
+        if input.run.names_something() {
+            return self.preview_start(name, &input.run.start());
         }
         Preview {
             summary: format!("Trace a call of {}", input.function.as_deref().unwrap_or("a function")),
@@ -98,12 +98,12 @@ impl DebugDesk {
     }
 
     fn preview_failure(&self, name: &str, input: &FailureInput) -> Preview {
-        self.preview_start(name, &input.start)
+        self.preview_start(name, &input.run.start())
     }
 
     async fn debug_failure(&self, ctx: &ToolContext, input: FailureInput) -> Result<Answer> {
-        let plan = self.plan(&input.start)?;
-        let wait = Self::wait(ctx, input.start.timeout(), 120);
+        let plan = self.plan(&input.run.start())?;
+        let wait = Self::wait(ctx, input.run.timeout, 120);
         let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
         let mut report = self.debugger.explain(plan, options, &wait).await?;
         // The failing frame is told whole, the others by their line.
@@ -119,9 +119,9 @@ impl DebugDesk {
     }
 
     async fn debug_trace(&self, ctx: &ToolContext, input: TraceInput) -> Result<Answer> {
-        let wait = Self::wait(ctx, input.start.timeout(), RUN_WAIT);
+        let wait = Self::wait(ctx, input.run.timeout, RUN_WAIT);
         let place = self.traced_place(&input)?;
-        let started = input.start.names_something();
+        let started = input.run.names_something();
         let (session, after) = if started {
             let mut options =
                 Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
@@ -132,7 +132,8 @@ impl DebugDesk {
                 Traced::Function(name) => options.functions = vec![name.clone()],
             }
             let after = self.debugger.serial();
-            let Launched { sessions, .. } = self.plan(&input.start)?.start(&self.debugger, &options).await?;
+            let Launched { sessions, .. } =
+                self.plan(&input.run.start())?.start(&self.debugger, &options).await?;
             (sessions.into_iter().next().ok_or(Error::NoSessionAtAll)?, after)
         } else {
             let session = self.debugger.session_to_resume(None)?;

@@ -60,7 +60,10 @@ pub fn render(report: &FailureReport, language: Language, style: Style) -> Strin
             let marked =
                 frame.source.as_deref().and_then(|source| source.lines().find(|line| line.starts_with('→')));
             let code = marked.map(|line| {
-                line.trim_start_matches('→').trim_start_matches(|c: char| c.is_ascii_digit()).trim()
+                line.trim_start_matches('→')
+                    .trim_start()
+                    .trim_start_matches(|c: char| c.is_ascii_digit())
+                    .trim()
             });
             line(format!(
                 "    {} {}  {}",
