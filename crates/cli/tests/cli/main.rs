@@ -29,4 +29,5 @@ mod run;
 mod sandbox;
 mod tasks;
 mod tool;
+mod why;
 mod world;

@@ -1,0 +1,153 @@
+//! `stepwell why`, with real debuggers, on the examples of the repository: each names the line with the bug.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::world::World;
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").canonicalize().unwrap()
+}
+
+/// The line that is marked as the bug.
+fn marked(file: &str) -> i64 {
+    let text = std::fs::read_to_string(examples().join(file)).unwrap();
+    let at = text.lines().position(|line| line.contains("BUG")).unwrap();
+    i64::try_from(at + 1).unwrap()
+}
+
+/// A copy of an example in a folder of its own.
+fn copied(world: &World, name: &str) -> PathBuf {
+    let folder = world.work().join(name);
+    let status = Command::new("cp").arg("-r").arg(examples().join(name)).arg(&folder).status().unwrap();
+    assert!(status.success());
+    folder
+}
+
+/// `stepwell why` in a folder, with the compilers' own caches and the adapters that tests were given.
+fn stepwell_why(world: &World, folder: &Path, options: &[&str], words: &[&str]) -> Output {
+    if let Some(adapters) = std::env::var_os("STEPWELL_TEST_ADAPTERS") {
+        std::os::unix::fs::symlink(adapters, world.data().join("adapters")).ok();
+    }
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap());
+    let place = |name: &str, default: &str| std::env::var_os(name).map_or_else(|| home.join(default), PathBuf::from);
+    world
+        .command(&["why", "--quiet"])
+        .args(options)
+        .arg("--")
+        .args(words)
+        .current_dir(folder)
+        .env("RUSTUP_HOME", place("RUSTUP_HOME", ".rustup"))
+        .env("CARGO_HOME", place("CARGO_HOME", ".cargo"))
+        .env("GOCACHE", place("GOCACHE", ".cache/go-build"))
+        .output()
+        .unwrap()
+}
+
+fn why(world: &World, folder: &Path, words: &[&str]) -> Option<Value> {
+    let output = stepwell_why(world, folder, &["--json"], words);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("cannot be used") || stderr.contains("there is no program") {
+        assert!(std::env::var_os("CI").is_none(), "{stderr}");
+        println!("skipped: {stderr}");
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    Some(serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{stderr}")))
+}
+
+#[track_caller]
+fn names(world: &World, example: &str, file: &str, words: &[&str], says: &str) {
+    let folder = copied(world, example);
+    let Some(report) = why(world, &folder, words) else { return };
+    assert_eq!(report["verdict"], "failed", "{report:#}");
+    assert_eq!(report["place"]["line"], marked(&format!("{example}/{file}")), "{report:#}");
+    assert!(report["place"]["file"].as_str().unwrap().ends_with(file), "{report:#}");
+    let told = format!("{}: {}", report["exception"]["type"].as_str().unwrap(), report["exception"]["message"].as_str().unwrap());
+    assert!(told.contains(says), "{told}");
+}
+
+#[test]
+fn python_exception() {
+    let world = World::new([]);
+    names(&world, "python", "invoice.py", &["python3", "invoice.py"], "TypeError: unsupported operand");
+}
+
+#[test]
+fn python_unittest() {
+    let world = World::new([]);
+    names(&world, "python", "test_invoice.py", &["python3", "-m", "unittest", "test_invoice.py"], "AssertionError: 9.8");
+}
+
+#[test]
+fn c_segfault() {
+    let world = World::new([]);
+    let folder = copied(&world, "c");
+    assert!(Command::new("make").arg("-sC").arg(&folder).status().unwrap().success());
+    let Some(report) = why(&world, &folder, &["./queue"]) else { return };
+    assert_eq!(report["place"]["line"], marked("c/queue.c"), "{report:#}");
+    assert!(report["exception"]["type"].as_str().unwrap().contains("SIGSEGV"), "{report:#}");
+}
+
+#[test]
+fn cpp_exception() {
+    let world = World::new([]);
+    let folder = copied(&world, "cpp");
+    assert!(Command::new("make").arg("-sC").arg(&folder).status().unwrap().success());
+    let Some(report) = why(&world, &folder, &["./inventory"]) else { return };
+    assert_eq!(report["place"]["line"], marked("cpp/inventory.cpp"), "{report:#}");
+    assert_eq!(report["exception"]["type"], "std::out_of_range", "{report:#}");
+}
+
+#[test]
+fn rust_test() {
+    let world = World::new([]);
+    names(&world, "rust", "src/lib.rs", &["cargo", "test", "--offline"], "panic: called `Result::unwrap()`");
+}
+
+#[test]
+fn go_test() {
+    let world = World::new([]);
+    names(&world, "go", "trip.go", &["go", "test", "."], "index out of range");
+}
+
+#[test]
+fn javascript_exception() {
+    let world = World::new([]);
+    names(&world, "javascript", "schedule.js", &["node", "schedule.js"], "TypeError: Cannot read properties of null");
+}
+
+#[test]
+fn what_passes_passes_and_what_cannot_be_debugged_is_said() {
+    let world = World::new([]);
+    world.write("ok.py", "print('fine')\n");
+    let run = |words: &[&str]| stepwell_why(&world, &world.work(), &[], words);
+    let passed = run(&["python3", "ok.py"]);
+    let text = String::from_utf8_lossy(&passed.stdout);
+    if passed.status.success() {
+        assert!(text.contains("it passed"), "{text}");
+    }
+    let refused = run(&["make", "all"]);
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(text.contains("error:") && text.contains("make"), "{text}");
+    assert_ne!(refused.status.code(), Some(0));
+}
+
+#[test]
+fn the_page_is_one_file_that_loads_nothing() {
+    let world = World::new([]);
+    let folder = copied(&world, "python");
+    let page = folder.join("report.html");
+    let output = stepwell_why(&world, &folder, &["--html", "report.html"], &["python3", "invoice.py"]);
+    if !page.is_file() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(std::env::var_os("CI").is_none(), "{stderr}");
+        println!("skipped: {stderr}");
+        return;
+    }
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("<details open>") && html.contains("discount = discount_for(customer)"), "{html}");
+    assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"), "{html}");
+}
