@@ -79,9 +79,7 @@ impl Settings {
             }
             layers.push((Source::File(path), layer));
         }
-        if !trusted
-            && trusted_files(project)?.iter().any(|path| path.extension().is_none_or(|end| end != "toml"))
-        {
+        if !trusted && trusted_files(project)?.iter().any(|path| trust::is_prompt(path)) {
             withheld.push("the system prompt".into());
         }
         layers.push((Source::Environment, SettingsLayer::from_environment()?));

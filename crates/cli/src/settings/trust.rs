@@ -17,11 +17,26 @@ pub fn trusted_files(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
     for folder in [project.join(".stepwell"), project.join(".roo")] {
         found.extend(files::list_dir(&folder)?.into_iter().filter(|path| is_prompt(path)));
     }
+    found.extend(launch_files(project));
     Ok(found)
 }
 
+/// The files that name programs to debug and tasks to run before.
+fn launch_files(project: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = ["launch.json", "tasks.json", "settings.json"]
+        .map(|name| project.join(".vscode").join(name))
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect();
+    let beside = files::list_dir(project).unwrap_or_default();
+    let is_workspace =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "code-workspace") && path.is_file();
+    found.extend(beside.into_iter().filter(is_workspace));
+    found
+}
+
 /// Whether a file replaces the built-in prompt.
-fn is_prompt(path: &Path) -> bool {
+pub fn is_prompt(path: &Path) -> bool {
     path.is_file()
         && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("system-prompt-"))
 }

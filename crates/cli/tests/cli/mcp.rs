@@ -1,6 +1,7 @@
 //! `stepwell mcp`: the binary as clients start it.
 
 mod config;
+mod debug;
 mod http;
 mod talker;
 

@@ -32,7 +32,8 @@ fn stepwell_why(world: &World, folder: &Path, options: &[&str], words: &[&str]) 
         std::os::unix::fs::symlink(adapters, world.data().join("adapters")).ok();
     }
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
-    let place = |name: &str, default: &str| std::env::var_os(name).map_or_else(|| home.join(default), PathBuf::from);
+    let place =
+        |name: &str, default: &str| std::env::var_os(name).map_or_else(|| home.join(default), PathBuf::from);
     world
         .command(&["why", "--quiet"])
         .args(options)
@@ -65,7 +66,11 @@ fn names(world: &World, example: &str, file: &str, words: &[&str], says: &str) {
     assert_eq!(report["verdict"], "failed", "{report:#}");
     assert_eq!(report["place"]["line"], marked(&format!("{example}/{file}")), "{report:#}");
     assert!(report["place"]["file"].as_str().unwrap().ends_with(file), "{report:#}");
-    let told = format!("{}: {}", report["exception"]["type"].as_str().unwrap(), report["exception"]["message"].as_str().unwrap());
+    let told = format!(
+        "{}: {}",
+        report["exception"]["type"].as_str().unwrap(),
+        report["exception"]["message"].as_str().unwrap()
+    );
     assert!(told.contains(says), "{told}");
 }
 
@@ -78,7 +83,13 @@ fn python_exception() {
 #[test]
 fn python_unittest() {
     let world = World::new([]);
-    names(&world, "python", "test_invoice.py", &["python3", "-m", "unittest", "test_invoice.py"], "AssertionError: 9.8");
+    names(
+        &world,
+        "python",
+        "test_invoice.py",
+        &["python3", "-m", "unittest", "test_invoice.py"],
+        "AssertionError: 9.8",
+    );
 }
 
 #[test]
@@ -116,7 +127,13 @@ fn go_test() {
 #[test]
 fn javascript_exception() {
     let world = World::new([]);
-    names(&world, "javascript", "schedule.js", &["node", "schedule.js"], "TypeError: Cannot read properties of null");
+    names(
+        &world,
+        "javascript",
+        "schedule.js",
+        &["node", "schedule.js"],
+        "TypeError: Cannot read properties of null",
+    );
 }
 
 #[test]
