@@ -36,12 +36,15 @@ pub use bind::Binding;
 pub use control::Step;
 pub use decide::{is_true, same_file};
 pub use inspect::{Evaluation, Paging, ValueRow};
-pub use start::{Opening, Way};
+pub use start::{LinkMaker, Opening, Way};
 
 /// How long an adapter may take for one answer about a stopped program.
 pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 /// Lines of what an adapter says on its error stream that are kept for a failure's explanation.
 const KEPT_COMPLAINTS: usize = 40;
+
+/// Stops at breakpoints that are judged at the same time; each asks the adapter questions. Any further one is shown.
+const MOST_JUDGED: usize = 32;
 
 /// The states of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +123,10 @@ struct State {
     phase: Phase,
     capabilities: Capabilities,
     initialized: bool,
+    /// Everything is being said once more.
+    configuring_again: bool,
+    /// Stops at breakpoints that are being judged.
+    judging: usize,
     stop: Option<Stop>,
     ending: Ending,
     process: Option<ProcessEvent>,
@@ -178,6 +185,8 @@ impl Session {
                 phase: Phase::Idle,
                 capabilities: Capabilities::default(),
                 initialized: false,
+                configuring_again: false,
+                judging: 0,
                 stop: None,
                 ending: Ending::default(),
                 process: None,
@@ -436,8 +445,8 @@ impl Session {
         match name {
             "initialized" => {
                 let again = std::mem::replace(&mut self.state.lock().initialized, true);
-                if again {
-                    // js-debug says it a second time when its target is there, and wants everything again.
+                // js-debug says it a second time when its target is there, and wants everything again.
+                if again && !std::mem::replace(&mut self.state.lock().configuring_again, true) {
                     let session = Arc::clone(self);
                     tokio::spawn(async move { session.configure_again().await });
                 }
@@ -503,17 +512,24 @@ impl Session {
         {
             return;
         }
-        let passes = state.passes(&event, self.adapter.manners());
-        let must_decide = !passes && state.decides_about(&event);
+        let may_judge = state.judging < MOST_JUDGED;
+        let passes = may_judge && state.passes(&event, self.adapter.manners());
+        let must_decide = may_judge && !passes && state.decides_about(&event);
         if must_decide {
             state.stop = None;
         }
+        state.judging += usize::from(passes || must_decide);
         drop(state);
         let session = Arc::clone(self);
-        if passes {
-            tokio::spawn(async move { session.pass(event).await });
-        } else if must_decide {
-            tokio::spawn(async move { session.decide(event).await });
+        if passes || must_decide {
+            tokio::spawn(async move {
+                if passes {
+                    session.pass(event).await;
+                } else {
+                    session.decide(event).await;
+                }
+                session.state.lock().judging -= 1;
+            });
         } else {
             let ids = event.hit_breakpoint_ids.clone().unwrap_or_default();
             let hits = self.our_breakpoints(&ids);

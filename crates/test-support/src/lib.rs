@@ -16,11 +16,15 @@
 //! // ... run the program against `server.openai_url()` ...
 //! assert_eq!(server.requests().len(), 0);
 //! ```
+//!
+//! [`FakeAdapter`] is a debug adapter that behaves, or misbehaves, as its [`AdapterScript`] says.
 #![allow(clippy::format_push_string, reason = "`write!` to a string would need its result ignored")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a fake that cannot go on fails its test, loudly")]
 
+mod debug_adapter;
 mod model_server;
 
+pub use debug_adapter::{Act, AdapterScript, FakeAdapter};
 pub use model_server::{
     Gate, ModelServer, RecordedRequest, ScriptedCall, SeenCall, SeenMessage, SeenResult, Turn, WireFormat,
     call,

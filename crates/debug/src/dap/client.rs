@@ -55,6 +55,8 @@ pub struct Reply {
     request_seq: i64,
     command: String,
     wires: Option<Arc<Wires>>,
+    /// Counts it among those that are answered at the same time, until it is.
+    _turn: Option<tokio::sync::OwnedSemaphorePermit>,
 }
 
 impl Reply {
@@ -136,9 +138,6 @@ impl Client {
         let message = Request { seq, kind: "request", command, arguments };
         let frame =
             wire::frame(&message).map_err(|source| Error::Answer { command: command.to_owned(), source })?;
-        if std::env::var_os("TRACE").is_some() {
-            eprintln!("-> {:.500}", String::from_utf8_lossy(&frame));
-        }
         let (answer, waiting) = oneshot::channel();
         {
             let mut pending = self.wires.pending.lock();
@@ -180,10 +179,9 @@ impl Sent {
         let deadline = Instant::now() + time;
         match timeout_at(deadline, &mut self.waiting).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_gone)) => Err(Error::Closed {
-                command: self.command.clone(),
-                reason: "the connection was given up".to_owned(),
-            }),
+            Ok(Err(_gone)) => {
+                Err(Error::Closed { command: self.command.clone(), reason: self.wires.why_closed() })
+            }
             Err(_late) => Err(Error::NoAnswer { command: self.command.clone(), waited: time }),
         }
     }
@@ -214,6 +212,10 @@ impl Wires {
         if let Some(waiting) = waiting {
             waiting.send(answer).ok();
         }
+    }
+
+    fn why_closed(&self) -> String {
+        self.pending.lock().closed.clone().unwrap_or_else(|| "the connection was given up".to_owned())
     }
 
     fn close(&self, reason: &str) {
@@ -268,16 +270,6 @@ async fn read_on(
 }
 
 fn hand_out(message: Envelope, wires: &Arc<Wires>, listener: &Arc<dyn Listener>) {
-    if std::env::var_os("TRACE").is_some() {
-        eprintln!(
-            "<- {} {} {} {:?} {:.400}",
-            message.kind,
-            message.event,
-            message.command,
-            message.message,
-            message.body.as_deref().or(message.arguments.as_deref()).map_or("", RawValue::get)
-        );
-    }
     match message.kind.as_str() {
         "response" => {
             let answer = if message.success {
@@ -289,18 +281,19 @@ fn hand_out(message: Envelope, wires: &Arc<Wires>, listener: &Arc<dyn Listener>)
         }
         "event" => listener.event(&message.event, message.body.as_deref()),
         "request" => {
+            let turn = Arc::clone(&wires.reverse).try_acquire_owned().ok();
+            let is_one_too_many = turn.is_none();
             let reply = Reply {
                 request_seq: message.seq,
                 command: message.command.clone(),
                 wires: Some(Arc::clone(wires)),
+                _turn: turn,
             };
-            match wires.reverse.try_acquire() {
-                Ok(_permit) => listener.reverse_request(ReverseRequest {
-                    command: message.command,
-                    arguments: message.arguments,
-                    reply,
-                }),
-                Err(_) => reply.fail("too many requests at once"),
+            if is_one_too_many {
+                reply.fail("too many requests at once");
+            } else {
+                let (command, arguments) = (message.command, message.arguments);
+                listener.reverse_request(ReverseRequest { command, arguments, reply });
             }
         }
         _ => {}

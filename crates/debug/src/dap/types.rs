@@ -4,6 +4,9 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+/// The protocol knows some fifty; adapters add a few.
+const MOST_CAPABILITIES: usize = 500;
+
 /// What an adapter says it can do. Unknown abilities are kept.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -24,7 +27,11 @@ impl Capabilities {
         if !other.exception_breakpoint_filters.is_empty() {
             self.exception_breakpoint_filters = other.exception_breakpoint_filters;
         }
-        self.others.extend(other.others);
+        for (name, value) in other.others {
+            if self.others.len() < MOST_CAPABILITIES || self.others.contains_key(&name) {
+                self.others.insert(name, value);
+            }
+        }
     }
 }
 

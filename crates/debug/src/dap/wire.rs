@@ -4,8 +4,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// Bytes of one message that are taken. A longer one is read past; whoever waits for it is told.
-pub const LONGEST_MESSAGE: usize = 24 * 1024 * 1024;
+/// Bytes of one message that are taken. A longer one is read past; whoever waits for it is told. While it is understood,
+/// a message is in memory three times.
+pub const LONGEST_MESSAGE: usize = 16 * 1024 * 1024;
+/// A message that nobody can mean: reading past it would take the rest of the session.
+const ABSURD_LENGTH: u64 = 1024 * 1024 * 1024;
+/// Room that is kept for the next messages.
+const KEPT_ROOM: usize = 256 * 1024;
 /// Bytes of headers before a message.
 const LONGEST_HEADER: usize = 8 * 1024;
 /// Bytes between messages that are passed over, such as a banner an adapter prints on its protocol stream.
@@ -80,6 +85,8 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
             return self.skip_long(length).await;
         }
         let length = length as usize;
+        // Exactly: growing by doubling would take twice as much.
+        self.buffer.reserve_exact((self.at + length).saturating_sub(self.buffer.len()));
         while self.buffer.len() - self.at < length {
             self.fill().await?;
         }
@@ -94,7 +101,7 @@ impl<R: AsyncRead + Unpin> MessageReader<R> {
             self.buffer.clear();
             self.at = 0;
             // One large answer must not keep its memory for the session's life.
-            self.buffer.shrink_to(256 * 1024);
+            self.buffer.shrink_to(KEPT_ROOM);
         }
         Ok(incoming)
     }
@@ -176,7 +183,8 @@ fn end_of_headers(bytes: &[u8]) -> Option<(usize, usize)> {
 fn parse_length(headers: &[u8]) -> Result<u64, WireError> {
     let text = String::from_utf8_lossy(headers);
     let value = text.lines().find_map(|line| line.strip_prefix("Content-Length:")).unwrap_or_default().trim();
-    value.parse().map_err(|_| WireError::Garbage(format!("`{value}` is no length of a message")))
+    let length: Option<u64> = value.parse().ok().filter(|length| *length <= ABSURD_LENGTH);
+    length.ok_or_else(|| WireError::Garbage(format!("`{value}` is no length of a message")))
 }
 
 /// Bytes that are no UTF-8 are replaced rather than lost with the whole message.

@@ -1,7 +1,6 @@
 //! What an adapter does not do right with breakpoints, done by us: conditions, counts, messages.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::bind::{Binding, PROBE};
 use super::{Session, State, Step};
@@ -46,14 +45,14 @@ impl State {
 
 impl Session {
     /// Goes on past a stop that nobody wants to see.
-    pub(super) async fn pass(self: Arc<Self>, event: StoppedEvent) {
+    pub(super) async fn pass(&self, event: StoppedEvent) {
         if self.request_resume(event.thread_id.unwrap_or_default()).await.is_err() {
             self.publish(event, Vec::new());
         }
     }
 
     /// Judges a stop at a breakpoint: shown to whoever waits, or the program goes on.
-    pub(super) async fn decide(self: Arc<Self>, event: StoppedEvent) {
+    pub(super) async fn decide(&self, event: StoppedEvent) {
         let thread = event.thread_id.unwrap_or_default();
         let Ok(stack) = self.stack(thread, 0, 1).await else {
             self.publish(event, Vec::new());

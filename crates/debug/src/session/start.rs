@@ -22,6 +22,7 @@ use crate::{Error, Result};
 
 /// How long an adapter may take until it answers for the first time.
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
+const LOOK_AT_DOCTOR: &str = "look at `stepwell adapters doctor`";
 /// How deep sessions may start others.
 const DEEPEST_CHILD: usize = 16;
 
@@ -33,6 +34,24 @@ pub enum Way {
     /// It listens there already.
     Tcp(SocketAddr),
     Socket(PathBuf),
+    /// Whoever opens the session makes the connection.
+    Made(LinkMaker),
+}
+
+/// Makes a connection to an adapter, and another one when the session is started again.
+#[derive(Clone)]
+pub struct LinkMaker(Arc<dyn Fn() -> Link + Send + Sync>);
+
+impl LinkMaker {
+    pub fn new(make: impl Fn() -> Link + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+}
+
+impl std::fmt::Debug for LinkMaker {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("LinkMaker")
+    }
 }
 
 /// What a session is opened with.
@@ -109,8 +128,9 @@ impl Session {
         if let Value::Object(hello) = &mut hello {
             opening.adapter.initialize_extras(hello);
         }
-        let capabilities: Capabilities =
-            client.request("initialize", hello, FIRST_ANSWER.min(opening.time)).await?;
+        let first = FIRST_ANSWER.min(opening.time);
+        let greeted = client.request("initialize", hello, first).await;
+        let capabilities: Capabilities = greeted.map_err(|error| greeting_error(opening, error))?;
         self.state.lock().capabilities.merge(capabilities);
 
         let mut arguments = opening.arguments.clone();
@@ -134,9 +154,13 @@ impl Session {
                 }
             }
         }
-        self.configure(opening).await?;
+        self.configure(opening).await.map_err(|error| launch_error(opening, error))?;
         if !launched {
-            launch.await.map_err(|error| launch_error(opening, error))?;
+            match launch.await {
+                // A program that stopped was launched, whatever the adapter forgets to say.
+                Err(Error::NoAnswer { .. }) if self.phase() != Phase::Starting => {}
+                answer => drop(answer.map_err(|error| launch_error(opening, error))?),
+            }
         }
         let mut state = self.state.lock();
         if state.phase == Phase::Starting {
@@ -210,7 +234,7 @@ impl Session {
 
     /// Says everything once more; what fails was said before.
     pub(super) async fn configure_again(self: Arc<Self>) {
-        let Ok(bindings) = self.send_all_breakpoints() else { return };
+        let bindings = self.send_all_breakpoints().unwrap_or_default();
         let done = self.client().and_then(|client| {
             let filters = self.state.lock().exception_filters.clone();
             client.send("setExceptionBreakpoints", json!({ "filters": filters }))?;
@@ -222,6 +246,7 @@ impl Session {
         if let Ok(done) = done {
             done.answer(ANSWER).await.ok();
         }
+        self.state.lock().configuring_again = false;
     }
 
     fn answered_done(&self, answer: Result<Option<Box<serde_json::value::RawValue>>>) -> Result<()> {
@@ -236,11 +261,12 @@ impl Session {
     async fn reach(self: &Arc<Self>, opening: &Opening, deadline: Instant) -> Result<Link> {
         let io = |error: std::io::Error| Error::Launch {
             reason: format!("{} cannot be reached: {error}", opening.adapter.kind()),
-            hint: Some("look at `stepwell adapters doctor`".to_owned()),
+            hint: Some(LOOK_AT_DOCTOR.to_owned()),
         };
         let located = match &opening.way {
             Way::Tcp(address) => return connect(*address, deadline).await.map_err(io),
             Way::Socket(path) => return Link::unix(path, deadline).await.map_err(io),
+            Way::Made(LinkMaker(make)) => return Ok(make()),
             Way::Start(located) => located,
         };
         let first = deadline.min(Instant::now() + FIRST_ANSWER);
@@ -422,12 +448,26 @@ impl Session {
     }
 }
 
+fn greeting_error(opening: &Opening, error: Error) -> Error {
+    let kind = opening.adapter.kind();
+    let reason = match error {
+        Error::Closed { reason, .. } => format!("{kind} ended before it was ready: {reason}"),
+        Error::NoAnswer { waited, .. } => format!("{kind} was started but says nothing for {waited:?}"),
+        other => return other,
+    };
+    Error::Launch { reason, hint: Some(LOOK_AT_DOCTOR.to_owned()) }
+}
+
 fn launch_error(opening: &Opening, error: Error) -> Error {
     match error {
         Error::Refused { reason, .. } => Error::Launch { reason, hint: None },
         Error::NoAnswer { waited, .. } => Error::Launch {
             reason: format!("{} did not start the program within {waited:?}", opening.adapter.kind()),
             hint: Some("give a longer `timeout` if it builds first".to_owned()),
+        },
+        Error::Closed { reason, .. } => Error::Launch {
+            reason: format!("{} ended while it started the program: {reason}", opening.adapter.kind()),
+            hint: Some(LOOK_AT_DOCTOR.to_owned()),
         },
         other => other,
     }
