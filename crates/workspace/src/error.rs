@@ -38,6 +38,8 @@ pub enum Error {
     TooLarge { path: PathBuf, bytes: u64, limit: u64 },
     #[error("`{path}` is not text")]
     Binary { path: PathBuf },
+    #[error("the archive is refused: {reason}")]
+    BadArchive { reason: String },
     #[error("cannot start `{program}`: {source}")]
     Spawn { program: String, source: io::Error },
 }
@@ -82,7 +84,8 @@ impl Error {
             | Self::NotAFolder { .. }
             | Self::NotAFile { .. }
             | Self::TooLarge { .. }
-            | Self::Binary { .. } => None,
+            | Self::Binary { .. }
+            | Self::BadArchive { .. } => None,
         }
     }
 }

@@ -103,6 +103,11 @@ pub fn create_private(path: &Path) -> Result<File> {
         .map_err(|error| Error::io("create", path, error))
 }
 
+/// A file in a folder's file system that has no name and is gone when it is closed.
+pub fn nameless(folder: &Path) -> Result<File> {
+    tempfile::tempfile_in(folder).map_err(|error| Error::io("create a file in", folder, error))
+}
+
 /// Makes the creation or renaming of files in a folder survive a power loss.
 pub fn sync_dir(path: &Path) -> Result<()> {
     File::open(path).and_then(|dir| dir.sync_all()).map_err(|error| Error::io("sync the folder", path, error))

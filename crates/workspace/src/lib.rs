@@ -17,6 +17,7 @@ pub mod process;
 mod read;
 pub mod search;
 pub mod tree;
+mod unpack;
 mod walk;
 mod write;
 
@@ -24,5 +25,6 @@ pub use boundary::{Inside, Workspace};
 pub use encoding::{Encoding, TextFile, Unencodable, decode};
 pub use error::{Error, Result};
 pub use hidden::Denial;
+pub use unpack::{UnpackLimits, unpack_tar_gz, unpack_zip};
 pub use walk::{Entry, EntryKind, Listing};
 pub use write::{Executable, Written};
