@@ -80,7 +80,7 @@ impl HttpClient {
         self.shared.timeouts
     }
 
-    fn for_url(&self, url: &Url) -> Result<reqwest::Client, Error> {
+    pub(crate) fn for_url(&self, url: &Url) -> Result<reqwest::Client, Error> {
         let (slot, reach) = match url.scheme() {
             "https" => (&self.shared.secure, Reach::Secure),
             _ if is_loopback(url) => (&self.shared.loopback, Reach::Loopback),

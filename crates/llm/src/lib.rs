@@ -30,6 +30,7 @@
 
 mod advice;
 mod connect;
+mod fetch;
 mod http;
 mod model;
 mod presets;
@@ -44,6 +45,7 @@ mod wire;
 mod xml_tool_calls;
 
 pub use connect::{ConnectOptions, connect};
+pub use fetch::{FetchError, FetchProgress};
 pub use http::{HttpClient, Timeouts};
 pub use model::{
     Delta, DeltaStream, Effort, Error, Model, ModelInfo, Price, Request, RequestOptions, StopReason,
