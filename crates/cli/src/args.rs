@@ -58,6 +58,9 @@ pub enum Door {
     Doctor(DoctorArgs),
     /// Run a failing command under its debugger and tell why it fails (no model, no network)
     Why(WhyArgs),
+    /// Find, check and install the debuggers that programs are looked into with
+    #[command(subcommand)]
+    Adapters(AdaptersCommand),
     /// Run a command as the agent's commands run: confined
     #[command(subcommand)]
     Sandbox(SandboxCommand),
@@ -445,6 +448,31 @@ impl WhyArgs {
     pub fn command_line(&self) -> String {
         self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AdaptersCommand {
+    /// List the debug adapters: for which languages, where they are, or how they can be had
+    #[command(visible_alias = "ls")]
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start every adapter that is there and see whether it answers
+    Doctor {
+        /// Only these, such as `debugpy`
+        adapters: Vec<String>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch adapters into Stepwell's own folder: debugpy, js-debug, codelldb
+    Install {
+        #[arg(required = true)]
+        adapters: Vec<String>,
+        /// Fetch them again where they are installed already
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
 //! One file per door: what each subcommand does.
 
+pub mod adapters;
 pub mod checkpoints;
 pub mod config;
 pub mod doctor;

@@ -90,6 +90,15 @@ pub fn error_line(text: &str) {
     io::stderr().lock().write_all(format!("{text}\n").as_bytes()).ok();
 }
 
+pub fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Writes over the line of a terminal that was written last.
+pub fn replace_line(text: &str) {
+    io::stderr().lock().write_all(format!("\r\x1b[K{text}").as_bytes()).ok();
+}
+
 /// Text from a model or a tool without the control characters that could take over a terminal.
 pub fn harmless(text: &str) -> String {
     text.chars()

@@ -39,7 +39,7 @@ pub enum Outcome {
 /// All debugging of one workspace. Dropping it ends every session at once.
 #[derive(Debug)]
 pub struct Debugger {
-    house: Arc<House>,
+    pub(crate) house: Arc<House>,
 }
 
 impl Debugger {

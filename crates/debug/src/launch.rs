@@ -224,7 +224,15 @@ fn opening(
 ) -> Result<(Opening, Vec<String>)> {
     let search = &debugger.options().search;
     let kinds = launch_config::adapters_for(resolved).map_err(from_launch)?;
-    let (adapter, mut located) = adapters::choose(&kinds, search, &resolved.arguments)?;
+    let server = resolved.debug_server.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    // One that listens already need not be installed here.
+    let (adapter, mut way) = match (server, kinds.first()) {
+        (Some(server), Some(kind)) => (adapters::adapter(*kind)?, Way::Tcp(server)),
+        _ => {
+            let (adapter, located) = adapters::choose(&kinds, search, &resolved.arguments)?;
+            (adapter, Way::Start(located))
+        }
+    };
     let translated = launch_config::translate(resolved, adapter.kind()).map_err(from_launch)?;
     let mut arguments = translated.arguments;
     let how = match translated.request {
@@ -232,13 +240,11 @@ fn opening(
         Request::Attach => How::Attach,
     };
     adapter.complete(how, &mut arguments, search);
-    for command in translated.debugger_commands {
-        located.arguments.extend(["-iex".into(), command.into()]);
+    if let Way::Start(located) = &mut way {
+        for command in translated.debugger_commands {
+            located.arguments.extend(["-iex".into(), command.into()]);
+        }
     }
-    let way = match resolved.debug_server {
-        Some(port) => Way::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
-        None => Way::Start(located),
-    };
     let opening = Opening {
         name: resolved.name.clone(),
         adapter,

@@ -3,6 +3,7 @@
 //! `dap` speaks the Debug Adapter Protocol, `adapters` knows each debugger's ways, `launch_config` reads what VS Code
 //! reads, and `targets` makes a configuration of a command line where there is none.
 
+mod adapter_check;
 pub mod adapters;
 pub mod breakpoints;
 pub mod clock;
@@ -20,6 +21,7 @@ pub mod session;
 pub mod stop_report;
 pub mod values;
 pub mod watch;
+pub use adapter_check::{AdapterCheck, version_of};
 pub use debugger::{Debugger, Outcome, Wait};
 pub use error::{Error, Result};
 pub use house::{Confine, DebuggerOptions};

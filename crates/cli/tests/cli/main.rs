@@ -10,9 +10,12 @@
     reason = "tests"
 )]
 
+mod adapters;
 mod checkpoints;
 mod config;
 mod crash;
+mod debug_faults;
+mod debug_kills;
 mod demo;
 mod disk;
 mod documents;

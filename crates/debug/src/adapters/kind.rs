@@ -51,6 +51,22 @@ impl AdapterKind {
         }
     }
 
+    /// Those that are built in.
+    pub const BUILT_IN: [Self; 6] =
+        [Self::Debugpy, Self::LldbDap, Self::CodeLldb, Self::Gdb, Self::Delve, Self::JsDebug];
+
+    pub fn languages(self) -> &'static [&'static str] {
+        match self {
+            Self::Debugpy => &["Python"],
+            Self::LldbDap | Self::CodeLldb | Self::Gdb => &["C", "C++", "Rust"],
+            Self::Delve => &["Go"],
+            Self::JsDebug => &["JavaScript", "TypeScript"],
+            Self::Rdbg => &["Ruby"],
+            Self::Java => &["Java"],
+            Self::Bash => &["Bash"],
+        }
+    }
+
     /// The name people read and write.
     pub fn name(self) -> &'static str {
         match self {

@@ -107,10 +107,8 @@ fn assigned(after: &str) -> bool {
 /// Whether a name at this place is one that a loop or a pattern sets.
 fn declared(before: &str) -> bool {
     let words: Vec<&str> = names(before).collect();
-    matches!(
-        words.as_slice(),
-        [.., "for"] | [.., "as"] | [.., "for", "let" | "const" | "var" | "mut"] | [.., "for", _]
-    ) && before.trim_end().ends_with(|last: char| last.is_alphanumeric() || last == '(' || last == ',')
+    matches!(words.as_slice(), [.., "for" | "as"] | [.., "for", _])
+        && before.trim_end().ends_with(|last: char| last.is_alphanumeric() || last == '(' || last == ',')
 }
 
 /// Whether a line begins a function in any of the languages.

@@ -85,16 +85,21 @@ impl Session {
         tokio::spawn(async move {
             if let Err(error) = session.open(&opening).await {
                 session.drain_pumps().await;
-                let mut reason = error.to_string();
-                let said = session.said_by_adapter();
-                if !said.is_empty() && !reason.contains(&said) {
-                    reason = format!("{reason}\n{said}");
-                }
-                let hint = error.hint().map(str::to_owned);
+                let (reason, hint) = session.explained(&error);
                 session.state.lock().ending.hint = hint;
                 session.finish(Some(reason)).await;
             }
         });
+    }
+
+    /// Why a start failed, with what the adapter said, and what to do.
+    pub(crate) fn explained(&self, error: &Error) -> (String, Option<String>) {
+        let mut reason = error.to_string();
+        let said = self.said_by_adapter();
+        if !said.is_empty() && !reason.contains(&said) {
+            reason = format!("{reason}\n{said}");
+        }
+        (reason, error.hint().map(str::to_owned))
     }
 
     /// What explains a failed start: the error stream, and what a builder printed.
@@ -112,8 +117,8 @@ impl Session {
         said.trim().to_owned()
     }
 
-    async fn open(self: &Arc<Self>, opening: &Opening) -> Result<()> {
-        let deadline = Instant::now() + opening.time;
+    /// Reaches the adapter and hears what it can do.
+    pub(crate) async fn greet(self: &Arc<Self>, opening: &Opening, deadline: Instant) -> Result<Client> {
         let link = self.reach(opening, deadline).await?;
         let client = Client::new(link, Arc::new(Ears(Arc::downgrade(self))));
         self.client.set(client.clone()).ok();
@@ -132,7 +137,12 @@ impl Session {
         let greeted = client.request("initialize", hello, first).await;
         let capabilities: Capabilities = greeted.map_err(|error| greeting_error(opening, error))?;
         self.state.lock().capabilities.merge(capabilities);
+        Ok(client)
+    }
 
+    async fn open(self: &Arc<Self>, opening: &Opening) -> Result<()> {
+        let deadline = Instant::now() + opening.time;
+        let client = self.greet(opening, deadline).await?;
         let mut arguments = opening.arguments.clone();
         if opening.no_debug {
             arguments.insert("noDebug".to_owned(), Value::Bool(true));

@@ -1,0 +1,206 @@
+//! `stepwell adapters`: which debuggers are there, whether they work, and fetching those that can be fetched.
+
+mod install;
+mod sources;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use stepwell_debug::adapters::{self, AdapterKind, Located};
+use stepwell_debug::{AdapterCheck, Debugger, version_of};
+
+use crate::args::AdaptersCommand;
+use crate::assemble::{Assembly, debugging};
+use crate::exit::Exit;
+use crate::language::Language;
+use crate::report;
+use crate::terminal::{Style, out_line};
+
+/// How long an adapter may take for its first answer.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+pub async fn run(command: AdaptersCommand) -> anyhow::Result<Exit> {
+    let assembly = Assembly::here()?;
+    let language = Language::choose(assembly.settings.language().as_deref());
+    match command {
+        AdaptersCommand::List { json } => list(&assembly, language, json),
+        AdaptersCommand::Doctor { adapters, json } => doctor(&assembly, language, &adapters, json).await,
+        AdaptersCommand::Install { adapters, force } => {
+            install::run(&assembly, language, &kinds(&adapters)?, force).await
+        }
+    }
+}
+
+/// The adapters that are named; all where none is.
+fn kinds(names: &[String]) -> anyhow::Result<Vec<AdapterKind>> {
+    if names.is_empty() {
+        return Ok(AdapterKind::BUILT_IN.to_vec());
+    }
+    let known = AdapterKind::BUILT_IN.map(AdapterKind::name).join(", ");
+    names
+        .iter()
+        .map(|name| {
+            let kind = name.parse().ok().filter(|kind| AdapterKind::BUILT_IN.contains(kind));
+            kind.ok_or_else(|| {
+                report::usage(format!("there is no adapter `{name}`"), format!("known are {known}"))
+            })
+        })
+        .collect()
+}
+
+/// An adapter, or why there is none and what to do.
+fn located(assembly: &Assembly, kind: AdapterKind) -> anyhow::Result<Result<Located, Missing>> {
+    let search = debugging::search(&assembly.places, &assembly.settings, &assembly.workspace)?;
+    let found = adapters::adapter(kind).and_then(|adapter| adapter.locate(&search, &Map::new()));
+    Ok(found.map_err(|error| Missing {
+        reason: error.to_string(),
+        hint: error.hint().unwrap_or_default().to_owned(),
+    }))
+}
+
+struct Missing {
+    reason: String,
+    hint: String,
+}
+
+fn list(assembly: &Assembly, language: Language, json: bool) -> anyhow::Result<Exit> {
+    let mut rows = Vec::new();
+    let style = Style::for_stdout();
+    for kind in AdapterKind::BUILT_IN {
+        let languages = kind.languages().join(", ");
+        match located(assembly, kind)? {
+            Ok(located) => {
+                let version = version_of(kind, &located);
+                let place = place_of(&located);
+                if !json {
+                    let version = version.as_deref().unwrap_or("");
+                    print(&style.green("✓"), kind, &languages, &format!("{version:<9} {place}"));
+                }
+                rows.push(json!({ "adapter": kind.name(), "languages": kind.languages(), "found": true,
+                    "path": place, "version": version }));
+            }
+            Err(missing) => {
+                if !json {
+                    let absent = language.pick("not installed", "未安装");
+                    print(&style.dim("-"), kind, &languages, absent);
+                    out_line(&format!("  {} {}", style.cyan(language.hint()), missing.hint));
+                }
+                rows.push(json!({ "adapter": kind.name(), "languages": kind.languages(), "found": false,
+                    "reason": missing.reason, "hint": missing.hint }));
+            }
+        }
+    }
+    if json {
+        out_line(&serde_json::to_string_pretty(&rows)?);
+    }
+    Ok(Exit::Done)
+}
+
+/// The file that is run: of what an interpreter runs, the script.
+fn place_of(located: &Located) -> String {
+    let script = located.arguments.first().map(std::path::Path::new).filter(|script| script.is_absolute());
+    script.unwrap_or(&located.program).display().to_string()
+}
+
+fn print(mark: &str, kind: AdapterKind, languages: &str, detail: &str) {
+    out_line(&format!("{mark} {:<9} {languages:<24} {}", kind.name(), detail.trim()));
+}
+
+async fn doctor(
+    assembly: &Assembly,
+    language: Language,
+    names: &[String],
+    json: bool,
+) -> anyhow::Result<Exit> {
+    let options = debugging::options(&assembly.places, &assembly.settings, &assembly.workspace)?;
+    let debugger = Debugger::new(options.debugger);
+    let style = Style::for_stdout();
+    let mut rows = Vec::new();
+    let mut failed = false;
+    for kind in kinds(names)? {
+        let located = match located(assembly, kind)? {
+            Ok(located) => located,
+            Err(missing) => {
+                // One that was asked about by name must be there.
+                failed |= !names.is_empty();
+                if !json {
+                    print(&style.dim("-"), kind, "", language.pick("not installed", "未安装"));
+                    out_line(&format!("  {} {}", style.cyan(language.hint()), missing.hint));
+                }
+                rows.push(json!({ "adapter": kind.name(), "state": "absent", "detail": missing.reason,
+                    "hint": missing.hint }));
+                continue;
+            }
+        };
+        match debugger.check_adapter(kind, located, DEADLINE).await {
+            Ok(check) => {
+                if !json {
+                    print_check(&style, language, kind, &check);
+                }
+                rows.push(json!({ "adapter": kind.name(), "state": "ok",
+                    "milliseconds": u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX),
+                    "capabilities": abilities(&check), "exception_filters": filters(&check) }));
+            }
+            Err(error) => {
+                failed = true;
+                if !json {
+                    print(&style.red("✗"), kind, "", &error.to_string());
+                    if let Some(hint) = error.hint() {
+                        out_line(&format!("  {} {hint}", style.cyan(language.hint())));
+                    }
+                }
+                rows.push(json!({ "adapter": kind.name(), "state": "failed", "detail": error.to_string(),
+                    "hint": error.hint() }));
+            }
+        }
+    }
+    if json {
+        out_line(&serde_json::to_string_pretty(&rows)?);
+    }
+    Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+fn print_check(style: &Style, language: Language, kind: AdapterKind, check: &AdapterCheck) {
+    let milliseconds = check.took.as_millis();
+    let detail = match language {
+        Language::English => format!("answered in {milliseconds} ms"),
+        Language::Chinese => format!("{milliseconds} 毫秒内应答"),
+    };
+    print(&style.green("✓"), kind, &kind.languages().join(", "), &detail);
+    let can: Vec<String> = abilities(check).iter().map(|name| plain(name)).collect();
+    if !can.is_empty() {
+        out_line(&format!("    {} {}", language.pick("can:", "支持："), can.join(", ")));
+    }
+    let filters = filters(check);
+    if !filters.is_empty() {
+        let named = language.pick("stops at exceptions:", "可在异常处停下：");
+        out_line(&format!("    {named} {}", filters.join(", ")));
+    }
+}
+
+/// What an adapter says it can do, by the protocol's names.
+fn abilities(check: &AdapterCheck) -> Vec<String> {
+    let said = check.capabilities.others.iter();
+    let mut names: Vec<String> =
+        said.filter(|(_, value)| **value == Value::Bool(true)).map(|(name, _)| name.clone()).collect();
+    names.sort();
+    names
+}
+
+fn filters(check: &AdapterCheck) -> Vec<String> {
+    check.capabilities.exception_breakpoint_filters.iter().map(|filter| filter.filter.clone()).collect()
+}
+
+/// `set variable` of `supportsSetVariable`.
+fn plain(name: &str) -> String {
+    let name = name.strip_prefix("supports").or_else(|| name.strip_prefix("support")).unwrap_or(name);
+    let name = name.strip_suffix("Request").unwrap_or(name);
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}

