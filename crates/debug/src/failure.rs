@@ -177,7 +177,7 @@ impl Debugger {
         };
         self.end(&session).await;
         let output = told::without_debugger(&self.printed(&session));
-        let report = self.judged(looks, verdict_hint, exit_code, &output);
+        let report = judged(looks, verdict_hint, exit_code, &output);
         Ok(FailureReport { how, notes, ..report })
     }
 
@@ -199,56 +199,6 @@ impl Debugger {
             _ => None,
         }
     }
-
-    fn judged(
-        &self,
-        looks: Vec<Look>,
-        hang: Option<Look>,
-        exit_code: Option<i64>,
-        output: &str,
-    ) -> FailureReport {
-        let tail = output.len().saturating_sub(OUTPUT);
-        let tail = output[floor_boundary(output, tail)..].to_owned();
-        let (verdict, chosen) = if let Some(hang) = hang {
-            (Verdict::Hangs, Some(hang))
-        } else {
-            let chosen = choose(looks, output);
-            let failed = match exit_code {
-                Some(code) => code != 0,
-                // Without an exit code, what was not handled speaks.
-                None => chosen.as_ref().is_some_and(|look| look.is_final) || speaks_of_failure(output),
-            };
-            (if failed { Verdict::Failed } else { Verdict::Passed }, chosen.filter(|_| failed))
-        };
-        let mut report = FailureReport {
-            how: None,
-            verdict,
-            summary: String::new(),
-            exception: None,
-            place: None,
-            values: Vec::new(),
-            frames: Vec::new(),
-            library_frames: 0,
-            exit_code,
-            output: tail,
-            notes: Vec::new(),
-        };
-        if let Some(look) = chosen {
-            report.exception = look.exception.map(|exception| told::refined(exception, output));
-            report.library_frames = look.library_frames;
-            report.place = look.frames.first().map(|frame| Place {
-                file: frame.file.clone(),
-                line: frame.line,
-                function: frame.function.clone(),
-                source: origin::line_of(&frame.file, frame.line).unwrap_or_default(),
-            });
-            report.values =
-                look.frames.first().map(|frame| stories(frame, look.frames.get(1))).unwrap_or_default();
-            report.frames = look.frames;
-        }
-        report.summary = summary(&report);
-        report
-    }
 }
 
 impl Session {
@@ -267,7 +217,7 @@ impl Session {
         }
         let kind = self.adapter.kind();
         Ok(Look {
-            exception: self.exception_of(stop, info.as_ref()),
+            exception: Some(Self::exception_of(stop, info.as_ref())),
             library_frames: stack.len().saturating_sub(own.len()),
             frames,
             is_final: !matches!(kind, AdapterKind::JsDebug)
@@ -296,7 +246,7 @@ impl Session {
         })
     }
 
-    fn exception_of(&self, stop: &Stop, info: Option<&ExceptionInfo>) -> Option<Exception> {
+    fn exception_of(stop: &Stop, info: Option<&ExceptionInfo>) -> Exception {
         let details = info.and_then(|info| info.details.as_ref());
         let kind = details
             .and_then(|details| details.type_name.clone().or_else(|| details.full_type_name.clone()))
@@ -309,8 +259,53 @@ impl Session {
             .or_else(|| stop.description.clone())
             .unwrap_or_default();
         let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| stop.reason.clone());
-        Some(Exception { kind: shortened(plain_kind(&kind), 200), message: shortened(&message, 2000) })
+        Exception { kind: shortened(plain_kind(&kind), 200), message: shortened(&message, 2000) }
     }
+}
+
+/// What the looks, the exit code and the output come to.
+fn judged(looks: Vec<Look>, hang: Option<Look>, exit_code: Option<i64>, output: &str) -> FailureReport {
+    let tail = output.len().saturating_sub(OUTPUT);
+    let tail = output[floor_boundary(output, tail)..].to_owned();
+    let (verdict, chosen) = if let Some(hang) = hang {
+        (Verdict::Hangs, Some(hang))
+    } else {
+        let chosen = choose(looks, output);
+        let failed = match exit_code {
+            Some(code) => code != 0,
+            // Without an exit code, what was not handled speaks.
+            None => chosen.as_ref().is_some_and(|look| look.is_final) || speaks_of_failure(output),
+        };
+        (if failed { Verdict::Failed } else { Verdict::Passed }, chosen.filter(|_| failed))
+    };
+    let mut report = FailureReport {
+        how: None,
+        verdict,
+        summary: String::new(),
+        exception: None,
+        place: None,
+        values: Vec::new(),
+        frames: Vec::new(),
+        library_frames: 0,
+        exit_code,
+        output: tail,
+        notes: Vec::new(),
+    };
+    if let Some(look) = chosen {
+        report.exception = look.exception.map(|exception| told::refined(exception, output));
+        report.library_frames = look.library_frames;
+        report.place = look.frames.first().map(|frame| Place {
+            file: frame.file.clone(),
+            line: frame.line,
+            function: frame.function.clone(),
+            source: origin::line_of(&frame.file, frame.line).unwrap_or_default(),
+        });
+        report.values =
+            look.frames.first().map(|frame| stories(frame, look.frames.get(1))).unwrap_or_default();
+        report.frames = look.frames;
+    }
+    report.summary = summary(&report);
+    report
 }
 
 /// Stops that speak of a failure.

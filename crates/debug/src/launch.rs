@@ -226,12 +226,11 @@ fn opening(
     let kinds = launch_config::adapters_for(resolved).map_err(from_launch)?;
     let server = resolved.debug_server.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     // One that listens already need not be installed here.
-    let (adapter, mut way) = match (server, kinds.first()) {
-        (Some(server), Some(kind)) => (adapters::adapter(*kind)?, Way::Tcp(server)),
-        _ => {
-            let (adapter, located) = adapters::choose(&kinds, search, &resolved.arguments)?;
-            (adapter, Way::Start(located))
-        }
+    let (adapter, mut way) = if let (Some(server), Some(kind)) = (server, kinds.first()) {
+        (adapters::adapter(*kind)?, Way::Tcp(server))
+    } else {
+        let (adapter, located) = adapters::choose(&kinds, search, &resolved.arguments)?;
+        (adapter, Way::Start(located))
     };
     let translated = launch_config::translate(resolved, adapter.kind()).map_err(from_launch)?;
     let mut arguments = translated.arguments;

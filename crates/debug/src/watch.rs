@@ -73,7 +73,7 @@ impl Debugger {
         let mut old = first;
         loop {
             if watched.writes.len() >= most {
-                watched.ended = "max_writes; the program is stopped at the last".to_owned();
+                "max_writes; the program is stopped at the last".clone_into(&mut watched.ended);
                 break;
             }
             let after = self.serial();
@@ -126,7 +126,7 @@ impl Debugger {
         let mut old = first;
         for _ in 0..MOST_STEPS {
             if watched.writes.len() >= most {
-                watched.ended = "max_writes; the program is stopped behind the last".to_owned();
+                "max_writes; the program is stopped behind the last".clone_into(&mut watched.ended);
                 return Ok(watched);
             }
             if Instant::now() >= wait.deadline {
@@ -139,11 +139,11 @@ impl Debugger {
                     let before =
                         std::mem::replace(&mut stack, session.stack(thread, 0, FRAMES).await?.stack_frames);
                     if stop.reason == "exception" {
-                        watched.ended = "an exception was raised".to_owned();
+                        "an exception was raised".clone_into(&mut watched.ended);
                         return Ok(watched);
                     }
                     if stack.len() < base {
-                        watched.ended = "its function returned".to_owned();
+                        "its function returned".clone_into(&mut watched.ended);
                         return Ok(watched);
                     }
                     if let Some(new) = session.value_at(&stack, base, expression).await

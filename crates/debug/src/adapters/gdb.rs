@@ -113,7 +113,11 @@ fn without_pending(output: &str) -> Cow<'_, str> {
         return Cow::Borrowed(output);
     }
     let kept: Vec<&str> = output.lines().filter(|line| !is_noise(line)).collect();
-    Cow::Owned(kept.into_iter().map(|line| format!("{line}\n")).collect())
+    let mut text = kept.join("\n");
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    Cow::Owned(text)
 }
 
 /// `16.3` of `GNU gdb (Debian 16.3-1) 16.3`.

@@ -50,8 +50,7 @@ fn closing(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, character) in text.char_indices() {
         match (quote, character) {
-            (Some(open), _) if open == character => quote = None,
-            (Some(_), _) => {}
+            (Some(open), _) => quote = Some(open).filter(|open| *open != character),
             (None, '"' | '\'' | '`') if text[at + 1..].contains(character) => quote = Some(character),
             (None, '{') => depth += 1,
             (None, '}') if depth == 0 => return Some(at),

@@ -154,7 +154,9 @@ impl Session {
         {
             let terminate = self.how == How::Launch;
             let arguments = json!({ "restart": false, "terminateDebuggee": terminate });
-            let _: Result<Value> = client.request("disconnect", arguments, LET_GO).await;
+            let let_go: Result<Value> = client.request("disconnect", arguments, LET_GO).await;
+            // Whether or not it answers, everything is ended below.
+            let_go.ok();
         }
         for child in self.house.tree(&self.id).into_iter().skip(1) {
             child.end_with(None, None);

@@ -228,7 +228,7 @@ impl Session {
                 && !name.starts_with(|first: char| first.is_ascii_digit())
                 && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
         };
-        if !names.iter().all(|name| is_name(&name)) {
+        if !names.iter().all(is_name) {
             return Ok(None);
         }
         let Some((_, mut variables)) = self.locals(frame, MOST_VARIABLES).await? else { return Ok(None) };

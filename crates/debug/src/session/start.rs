@@ -210,36 +210,36 @@ impl Session {
     /// order, and a round trip each would cost more than the answers.
     async fn configure(self: &Arc<Self>, opening: &Opening) -> Result<()> {
         let client = self.client()?;
-        if !opening.no_debug {
-            let filters: Vec<String> = {
-                let mut state = self.state.lock();
-                let offered = &state.capabilities.exception_breakpoint_filters;
-                let usual = opening.adapter.manners().exception_filters;
-                let usual = || usual.iter().map(ToString::to_string).collect();
-                let wished: Vec<String> = opening.exception_filters.clone().unwrap_or_else(usual);
-                let is_offered = |wish: &String| offered.iter().any(|filter| filter.filter == *wish);
-                let filters: Vec<String> = wished.into_iter().filter(is_offered).collect();
-                state.exception_filters.clone_from(&filters);
-                filters
-            };
-            let bindings = self.send_all_breakpoints()?;
-            let exceptions = if self.capabilities().exception_breakpoint_filters.is_empty() {
-                None
-            } else {
-                Some(client.send("setExceptionBreakpoints", json!({ "filters": filters }))?)
-            };
-            let done = client.send("configurationDone", json!({}));
-            for binding in bindings {
-                // A file's breakpoints that are refused do not stop the program from being debugged.
-                self.take_bindings(binding).await;
-            }
-            if let Some(exceptions) = exceptions {
-                exceptions.answer(ANSWER).await.ok();
-            }
-            self.answered_done(done?.answer(opening.time).await)
-        } else {
-            self.answered_done(client.send("configurationDone", json!({}))?.answer(opening.time).await)
+        if opening.no_debug {
+            return self
+                .answered_done(client.send("configurationDone", json!({}))?.answer(opening.time).await);
         }
+        let filters: Vec<String> = {
+            let mut state = self.state.lock();
+            let offered = &state.capabilities.exception_breakpoint_filters;
+            let usual = opening.adapter.manners().exception_filters;
+            let usual = || usual.iter().map(ToString::to_string).collect();
+            let wished: Vec<String> = opening.exception_filters.clone().unwrap_or_else(usual);
+            let is_offered = |wish: &String| offered.iter().any(|filter| filter.filter == *wish);
+            let filters: Vec<String> = wished.into_iter().filter(is_offered).collect();
+            state.exception_filters.clone_from(&filters);
+            filters
+        };
+        let bindings = self.send_all_breakpoints()?;
+        let exceptions = if self.capabilities().exception_breakpoint_filters.is_empty() {
+            None
+        } else {
+            Some(client.send("setExceptionBreakpoints", json!({ "filters": filters }))?)
+        };
+        let done = client.send("configurationDone", json!({}));
+        for binding in bindings {
+            // A file's breakpoints that are refused do not stop the program from being debugged.
+            self.take_bindings(binding).await;
+        }
+        if let Some(exceptions) = exceptions {
+            exceptions.answer(ANSWER).await.ok();
+        }
+        self.answered_done(done?.answer(opening.time).await)
     }
 
     /// Says everything once more; what fails was said before.
@@ -294,7 +294,7 @@ impl Session {
                 self.start_process(opening, located, &words)?;
                 tokio::select! {
                     link = accept_one(listener, first) => link.map_err(io),
-                    () = self.adapter_ended() => Err(self.ended_at_once(opening)),
+                    () = self.adapter_ended() => Err(Self::ended_at_once(opening)),
                 }
             }
             Reach::Socket => {
@@ -307,13 +307,13 @@ impl Session {
                 self.socket.set(path.clone()).ok();
                 tokio::select! {
                     link = Link::unix(&path, first) => link.map_err(io),
-                    () = self.adapter_ended() => Err(self.ended_at_once(opening)),
+                    () = self.adapter_ended() => Err(Self::ended_at_once(opening)),
                 }
             }
         }
     }
 
-    fn ended_at_once(&self, opening: &Opening) -> Error {
+    fn ended_at_once(opening: &Opening) -> Error {
         Error::Launch {
             reason: format!("{} ended as soon as it was started", opening.adapter.kind()),
             hint: None,

@@ -66,6 +66,21 @@ impl DebugDesk {
         Ok(resolved)
     }
 
+    /// The frame that is named, or the one where the meant session stands; by the adapter's number.
+    pub async fn frame_or_top(
+        &self,
+        frame: Option<i64>,
+        session: Option<&str>,
+    ) -> Result<(Arc<Session>, i64)> {
+        if let Some(id) = frame {
+            let (session, frame) = self.debugger.frame(id)?;
+            return Ok((session, frame.adapter_id));
+        }
+        let session = self.debugger.session_to_resume(session)?;
+        let frame = session.top_frame().await?.id;
+        Ok((session, frame))
+    }
+
     pub fn wait(ctx: &ToolContext, given: Option<f64>, default: u64) -> Wait {
         let time = given
             .filter(|seconds| seconds.is_finite() && *seconds >= 0.0)

@@ -220,17 +220,7 @@ impl DebugDesk {
     }
 
     async fn evaluate_expression(&self, _: &ToolContext, input: EvaluateInput) -> Result<Answer> {
-        let (session, frame) = match input.frame_id {
-            Some(id) => {
-                let (session, frame) = self.debugger.frame(id)?;
-                (session, Some(frame.adapter_id))
-            }
-            None => {
-                let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
-                let frame = session.top_frame().await?;
-                (session, Some(frame.id))
-            }
-        };
+        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
         session.stopped()?;
         let context = input.context.as_deref().unwrap_or("watch");
         if !["watch", "repl", "hover", "clipboard"].contains(&context) {
@@ -238,7 +228,7 @@ impl DebugDesk {
                 "`{context}` is none of `watch`, `repl`, `hover`, `clipboard`"
             )));
         }
-        let value = session.evaluate(&input.expression, frame, context).await?;
+        let value = session.evaluate(&input.expression, Some(frame), context).await?;
         let length = input.value_length.unwrap_or(2000).min(LONGEST_VALUE);
         let reference = self.debugger.reference(VariablesRef {
             session: session.id.clone(),
@@ -259,17 +249,7 @@ impl DebugDesk {
             session.stopped()?;
             session.set_variable(reference.adapter_ref, reference.scope_of, &input.name, &input.value).await?
         } else {
-            let (session, frame) = match input.frame_id {
-                Some(id) => {
-                    let (session, frame) = self.debugger.frame(id)?;
-                    (session, frame.adapter_id)
-                }
-                None => {
-                    let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
-                    let frame = session.top_frame().await?.id;
-                    (session, frame)
-                }
-            };
+            let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
             session.stopped()?;
             session.set_local(frame, &input.name, &input.value).await?
         };

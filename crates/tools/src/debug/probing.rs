@@ -1,7 +1,7 @@
 //! `debug_tracepoints` and `debug_compare`: values at places, over one run or two.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -255,7 +255,7 @@ impl DebugDesk {
     }
 
     /// The places in another checkout of the same repository.
-    fn moved(&self, points: &[ProbePoint], folder: &std::path::Path) -> Result<Vec<ProbePoint>> {
+    fn moved(&self, points: &[ProbePoint], folder: &Path) -> Result<Vec<ProbePoint>> {
         points
             .iter()
             .map(|point| {
@@ -296,13 +296,13 @@ impl DebugDesk {
         ctx: &ToolContext,
         program: &str,
         words: &[&str],
-        folder: &PathBuf,
+        folder: &Path,
     ) -> Result<(), String> {
         use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
         let call = ProgramCall {
             program: program.into(),
             arguments: words.iter().map(Into::into).collect(),
-            folder: folder.clone(),
+            folder: folder.to_path_buf(),
             environment: Environment::default(),
             input: None,
             time_limit: Duration::from_secs(60),
@@ -323,12 +323,12 @@ impl DebugDesk {
     }
 }
 
-fn place_of(point: &ProbePoint, root: &std::path::Path) -> String {
+fn place_of(point: &ProbePoint, root: &Path) -> String {
     let path = point.path.strip_prefix(root).unwrap_or(&point.path);
     format!("{}:{}", path.display(), point.line)
 }
 
-fn summarised(points: &[ProbePoint], run: &ProbeRun, root: &std::path::Path) -> Vec<PointSummary> {
+fn summarised(points: &[ProbePoint], run: &ProbeRun, root: &Path) -> Vec<PointSummary> {
     points
         .iter()
         .enumerate()
@@ -391,7 +391,7 @@ fn form_of(value: &str) -> &'static str {
 }
 
 /// The first place where two runs part, and the steps before it.
-fn compared(points: &[ProbePoint], first: &ProbeRun, second: &ProbeRun, root: &std::path::Path) -> Answer {
+fn compared(points: &[ProbePoint], first: &ProbeRun, second: &ProbeRun, root: &Path) -> Answer {
     const BEFORE: usize = 3;
     // Where something lies in memory differs from run to run and means nothing.
     let same = |one: &ProbeHit, other: &ProbeHit| {

@@ -231,17 +231,7 @@ impl DebugDesk {
 
     async fn debug_watch(&self, ctx: &ToolContext, input: WatchInput) -> Result<Answer> {
         let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
-        let (session, frame) = match input.frame_id {
-            Some(id) => {
-                let (session, frame) = self.debugger.frame(id)?;
-                (session, frame.adapter_id)
-            }
-            None => {
-                let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
-                let frame = session.top_frame().await?.id;
-                (session, frame)
-            }
-        };
+        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
         let most = input.max_writes.unwrap_or(10).clamp(1, 200);
         let watched = self.debugger.watch_writes(&session, frame, &input.expression, most, &wait).await?;
         let root = self.workspace.root();
