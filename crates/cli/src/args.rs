@@ -61,6 +61,8 @@ pub enum Door {
     /// Find, check and install the debuggers that programs are looked into with
     #[command(subcommand)]
     Adapters(AdaptersCommand),
+    /// Watch the agent fix a program from a recorded model: no key, no network
+    Demo(DemoArgs),
     /// Run a command as the agent's commands run: confined
     #[command(subcommand)]
     Sandbox(SandboxCommand),
@@ -442,6 +444,13 @@ pub struct WhyArgs {
     /// Only the report
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Keep the folder with the fixed program
+    #[arg(long)]
+    pub keep: bool,
 }
 
 impl WhyArgs {

@@ -3,6 +3,7 @@
 pub mod adapters;
 pub mod checkpoints;
 pub mod config;
+pub mod demo;
 pub mod doctor;
 pub mod mcp;
 pub mod models;

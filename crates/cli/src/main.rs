@@ -67,6 +67,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Doctor(args) => wait(doors::doctor::run(args)),
         Door::Why(args) => wait(doors::why::run(args)),
         Door::Adapters(command) => wait(doors::adapters::run(command)),
+        Door::Demo(args) => wait(doors::demo::run(args)),
         Door::Sandbox(command) => wait(doors::sandbox::run(command)),
         Door::Config(command) => doors::config::run(command),
         Door::Completions { shell } => {

@@ -1,4 +1,4 @@
-//! The demo of the README still does what it shows. `STEPWELL_RECORD_DEMO=1` records it anew.
+//! `stepwell demo` still does what the README shows. `STEPWELL_RECORD_DEMO=1` records it anew.
 
 use std::path::{Path, PathBuf};
 
@@ -7,66 +7,63 @@ use stepwell_test_support::{Turn, call};
 
 use crate::world::World;
 
-const PROMPT: &str = "the tests of ranges.py fail; find out why and fix it";
+const PROMPT: &str = "invoice.py fails; find out why and fix it";
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/demo")
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// The words of the model, as they were once said.
 fn words() -> [Turn; 5] {
-    let test = json!({"command": "python3 -m unittest -q"});
+    let failing = json!({"command": "python3 invoice.py"});
     [
-        Turn::calls([call("bash", test.clone())]).with_text("I run the tests to see the failure itself.").with_usage(2210, 41),
-        Turn::calls([call("read", json!({"file_path": "ranges.py"}))])
-            .with_text("`1-3` gives `[1, 2]`: the last number is missing. Where is it lost?")
-            .with_usage(2530, 48),
+        Turn::calls([call("debug_failure", failing.clone())])
+            .with_text("I run it under its debugger to see where and with which values it fails.")
+            .with_usage(4310, 44),
+        Turn::calls([call("read", json!({"file_path": "invoice.py"}))])
+            .with_text(
+                "In `invoice.py:13` `discount` is `None`, set in line 12 by `discount_for(customer)`. I read how that is looked up.",
+            )
+            .with_usage(4980, 58),
         Turn::calls([call(
             "edit",
-            json!({"file_path": "ranges.py", "old_str": "range(int(first), int(last)))", "new_str": "range(int(first), int(last) + 1))"}),
+            json!({"file_path": "invoice.py", "old_str": "DISCOUNTS.get(customer)", "new_str": "DISCOUNTS.get(customer, 0.0)"}),
         )])
-        .with_text("`range` excludes its end, but both ends belong to a range here.")
-        .with_usage(2760, 96),
-        Turn::calls([call("bash", test)]).with_usage(2890, 33),
+        .with_text("Customers without an entry have no discount; the look-up gives them `None` instead of `0.0`.")
+        .with_usage(5420, 92),
+        Turn::calls([call("debug_failure", failing)]).with_usage(5610, 31),
         Turn::text(
-            "`parse_range` in `ranges.py:8` lost the last number of every range: `range(first, last)` excludes its end. \
-             It now ends at `last + 1`. All 3 tests pass.",
+            "`alan` has no entry in `DISCOUNTS`, so `discount_for` gave `None` and `total` multiplied by it \
+             (`invoice.py:13`: `discount = None`, `net = 99.0`). It gives `0.0` now, and the program ends with exit code 0.",
         )
-        .with_usage(2960, 52),
+        .with_usage(5720, 66),
     ]
-}
-
-fn world(turns: impl IntoIterator<Item = Turn>) -> World {
-    let world = World::new(turns);
-    for name in ["ranges.py", "test_ranges.py"] {
-        world.write(name, &std::fs::read_to_string(fixtures().join("project").join(name)).unwrap());
-    }
-    world
 }
 
 #[test]
 fn the_demo_fixes_its_program() {
-    let cassette = fixtures().join("fix-ranges.cassette");
+    let cassette = repository().join("fixtures/demo/fix-invoice.cassette");
     if std::env::var_os("STEPWELL_RECORD_DEMO").is_some() {
         std::fs::remove_file(&cassette).ok();
-        let world = world(words());
+        let world = World::new(words());
+        world.write(
+            "invoice.py",
+            &std::fs::read_to_string(repository().join("examples/python/invoice.py")).unwrap(),
+        );
         let record = cassette.display().to_string();
         let output =
             world.output(&["run", "--permission-mode", "bypassPermissions", "--record", &record, PROMPT]);
         assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
     }
-    let world = world([]);
-    let model = format!("replay-lenient:{}", cassette.display());
-    let output = world.output(&["run", "--permission-mode", "bypassPermissions", "--model", &model, PROMPT]);
+    let world = World::new([]);
+    let output = world.output(&["demo", "--keep"]);
     let text = world.show(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("All 3 tests pass."), "{text}");
-    let fixed = std::fs::read_to_string(world.work().join("ranges.py")).unwrap();
-    assert!(fixed.contains("int(last) + 1"), "{fixed}");
-    let log = world.log(&world.only_task());
-    let last_run = log.iter().rev().find_map(|record| match &record.event {
-        stepwell_protocol::Event::Observation { result } => Some(result.output.clone()),
-        _ => None,
-    });
-    assert!(last_run.is_some_and(|output| output.contains("OK")), "the tests really pass: {text}");
+    assert!(text.contains("the program ends with exit code 0"), "{text}");
+    let kept =
+        text.lines().find_map(|line| line.split_once("kept: ")).map(|(_, path)| PathBuf::from(path.trim()));
+    let folder = kept.unwrap_or_else(|| panic!("{text}"));
+    let fixed = std::fs::read_to_string(folder.join("work/invoice.py")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(fixed.contains("get(customer, 0.0)"), "{fixed}");
 }

@@ -241,7 +241,7 @@ impl Benches for TestBenches {
             executor: Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)))),
             permission: Arc::new(RuleJudge::new(JudgeOptions {
                 asked_for: vec![Category::Debug, Category::Files],
-                places: JudgePlaces { roots: vec![root.display().to_string()], home: None },
+                places: JudgePlaces { roots: vec![root.display().to_string()], ..JudgePlaces::default() },
                 ..JudgeOptions::default()
             })),
             hooks: Arc::new(Hooks::none()),
