@@ -138,7 +138,10 @@ mod tests {
 
     const LIMITS: UnpackLimits = UnpackLimits { files: 3, bytes: 10_000 };
 
-    fn tarred(entries: &[(&str, tar::EntryType, &[u8])]) -> File {
+    /// Name, kind and content.
+    type TarEntry<'a> = (&'a str, tar::EntryType, &'a [u8]);
+
+    fn tarred(entries: &[TarEntry<'_>]) -> File {
         let mut builder = tar::Builder::new(flate2::write::GzEncoder::new(
             tempfile::tempfile().unwrap(),
             flate2::Compression::fast(),
@@ -174,6 +177,7 @@ mod tests {
         file
     }
 
+    #[allow(clippy::unnecessary_wraps, reason = "it is one way to choose")]
     fn everything(path: &Path) -> Option<PathBuf> {
         Some(path.to_path_buf())
     }
@@ -203,7 +207,7 @@ mod tests {
     fn only_files_inside_are_unpacked() {
         use tar::EntryType::{Regular, Symlink};
         let big = vec![0; 20_000];
-        let rows: [(&[(&str, tar::EntryType, &[u8])], &str); 7] = [
+        let rows: [(&[TarEntry<'_>], &str); 7] = [
             (&[("./a/run", Regular, b"1"), ("b", Regular, b"2")], "2"),
             (&[("../evil", Regular, b"x")], "the archive is refused: `../evil` leads out of the folder"),
             (

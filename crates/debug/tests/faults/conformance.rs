@@ -97,7 +97,7 @@ async fn everything(kind: AdapterKind, how: How) -> Vec<Value> {
     session.threads().await.unwrap();
     session.evaluate("x + 1", Some(1000), "repl").await.unwrap();
     session.evaluate("x + 1", None, "hover").await.unwrap();
-    let paging = Paging { start: Some(0), count: Some(10), total: Some(20) };
+    let paging = Paging { start: Some(0), count: Some(10), total: Some(20), ..Paging::default() };
     session.variables(7, Some(1000), paging).await.unwrap();
     session.set_variable(7, Some(1000), "x", "2").await.unwrap();
     session.set_expression(1000, "x.y", "2").await.unwrap();

@@ -2,8 +2,15 @@
 //!
 //! Adapters that must be installed are looked for on the machine and in the folder that `STEPWELL_TEST_ADAPTERS` names.
 
-// Tests may read what they made.
-#![allow(clippy::disallowed_methods, reason = "not part of the product")]
+// Helpers of tests are test code too, and the tests are about processes and files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unused_self,
+    reason = "tests"
+)]
 
 mod breakpoints;
 mod lab;
