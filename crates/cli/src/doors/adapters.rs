@@ -135,7 +135,7 @@ async fn doctor(
         match debugger.check_adapter(kind, located, DEADLINE).await {
             Ok(check) => {
                 if !json {
-                    print_check(&style, language, kind, &check);
+                    print_check(style, language, kind, &check);
                 }
                 rows.push(json!({ "adapter": kind.name(), "state": "ok",
                     "milliseconds": u64::try_from(check.took.as_millis()).unwrap_or(u64::MAX),
@@ -160,7 +160,7 @@ async fn doctor(
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
-fn print_check(style: &Style, language: Language, kind: AdapterKind, check: &AdapterCheck) {
+fn print_check(style: Style, language: Language, kind: AdapterKind, check: &AdapterCheck) {
     let milliseconds = check.took.as_millis();
     let detail = match language {
         Language::English => format!("answered in {milliseconds} ms"),

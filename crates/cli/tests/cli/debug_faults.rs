@@ -36,13 +36,67 @@ fn behaved() -> AdapterScript {
 
 #[test]
 fn every_fault_is_an_answer() {
-    check(behaved(), 60.0, expect![[r""]]);
-    check(behaved().on("launch", []), 1.0, expect![[r""]]);
-    check(behaved().on("launch", [Act::Refuse("no such file".to_owned())]), 60.0, expect![[r""]]);
-    check(behaved().on("configurationDone", [Act::Close]), 60.0, expect![[r""]]);
+    check(
+        behaved(),
+        60.0,
+        expect![[r#"
+        status: stopped
+        state: -
+        message: -
+        hint: -
+    "#]],
+    );
+    check(
+        behaved().on("launch", []),
+        1.0,
+        expect![[r#"
+        status: timeout
+        state: Starting
+        message: the program neither stopped nor ended in time; it goes on
+        hint: `wait_for_stop` waits on, `pause_debugging` stops it, `stop_debugging` ends it
+    "#]],
+    );
+    check(
+        behaved().on("launch", [Act::Refuse("no such file".to_owned())]),
+        60.0,
+        expect![[r#"
+        status: error
+        state: -
+        message: no such file
+        hint: -
+    "#]],
+    );
+    check(
+        behaved().on("configurationDone", [Act::Close]),
+        60.0,
+        expect![[r#"
+        status: error
+        state: -
+        message: debugpy ended while it started the program: the adapter closed the connection
+        hint: -
+    "#]],
+    );
     let negative = Act::Raw(b"Content-Length: -1\r\n\r\n".to_vec());
-    check(behaved().on("initialize", [negative]), 60.0, expect![[r""]]);
-    check(behaved().on("stackTrace", [Act::Close]), 60.0, expect![[r""]]);
+    check(
+        behaved().on("initialize", [negative]),
+        60.0,
+        expect![[r#"
+        status: error
+        state: -
+        message: debugpy ended before it was ready: the adapter does not speak the Debug Adapter Protocol: `-1` is no length of a message
+        hint: -
+    "#]],
+    );
+    check(
+        behaved().on("stackTrace", [Act::Close]),
+        60.0,
+        expect![[r#"
+        status: error
+        state: -
+        message: `stackTrace` was not answered: the adapter closed the connection
+        hint: -
+    "#]],
+    );
 }
 
 #[test]

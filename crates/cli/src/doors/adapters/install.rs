@@ -1,7 +1,7 @@
 //! `stepwell adapters install`: fetched, checked, unpacked beside, and put in place in one move.
 
 use std::io::{Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -224,7 +224,7 @@ async fn install(
     Ok(package.version)
 }
 
-fn put_in_place(new: &Path, place: &PathBuf, old: &Path) -> Result<(), Problem> {
+fn put_in_place(new: &Path, place: &Path, old: &Path) -> Result<(), Problem> {
     let had_one = place.exists();
     if had_one {
         files::rename(place, old)?;
