@@ -73,7 +73,7 @@ fn every_fault_is_an_answer() {
         status: error
         state: -
         message: debugpy ended while it started the program: the adapter closed the connection
-        hint: -
+        hint: look at `stepwell adapters doctor`
     "#]],
     );
     let negative = Act::Raw(b"Content-Length: -1\r\n\r\n".to_vec());
@@ -84,7 +84,7 @@ fn every_fault_is_an_answer() {
         status: error
         state: -
         message: debugpy ended before it was ready: the adapter does not speak the Debug Adapter Protocol: `-1` is no length of a message
-        hint: -
+        hint: look at `stepwell adapters doctor`
     "#]],
     );
     check(

@@ -163,7 +163,7 @@ impl Session {
         }
         self.end_processes().await;
         self.drain_pumps().await;
-        let hint = self.state.lock().ending.hint.take();
+        let hint = self.state.lock().ending.hint.clone();
         self.end_with(failure, hint);
     }
 

@@ -218,7 +218,7 @@ fn nothing_but_noise() {
         behaved()
             .at_connection([Act::Repeat(10_000, Box::new(Act::Raw(b"GET / HTTP/1.1\r\n\r\n".to_vec())))]),
         expect![[r#"
-            start: failed, debugpy ended before it was ready: the adapter does not speak the Debug Adapter Protocol: " / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/"
+            start: failed, debugpy ended before it was ready: the adapter does not speak the Debug Adapter Protocol: " / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\nGET / HTTP/" [look at `stepwell adapters doctor`]
             end: Terminated
         "#]],
     );

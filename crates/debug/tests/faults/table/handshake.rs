@@ -185,7 +185,7 @@ fn it_ends_at_once() {
     check(
         behaved().at_connection([Act::Close]),
         expect![[r#"
-            start: failed, debugpy ended before it was ready: the adapter closed the connection
+            start: failed, debugpy ended before it was ready: the adapter closed the connection [look at `stepwell adapters doctor`]
             end: Terminated
         "#]],
     );
@@ -196,7 +196,7 @@ fn it_crashes_at_initialize() {
     check(
         behaved().on("initialize", [Act::Close]),
         expect![[r#"
-            start: failed, debugpy ended before it was ready: the adapter closed the connection
+            start: failed, debugpy ended before it was ready: the adapter closed the connection [look at `stepwell adapters doctor`]
             end: Terminated
         "#]],
     );
@@ -207,7 +207,7 @@ fn it_crashes_at_launch() {
     check(
         behaved().on("launch", [Act::Close]),
         expect![[r#"
-            start: failed, debugpy ended while it started the program: the adapter closed the connection
+            start: failed, debugpy ended while it started the program: the adapter closed the connection [look at `stepwell adapters doctor`]
             end: Terminated
         "#]],
     );
@@ -219,7 +219,7 @@ fn it_crashes_in_the_middle_of_a_message() {
         behaved()
             .on("launch", [Act::Raw(b"Content-Length: 500\r\n\r\n{\"type\":\"resp".to_vec()), Act::Close]),
         expect![[r#"
-            start: failed, debugpy ended while it started the program: the adapter closed the connection
+            start: failed, debugpy ended while it started the program: the adapter closed the connection [look at `stepwell adapters doctor`]
             end: Terminated
         "#]],
     );
@@ -230,7 +230,7 @@ fn it_crashes_at_configuration_done() {
     check(
         behaved().on("configurationDone", [Act::Close]),
         expect![[r#"
-            start: failed, debugpy ended while it started the program: the adapter closed the connection
+            start: failed, debugpy ended while it started the program: the adapter closed the connection [look at `stepwell adapters doctor`]
             end: Terminated
         "#]],
     );
