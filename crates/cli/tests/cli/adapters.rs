@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::{Arc, Mutex};
@@ -281,7 +282,6 @@ fn of_a_package_only_the_adapters_own_files_are_taken() {
         js-debug/vendor/acorn.js
         js-debug/vsDebugServer.cjs"#]]
     .assert_eq(&installed(&world).join("\n"));
-    use std::os::unix::fs::PermissionsExt;
     let program = world.data().join("adapters/codelldb/adapter/codelldb");
     assert_eq!(std::fs::metadata(program).unwrap().permissions().mode() & 0o777, 0o755);
 }

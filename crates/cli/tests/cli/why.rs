@@ -52,7 +52,7 @@ fn why(world: &World, folder: &Path, words: &[&str]) -> Option<Value> {
     let stderr = String::from_utf8_lossy(&output.stderr);
     if stderr.contains("cannot be used") || stderr.contains("there is no program") {
         assert!(std::env::var_os("CI").is_none(), "{stderr}");
-        println!("skipped: {stderr}");
+        eprintln!("skipped: {stderr}");
         return None;
     }
     assert_eq!(output.status.code(), Some(1), "{stderr}");
@@ -161,7 +161,7 @@ fn the_page_is_one_file_that_loads_nothing() {
     if !page.is_file() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(std::env::var_os("CI").is_none(), "{stderr}");
-        println!("skipped: {stderr}");
+        eprintln!("skipped: {stderr}");
         return;
     }
     let html = std::fs::read_to_string(&page).unwrap();

@@ -20,7 +20,7 @@ fn client(world: &World) -> Option<Talker> {
     let found = std::process::Command::new("python3").args(["-c", "import debugpy"]).status();
     if !found.is_ok_and(|status| status.success()) {
         assert!(std::env::var_os("CI").is_none(), "debugpy is missing");
-        println!("skipped: debugpy is missing");
+        eprintln!("skipped: debugpy is missing");
         return None;
     }
     world.write("shop.py", PROGRAM);
