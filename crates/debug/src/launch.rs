@@ -19,6 +19,9 @@ use crate::session::{Opening, Phase, Session, Way};
 use crate::targets::{BuildStep, Target, TargetError};
 use crate::{Debugger, Error, Result};
 
+/// How much longer than it is waited for a start may take.
+const AFTERWARDS: Duration = Duration::from_secs(60);
+
 /// What will be started.
 #[derive(Debug)]
 pub struct LaunchPlan {
@@ -186,7 +189,8 @@ impl LaunchPlan {
                 let warnings = build.build(&mut planned.resolved, &options.task_run()).await;
                 launched.notes.extend(warnings.map_err(from_target)?);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            // Whoever waits is told in time; the start itself may take longer and be waited for again.
+            let left = deadline.saturating_duration_since(Instant::now()) + AFTERWARDS;
             let (opening, notes) = opening(&planned.resolved, debugger, options, left)?;
             launched.notes.extend(notes);
             let session = debugger.start(opening)?;
