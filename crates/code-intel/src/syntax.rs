@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tree_sitter::{Node, ParseOptions, Parser};
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::grammars::grammar;
 use crate::languages::Language;
@@ -127,11 +127,18 @@ fn is_too_deep(language: Language, text: &str) -> bool {
     false
 }
 
-fn by_grammar(
-    grammar: &tree_sitter::Language,
-    text: &str,
-    limits: Limits,
-) -> Result<Vec<SyntaxError>, Skipped> {
+/// The syntax tree of a text, within bounds; languages without a grammar have none.
+pub(crate) fn parse(language: Language, text: &str, limits: Limits) -> Result<Tree, Skipped> {
+    if text.len() > limits.bytes {
+        return Err(Skipped::TooLarge);
+    }
+    if is_too_deep(language, text) {
+        return Err(Skipped::TooDeep);
+    }
+    tree(&grammar(language).ok_or(Skipped::Unparsed)?, text, limits)
+}
+
+fn tree(grammar: &tree_sitter::Language, text: &str, limits: Limits) -> Result<Tree, Skipped> {
     let started = Instant::now();
     let mut parser = Parser::new();
     parser.set_language(grammar).map_err(|_| Skipped::Unparsed)?;
@@ -140,9 +147,18 @@ fn by_grammar(
     };
     let bytes = text.as_bytes();
     let options = ParseOptions::new().progress_callback(&mut in_time);
-    let tree = parser
+    parser
         .parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
-        .ok_or(Skipped::TooSlow)?;
+        .ok_or(Skipped::TooSlow)
+}
+
+fn by_grammar(
+    grammar: &tree_sitter::Language,
+    text: &str,
+    limits: Limits,
+) -> Result<Vec<SyntaxError>, Skipped> {
+    let started = Instant::now();
+    let tree = tree(grammar, text, limits)?;
     let mut found = Vec::new();
     if !tree.root_node().has_error() {
         return Ok(found);

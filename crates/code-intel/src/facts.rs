@@ -1,0 +1,271 @@
+//! What one file says: what it defines, what it imports, which names it uses.
+//!
+//! One walk over the syntax tree gathers everything; a file per language in `facts/` knows its nodes. Nothing is
+//! resolved here. Types and values are kept as the text they have in the source, so that a later question can be
+//! answered without the tree.
+
+mod c;
+mod extract;
+mod go;
+mod java;
+mod outline;
+mod python;
+mod rust;
+mod script;
+
+use std::time::Duration;
+
+use crate::languages::Language;
+use crate::syntax::{self, Limits, Skipped};
+
+pub use outline::{described, doc_line, signature, whole};
+
+/// What reading a file may cost.
+pub const LIMITS: Limits = Limits { bytes: 2 * 1024 * 1024, time: Duration::from_secs(2), errors: 0 };
+
+/// What a definition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Function,
+    Method,
+    Constructor,
+    Class,
+    Struct,
+    Union,
+    Interface,
+    Trait,
+    Enum,
+    EnumMember,
+    Type,
+    TypeParameter,
+    Module,
+    Macro,
+    Constant,
+    Variable,
+    Field,
+    Property,
+    Parameter,
+    /// A key, a selector, an anchor: what files of data and pages have instead of definitions.
+    Entry,
+}
+
+impl Kind {
+    pub const ALL: [Self; 20] = [
+        Self::Function,
+        Self::Method,
+        Self::Constructor,
+        Self::Class,
+        Self::Struct,
+        Self::Union,
+        Self::Interface,
+        Self::Trait,
+        Self::Enum,
+        Self::EnumMember,
+        Self::Type,
+        Self::TypeParameter,
+        Self::Module,
+        Self::Macro,
+        Self::Constant,
+        Self::Variable,
+        Self::Field,
+        Self::Property,
+        Self::Parameter,
+        Self::Entry,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Method => "method",
+            Self::Constructor => "constructor",
+            Self::Class => "class",
+            Self::Struct => "struct",
+            Self::Union => "union",
+            Self::Interface => "interface",
+            Self::Trait => "trait",
+            Self::Enum => "enum",
+            Self::EnumMember => "enum_member",
+            Self::Type => "type",
+            Self::TypeParameter => "type_parameter",
+            Self::Module => "module",
+            Self::Macro => "macro",
+            Self::Constant => "constant",
+            Self::Variable => "variable",
+            Self::Field => "field",
+            Self::Property => "property",
+            Self::Parameter => "parameter",
+            Self::Entry => "entry",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether it can be called like a function.
+    pub fn is_callable(self) -> bool {
+        matches!(self, Self::Function | Self::Method | Self::Constructor)
+    }
+
+    /// Whether it has members.
+    pub fn is_type(self) -> bool {
+        matches!(
+            self,
+            Self::Class
+                | Self::Struct
+                | Self::Union
+                | Self::Interface
+                | Self::Trait
+                | Self::Enum
+                | Self::Type
+                | Self::TypeParameter
+        )
+    }
+}
+
+/// A place in a text: line and column from 1, the column in characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    pub line: u32,
+    pub column: u32,
+}
+
+/// Bytes of a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    pub fn contains(self, offset: u32) -> bool {
+        self.start <= offset && offset < self.end
+    }
+
+    pub fn len(self) -> u32 {
+        self.end.saturating_sub(self.start)
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes as text; empty where they are not within it.
+    pub fn of(self, text: &str) -> &str {
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+}
+
+/// Something that is given a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    pub name: String,
+    pub kind: Kind,
+    /// Where the name stands.
+    pub at: Position,
+    pub name_span: Span,
+    /// The whole of it, with its body.
+    pub span: Span,
+    pub last_line: u32,
+    /// The definition it stands in, by its place in [`Facts::definitions`].
+    pub container: Option<u32>,
+    /// The type it is a member of, where that is not told by the container (`impl Type`, `func (t *Type)`, `Type::f`).
+    pub owner: Option<String>,
+    /// Where a local name is known; `None` at the top level of a file and for members.
+    pub scope: Option<Span>,
+    /// Reached only through a value or a type, never by its name alone.
+    pub is_member: bool,
+    /// A prototype, a signature: the body is elsewhere or nowhere.
+    pub is_declaration: bool,
+    /// Known in this file only (`static` in C).
+    pub is_private: bool,
+    /// A variable or a field that is given a function.
+    pub is_function: bool,
+    /// The declared type, or what a function returns.
+    pub declared: String,
+    /// The expression it is first given.
+    pub value: String,
+    /// What a type extends and implements.
+    pub bases: Vec<String>,
+}
+
+impl Definition {
+    pub fn is_callable(&self) -> bool {
+        self.kind.is_callable() || self.is_function
+    }
+}
+
+/// One name that an import brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportedName {
+    /// As it is called there; `*` for everything, empty for the module itself.
+    pub name: String,
+    /// As it is called here.
+    pub alias: String,
+    pub at: Position,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// As it is written: `a.b`, `./x`, `std::io`, `stdio.h`.
+    pub module: String,
+    pub line: u32,
+    pub names: Vec<ImportedName>,
+    /// The names are this file's too, for others (`export { a } from`, `pub use`).
+    pub is_reexport: bool,
+    /// Where it holds; `None` for the whole file.
+    pub scope: Option<Span>,
+}
+
+/// How a name is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receiver {
+    /// By itself.
+    None,
+    /// As a member of the value of this expression: `value.name`.
+    Value(Span),
+    /// Within the module or type of this path: `path::name`.
+    Path(Span),
+    /// As a field of a value of this type that is being made: `Type { name: 1 }`.
+    Made(Span),
+    /// As a parameter of this function: `function(name=1)`.
+    Argument(Span),
+}
+
+/// A name that stands somewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occurrence {
+    pub span: Span,
+    pub at: Position,
+    pub receiver: Receiver,
+}
+
+/// Everything one file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub definitions: Vec<Definition>,
+    pub imports: Vec<Import>,
+    /// In the order of the text.
+    pub occurrences: Vec<Occurrence>,
+    /// The name of the package, where files have one.
+    pub package: String,
+}
+
+/// Reads a text.
+pub fn read(language: Language, text: &str) -> Result<Facts, Skipped> {
+    read_within(language, text, LIMITS)
+}
+
+pub fn read_within(language: Language, text: &str, limits: Limits) -> Result<Facts, Skipped> {
+    if language == Language::Toml {
+        return Ok(outline::toml(text));
+    }
+    let tree = syntax::parse(language, text, limits)?;
+    let mut extractor = extract::Extractor::new(text, extract::rules(language));
+    extractor.walk(&tree, limits.time);
+    Ok(extractor.finish())
+}
+
+#[cfg(test)]
+#[path = "facts/tests.rs"]
+mod tests;

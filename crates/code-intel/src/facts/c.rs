@@ -1,0 +1,398 @@
+//! C and C++.
+
+use tree_sitter::Node;
+
+use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::{Kind, Receiver};
+
+pub(super) const RULES: Rules =
+    Rules { names: &["identifier", "type_identifier", "field_identifier", "namespace_identifier"], visit };
+
+fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+    match node.kind() {
+        "function_definition" => function(x, node),
+        "declaration" => declaration(x, node),
+        "field_declaration" => fields(x, node),
+        "parameter_declaration" | "optional_parameter_declaration" => parameter(x, node),
+        "type_definition" => {
+            let declared = type_text(x, node);
+            for declarator in children_by_field(node, "declarator") {
+                if let Some(name) = declared_name(declarator) {
+                    let index = x.define(Kind::Type, name, node, Place::Here);
+                    set(x, index, declared.clone(), String::new());
+                }
+            }
+        }
+        "struct_specifier" | "class_specifier" | "union_specifier" => aggregate(x, node),
+        "enum_specifier" => {
+            let Some(body) = node.child_by_field_name("body") else { return };
+            if let Some(name) = node.child_by_field_name("name") {
+                let index = x.define(Kind::Enum, name, node, Place::Here);
+                // What an `enum class` has is reached through its name, what an `enum` has without.
+                let is_scoped =
+                    node.children(&mut node.walk()).any(|child| matches!(child.kind(), "class" | "struct"));
+                if is_scoped {
+                    x.open_body(body, index);
+                }
+            }
+        }
+        "enumerator" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                x.define(Kind::EnumMember, name, node, Place::Here);
+            }
+        }
+        "preproc_def" | "preproc_function_def" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                let index = x.define(Kind::Macro, name, node, Place::Here);
+                let value = x.kept_text(node.child_by_field_name("value"));
+                if let Some(definition) = x.definition_mut(index) {
+                    definition.scope = None;
+                    definition.is_member = false;
+                    value.trim().clone_into(&mut definition.value);
+                }
+                for parameter in node.child_by_field_name("parameters").map(children).unwrap_or_default() {
+                    x.define(Kind::Parameter, parameter, parameter, Place::In(span(node)));
+                }
+            }
+        }
+        "preproc_include" => {
+            if let Some(path) = node.child_by_field_name("path") {
+                let module = x.text_of(path).trim_matches(['"', '<', '>', ' ']);
+                let imported = x.imported("*", "*", path);
+                x.import(module, node, vec![imported]).is_reexport = true;
+            }
+        }
+        "namespace_definition" => {
+            if let Some(body) = node.child_by_field_name("body")
+                && let Some(name) = node.child_by_field_name("name")
+            {
+                let index = x.define(Kind::Module, name, node, Place::Here);
+                x.open_body(body, index);
+            }
+        }
+        "alias_declaration" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                let index = x.define(Kind::Type, name, node, Place::Here);
+                let declared = x.kept_text(node.child_by_field_name("type"));
+                set(x, index, declared, String::new());
+            }
+        }
+        "type_parameter_declaration"
+        | "optional_type_parameter_declaration"
+        | "variadic_type_parameter_declaration" => {
+            let name = children(node).into_iter().find(|child| child.kind() == "type_identifier");
+            if let Some(name) = name {
+                let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+                x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+            }
+        }
+        "compound_statement" | "for_statement" | "if_statement" | "while_statement" | "switch_statement"
+        | "lambda_expression" | "catch_clause" => x.open_scope(node),
+        "for_range_loop" => {
+            x.open_scope(node);
+            if let Some(name) = node.child_by_field_name("declarator").and_then(declared_name) {
+                let index = x.define(Kind::Variable, name, node, Place::Here);
+                let declared = type_text(x, node);
+                let over = x.kept_text(node.child_by_field_name("right"));
+                set(x, index, declared, format!("{over}[0]"));
+            }
+        }
+        "field_expression" => x.member_access(node, "argument", "field"),
+        "qualified_identifier" => x.path_access(node, "scope", "name"),
+        "field_designator" => designator(x, node),
+        "labeled_statement" => {
+            if let Some(label) = node.child_by_field_name("label") {
+                let place = x.innermost_function().map_or(Place::Here, Place::In);
+                x.define(Kind::Variable, label, node, place);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
+    if let Some(definition) = x.definition_mut(index) {
+        definition.declared = declared;
+        definition.value = value;
+    }
+}
+
+/// The text of the type of a declaration; of one that defines a type at once, its name.
+fn type_text(x: &Extractor<'_>, node: Node<'_>) -> String {
+    let Some(of) = node.child_by_field_name("type") else { return String::new() };
+    let named = of.child_by_field_name("name").filter(|_| of.kind().ends_with("_specifier"));
+    x.kept_text(Some(named.unwrap_or(of)))
+}
+
+/// The name in a declarator, past pointers, arrays and parentheses.
+fn declared_name(declarator: Node<'_>) -> Option<Node<'_>> {
+    let mut node = declarator;
+    loop {
+        match node.kind() {
+            "identifier"
+            | "type_identifier"
+            | "field_identifier"
+            | "operator_name"
+            | "destructor_name"
+            | "qualified_identifier"
+            | "primitive_type"
+            | "operator_cast" => return Some(node),
+            "template_function" => node = node.child_by_field_name("name")?,
+            _ => {
+                let inner = node.child_by_field_name("declarator");
+                node = inner.or_else(|| {
+                    let is_inner = |child: &Node<'_>| {
+                        child.kind().ends_with("declarator") || child.kind().ends_with("identifier")
+                    };
+                    children(node).into_iter().find(is_inner)
+                })?;
+            }
+        }
+    }
+}
+
+/// `A::B::f` is `f`, with the text before it.
+fn qualified(name: Node<'_>) -> (Node<'_>, Option<Node<'_>>) {
+    let (mut name, mut of) = (name, None);
+    while name.kind() == "qualified_identifier" {
+        let (Some(inner), scope) = (name.child_by_field_name("name"), name.child_by_field_name("scope"))
+        else {
+            break;
+        };
+        of = scope.or(of);
+        name = inner;
+    }
+    (name, of)
+}
+
+/// The declarator of a function, where a declarator is or holds one.
+fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
+    let mut node = declarator;
+    loop {
+        match node.kind() {
+            "function_declarator" => {
+                // `int (*name)(void)` is a pointer, `int (name)(void)` a function.
+                let inner = node.child_by_field_name("declarator")?;
+                let is_pointer = inner.kind() == "parenthesized_declarator"
+                    && inner.named_child(0).is_some_and(|inner| inner.kind() == "pointer_declarator");
+                return (!is_pointer).then_some(node);
+            }
+            "pointer_declarator"
+            | "reference_declarator"
+            | "init_declarator"
+            | "parenthesized_declarator" => {
+                let inner = node.child_by_field_name("declarator");
+                node =
+                    inner.or_else(|| node.named_child(node.named_child_count().saturating_sub(1) as u32))?;
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn is_static(x: &Extractor<'_>, node: Node<'_>) -> bool {
+    children(node)
+        .iter()
+        .any(|child| child.kind() == "storage_class_specifier" && x.text_of(*child) == "static")
+}
+
+fn function(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(declarator) = node.child_by_field_name("declarator") else { return };
+    let Some(name) = declared_name(declarator) else { return };
+    let (name, of) = qualified(name);
+    if matches!(x.text_of(name), "TEST" | "TEST_F" | "TEST_P" | "TYPED_TEST")
+        && test(x, node, declarator, name)
+    {
+        return;
+    }
+    let is_member = of.is_some() || x.is_in_type();
+    let kind = if is_member { Kind::Method } else { Kind::Function };
+    let index = x.define(kind, name, node, Place::Here);
+    let declared = type_text(x, node);
+    let owner = of.map(|of| plain(x.text_of(of)));
+    let is_private = is_static(x, node) && !is_member;
+    if let Some(definition) = x.definition_mut(index) {
+        definition.declared = declared;
+        definition.is_member = is_member;
+        definition.scope = None;
+        if owner.is_some() {
+            definition.owner = owner;
+        }
+        definition.is_private = is_private;
+    }
+    x.open_body(node, index);
+}
+
+/// `TEST_F(Suite, Case) { ... }` is a method of a class `Suite_Case_Test` that extends `Suite`.
+fn test(x: &mut Extractor<'_>, node: Node<'_>, declarator: Node<'_>, name: Node<'_>) -> bool {
+    let parameters = declarator.child_by_field_name("parameters").map(children).unwrap_or_default();
+    let words: Vec<&str> = parameters.iter().map(|parameter| x.text_of(*parameter).trim()).collect();
+    let [suite, case] = words.as_slice() else { return false };
+    let index = x.define_as(Kind::Method, format!("{suite}_{case}_Test"), name, node, Place::Here);
+    let suite = Some((*suite).to_owned());
+    if let Some(definition) = x.definition_mut(index) {
+        definition.is_member = true;
+        definition.scope = None;
+        definition.owner = suite;
+    }
+    x.open_body(node, index);
+    true
+}
+
+fn plain(text: &str) -> String {
+    let text = text.split('<').next().unwrap_or(text);
+    text.rsplit("::").next().unwrap_or(text).trim().to_owned()
+}
+
+fn declaration(x: &mut Extractor<'_>, node: Node<'_>) {
+    let declared = type_text(x, node);
+    for declarator in children_by_field(node, "declarator") {
+        let Some(name) = declared_name(declarator) else { continue };
+        let (name, of) = qualified(name);
+        let is_local = x.innermost().is_some();
+        // `Type name(value);` in a function makes a variable as a rule, though it could declare a function.
+        let is_function = function_declarator(declarator).is_some() && !is_local;
+        let (kind, place) = if is_function {
+            (if x.is_in_type() { Kind::Method } else { Kind::Function }, Place::Here)
+        } else {
+            (Kind::Variable, after(x, node))
+        };
+        let index = x.define(kind, name, node, place);
+        let value =
+            declarator.child_by_field_name("value").filter(|_| declarator.kind() == "init_declarator");
+        let value = x.kept_text(value);
+        let is_extern = children(node)
+            .iter()
+            .any(|child| child.kind() == "storage_class_specifier" && x.text_of(*child) == "extern");
+        let owner = of.map(|of| plain(x.text_of(of)));
+        let is_private = is_static(x, node) && !is_local;
+        if let Some(definition) = x.definition_mut(index) {
+            definition.declared.clone_from(&declared);
+            definition.value = value;
+            definition.is_declaration = is_function || is_extern;
+            definition.is_private = is_private;
+            if owner.is_some() {
+                definition.owner = owner;
+                definition.is_member = true;
+            }
+            if is_function {
+                definition.scope = None;
+            }
+        }
+    }
+}
+
+fn after(x: &Extractor<'_>, node: Node<'_>) -> Place {
+    match x.innermost() {
+        Some(scope) => Place::In(super::Span { start: node.start_byte() as u32, end: scope.end }),
+        None => Place::Here,
+    }
+}
+
+fn fields(x: &mut Extractor<'_>, node: Node<'_>) {
+    let declared = type_text(x, node);
+    for declarator in children_by_field(node, "declarator") {
+        let Some(name) = declared_name(declarator) else { continue };
+        let is_method = function_declarator(declarator).is_some();
+        let index = x.define(if is_method { Kind::Method } else { Kind::Field }, name, node, Place::Member);
+        if let Some(definition) = x.definition_mut(index) {
+            definition.declared.clone_from(&declared);
+            definition.is_declaration = is_method;
+        }
+    }
+}
+
+fn parameter(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(name) = node.child_by_field_name("declarator").and_then(declared_name) else { return };
+    // The parameters of a prototype are known in it alone.
+    let mut holder = node.parent();
+    while let Some(parent) = holder {
+        match parent.kind() {
+            "function_definition"
+            | "lambda_expression"
+            | "template_declaration"
+            | "catch_clause"
+            | "declaration"
+            | "field_declaration"
+            | "compound_statement" => break,
+            "function_declarator" => {
+                let above = parent.parent();
+                let in_body = above.is_some_and(|above| {
+                    !matches!(
+                        above.kind(),
+                        "declaration" | "field_declaration" | "parameter_declaration" | "type_definition"
+                    )
+                });
+                if !in_body {
+                    break;
+                }
+                holder = above;
+            }
+            _ => holder = parent.parent(),
+        }
+    }
+    let place = holder.map_or(Place::Here, |holder| Place::In(span(holder)));
+    let index = x.define(Kind::Parameter, name, node, place);
+    let declared = type_text(x, node);
+    set(x, index, declared, String::new());
+}
+
+fn aggregate(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(body) = node.child_by_field_name("body") else { return };
+    let kind = match node.kind() {
+        "class_specifier" => Kind::Class,
+        "union_specifier" => Kind::Union,
+        _ => Kind::Struct,
+    };
+    let Some(name) = node.child_by_field_name("name") else {
+        // `typedef struct { ... } Name;` has its name behind it.
+        let outer = node.parent().filter(|parent| parent.kind() == "type_definition");
+        let name = outer.and_then(|outer| outer.child_by_field_name("declarator")).and_then(declared_name);
+        match name.and_then(|name| x.defined_at(span(name))) {
+            Some(index) => {
+                if let Some(definition) = x.definition_mut(index) {
+                    definition.kind = kind;
+                }
+                x.open_body(body, index);
+            }
+            None => {
+                // The members of one without a name are those of what is around it, or of nobody.
+                if !x.is_in_type() {
+                    x.open_members(body, "");
+                }
+            }
+        }
+        return;
+    };
+    let (name, _) = qualified(name);
+    let name =
+        if name.kind() == "template_type" { name.child_by_field_name("name").unwrap_or(name) } else { name };
+    let index = x.define(kind, name, node, Place::Here);
+    let clauses = children(node).into_iter().filter(|child| child.kind() == "base_class_clause");
+    let bases = clauses.flat_map(children);
+    let bases = bases.filter(|base| base.kind() != "access_specifier" && base.kind() != "virtual");
+    let bases = bases.map(|base| x.kept_text(Some(base))).collect();
+    if let Some(definition) = x.definition_mut(index) {
+        definition.bases = bases;
+    }
+    x.open_body(body, index);
+}
+
+/// The field in `(struct type){ .field = 1 }` or `struct type name = { .field = 1 }`.
+fn designator(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(field) = node.named_child(0) else { return };
+    let mut outer = node.parent();
+    while let Some(parent) = outer {
+        if matches!(parent.kind(), "compound_literal_expression" | "declaration") {
+            if let Some(of) = parent.child_by_field_name("type") {
+                let of = of.child_by_field_name("type").unwrap_or(of);
+                x.reached(field, Receiver::Made(span(of)));
+            }
+            return;
+        }
+        if parent.kind() == "compound_statement" {
+            return;
+        }
+        outer = parent.parent();
+    }
+}

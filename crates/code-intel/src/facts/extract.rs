@@ -1,0 +1,406 @@
+//! The walk over a syntax tree, and what the rules of a language may say about its nodes.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use tree_sitter::{Node, Tree};
+
+use super::{
+    Definition, Facts, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span, c, go, java,
+    outline, python, rust, script,
+};
+use crate::languages::Language;
+
+/// Text of types and values that is kept at most; what is longer is of no use to infer a type.
+const LONGEST_TEXT: usize = 400;
+
+/// What must be known of a language to read it.
+pub(super) struct Rules {
+    /// Leaves that are names.
+    pub names: &'static [&'static str],
+    /// Called for every node, parents first.
+    pub visit: fn(&mut Extractor<'_>, Node<'_>),
+}
+
+pub(super) fn rules(language: Language) -> &'static Rules {
+    match language {
+        Language::Python => &python::RULES,
+        Language::JavaScript | Language::TypeScript | Language::Tsx => &script::RULES,
+        Language::Rust => &rust::RULES,
+        Language::Go => &go::RULES,
+        Language::C | Language::Cpp => &c::RULES,
+        Language::Java => &java::RULES,
+        Language::Bash
+        | Language::CSharp
+        | Language::Css
+        | Language::Html
+        | Language::Json
+        | Language::Php
+        | Language::Ruby
+        | Language::Toml
+        | Language::Yaml => &outline::RULES,
+    }
+}
+
+/// Where a new name is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// In the innermost scope.
+    Here,
+    /// As a member of the innermost type.
+    Member,
+    /// In these bytes.
+    In(Span),
+}
+
+struct Scope {
+    span: Span,
+    /// The definition whose body it is.
+    definition: Option<u32>,
+    /// Whether names in it are members and not local.
+    is_type: bool,
+    owner: Option<String>,
+}
+
+pub(super) struct Extractor<'t> {
+    pub text: &'t str,
+    rules: &'static Rules,
+    facts: Facts,
+    scopes: Vec<Scope>,
+    receivers: HashMap<u32, Receiver>,
+    column: ColumnCounter,
+}
+
+impl<'t> Extractor<'t> {
+    pub fn new(text: &'t str, rules: &'static Rules) -> Self {
+        Self {
+            text,
+            rules,
+            facts: Facts::default(),
+            scopes: Vec::new(),
+            receivers: HashMap::new(),
+            column: ColumnCounter::default(),
+        }
+    }
+
+    /// Goes through the whole tree, with a cursor and not by recursion: a text can be nested as deeply as it likes.
+    pub fn walk(&mut self, tree: &Tree, time: Duration) {
+        const LOOK_UP: usize = 4096;
+        let started = Instant::now();
+        let mut cursor = tree.walk();
+        let mut count = 0_usize;
+        loop {
+            let node = cursor.node();
+            count += 1;
+            if count.is_multiple_of(LOOK_UP) && started.elapsed() > time {
+                return;
+            }
+            let start = node.start_byte() as u32;
+            while self.scopes.last().is_some_and(|scope| scope.span.end <= start) {
+                self.scopes.pop();
+            }
+            if node.is_named() {
+                (self.rules.visit)(self, node);
+                if node.child_count() == 0 && self.rules.names.contains(&node.kind()) {
+                    self.occurrence(node);
+                }
+            }
+            if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return;
+                }
+            }
+        }
+    }
+
+    pub fn finish(self) -> Facts {
+        self.facts
+    }
+
+    pub fn text_of(&self, node: Node<'_>) -> &'t str {
+        span(node).of(self.text)
+    }
+
+    /// The text of a type or a value; empty where there is none or too much.
+    pub fn kept_text(&self, node: Option<Node<'_>>) -> String {
+        let text = node.map(|node| self.text_of(node)).unwrap_or_default();
+        if text.len() > LONGEST_TEXT { String::new() } else { text.to_owned() }
+    }
+
+    pub fn position(&mut self, node: Node<'_>) -> Position {
+        let point = node.start_position();
+        Position {
+            line: point.row as u32 + 1,
+            column: self.column.count(self.text, node.start_byte(), point.column),
+        }
+    }
+
+    fn occurrence(&mut self, node: Node<'_>) {
+        let span = span(node);
+        if span.is_empty() {
+            return;
+        }
+        let receiver = self.receivers.get(&span.start).copied().unwrap_or(Receiver::None);
+        let at = self.position(node);
+        self.facts.occurrences.push(Occurrence { span, at, receiver });
+    }
+
+    /// A name that stands in a text the grammar does not look into.
+    pub fn used_at(&mut self, start: usize, length: usize) {
+        let before = self.text.get(..start).unwrap_or_default();
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let at = Position {
+            line: before.bytes().filter(|byte| *byte == b'\n').count() as u32 + 1,
+            column: before[line_start..].chars().count() as u32 + 1,
+        };
+        let span = Span { start: start as u32, end: (start + length) as u32 };
+        self.facts.occurrences.push(Occurrence { span, at, receiver: Receiver::None });
+    }
+
+    /// Says how the name in a node is reached.
+    pub fn reached(&mut self, name: Node<'_>, receiver: Receiver) {
+        self.receivers.insert(name.start_byte() as u32, receiver);
+    }
+
+    /// For nodes like `value.name`: the fields that hold the two.
+    pub fn member_access(&mut self, node: Node<'_>, value: &str, name: &str) {
+        if let (Some(value), Some(name)) = (node.child_by_field_name(value), node.child_by_field_name(name)) {
+            self.reached(name, Receiver::Value(span(value)));
+        }
+    }
+
+    /// The same for `path::name`.
+    pub fn path_access(&mut self, node: Node<'_>, path: &str, name: &str) {
+        if let (Some(path), Some(name)) = (node.child_by_field_name(path), node.child_by_field_name(name)) {
+            self.reached(name, Receiver::Path(span(path)));
+        }
+    }
+
+    /// Opens a scope for the bytes of a node; it ends by itself.
+    pub fn open_scope(&mut self, node: Node<'_>) {
+        self.push_scope(Scope { span: span(node), definition: None, is_type: false, owner: None });
+    }
+
+    /// The node is the body of a definition; names in it are its members where it is a type.
+    pub fn open_body(&mut self, node: Node<'_>, definition: u32) {
+        let is_type =
+            self.facts.definitions.get(definition as usize).is_some_and(|definition| {
+                definition.kind.is_type() && definition.kind != Kind::TypeParameter
+            });
+        self.push_scope(Scope { span: span(node), definition: Some(definition), is_type, owner: None });
+    }
+
+    /// Names in it are members of a type that is defined elsewhere.
+    pub fn open_members(&mut self, node: Node<'_>, owner: &str) {
+        let owner = Some(owner.to_owned());
+        self.push_scope(Scope { span: span(node), definition: None, is_type: true, owner });
+    }
+
+    fn push_scope(&mut self, scope: Scope) {
+        if !scope.span.is_empty() {
+            self.scopes.push(scope);
+        }
+    }
+
+    /// Whether the innermost scope is that of a type.
+    pub fn is_in_type(&self) -> bool {
+        self.scopes.last().is_some_and(|scope| scope.is_type)
+    }
+
+    /// The innermost type, by its place among the definitions and by name.
+    pub fn enclosing_type(&self) -> Option<(Option<u32>, String)> {
+        let scope = self.scopes.iter().rev().find(|scope| scope.is_type)?;
+        let name = match (&scope.owner, scope.definition) {
+            (Some(owner), _) => owner.clone(),
+            (None, Some(index)) => self.facts.definitions.get(index as usize)?.name.clone(),
+            (None, None) => return None,
+        };
+        Some((scope.definition, name))
+    }
+
+    /// The innermost scope that is a function's or a block's, for names that know no types (Python).
+    pub fn container(&self) -> Option<u32> {
+        self.scopes.iter().rev().find_map(|scope| scope.definition)
+    }
+
+    pub fn definition_mut(&mut self, index: u32) -> Option<&mut Definition> {
+        self.facts.definitions.get_mut(index as usize)
+    }
+
+    /// The definition whose name stands at these bytes, among the newest.
+    pub fn defined_at(&self, name: Span) -> Option<u32> {
+        const NEWEST: usize = 256;
+        let definitions = &self.facts.definitions;
+        let from = definitions.len().saturating_sub(NEWEST);
+        let found = definitions[from..].iter().rposition(|definition| definition.name_span == name)?;
+        Some((from + found) as u32)
+    }
+
+    pub fn kind_of(&self, index: u32) -> Option<Kind> {
+        self.facts.definitions.get(index as usize).map(|definition| definition.kind)
+    }
+
+    /// Adds a definition; `whole` is everything that belongs to it.
+    pub fn define(&mut self, kind: Kind, name: Node<'_>, whole: Node<'_>, place: Place) -> u32 {
+        let text = self.text_of(name).to_owned();
+        self.define_as(kind, text, name, whole, place)
+    }
+
+    pub fn define_as(
+        &mut self,
+        kind: Kind,
+        text: String,
+        name: Node<'_>,
+        whole: Node<'_>,
+        place: Place,
+    ) -> u32 {
+        let at = self.position(name);
+        let container = self.container();
+        let (scope, is_member, owner) = match place {
+            Place::In(span) => (Some(span), false, None),
+            Place::Here => match self.scopes.last() {
+                Some(scope) if scope.is_type => (None, true, scope.owner.clone()),
+                Some(scope) if self.is_open(scope) => (None, false, None),
+                Some(scope) => (Some(scope.span), false, None),
+                None => (None, false, None),
+            },
+            Place::Member => {
+                let of = self.scopes.iter().rev().find(|scope| scope.is_type);
+                (None, true, of.and_then(|scope| scope.owner.clone()))
+            }
+        };
+        self.facts.definitions.push(Definition {
+            name: text,
+            kind,
+            at,
+            name_span: span(name),
+            span: span(whole),
+            last_line: whole.end_position().row as u32 + 1,
+            container,
+            owner,
+            scope,
+            is_member,
+            is_declaration: false,
+            is_private: false,
+            is_function: false,
+            declared: String::new(),
+            value: String::new(),
+            bases: Vec::new(),
+        });
+        self.facts.definitions.len() as u32 - 1
+    }
+
+    /// A function returns this; the first such value tells what it returns where nothing is declared.
+    pub fn returned(&mut self, value: String) {
+        if value.is_empty() || value == "None" || value == "null" || value == "undefined" {
+            return;
+        }
+        let Some(index) = self.container() else { return };
+        if let Some(definition) = self.definition_mut(index)
+            && definition.value.is_empty()
+            && definition.kind.is_callable() | definition.is_function
+        {
+            definition.value = format!("() => {value}");
+        }
+    }
+
+    /// Whether what stands in a scope is seen from outside by the way of its name: namespaces, modules.
+    fn is_open(&self, scope: &Scope) -> bool {
+        scope.definition.and_then(|index| self.kind_of(index)) == Some(Kind::Module)
+    }
+
+    /// The bytes a local name of the innermost function or block is known in.
+    pub fn innermost(&self) -> Option<Span> {
+        self.scopes.last().filter(|scope| !scope.is_type && !self.is_open(scope)).map(|scope| scope.span)
+    }
+
+    /// The bytes of the innermost function, past blocks, types and the like.
+    pub fn innermost_function(&self) -> Option<Span> {
+        let of_function = |scope: &&Scope| {
+            let definition = scope.definition.and_then(|index| self.facts.definitions.get(index as usize));
+            definition.is_some_and(Definition::is_callable)
+        };
+        self.scopes.iter().rev().find(of_function).map(|scope| scope.span)
+    }
+
+    pub fn import(&mut self, module: &str, node: Node<'_>, names: Vec<ImportedName>) -> &mut Import {
+        let scope = self.innermost();
+        self.facts.imports.push(Import {
+            module: module.to_owned(),
+            line: node.start_position().row as u32 + 1,
+            names,
+            is_reexport: false,
+            scope,
+        });
+        let last = self.facts.imports.len() - 1;
+        &mut self.facts.imports[last]
+    }
+
+    pub fn imported(&mut self, name: &str, alias: &str, node: Node<'_>) -> ImportedName {
+        ImportedName { name: name.to_owned(), alias: alias.to_owned(), at: self.position(node) }
+    }
+
+    pub fn set_package(&mut self, name: &str) {
+        name.clone_into(&mut self.facts.package);
+    }
+}
+
+pub(super) fn span(node: Node<'_>) -> Span {
+    Span { start: node.start_byte() as u32, end: node.end_byte() as u32 }
+}
+
+/// The named children of a node.
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.named_children(&mut node.walk()).collect()
+}
+
+pub(super) fn children_by_field<'n>(node: Node<'n>, field: &str) -> Vec<Node<'n>> {
+    node.children_by_field_name(field, &mut node.walk()).collect()
+}
+
+/// Every node beneath one that `is_wanted` says, not looking into those for which `is_closed` holds.
+pub(super) fn beneath<'n>(
+    node: Node<'n>,
+    is_wanted: impl Fn(Node<'n>) -> bool,
+    is_closed: impl Fn(Node<'n>) -> bool,
+) -> Vec<Node<'n>> {
+    const MOST: usize = 10_000;
+    let (mut open, mut found, mut seen) = (vec![node], Vec::new(), 0);
+    while let Some(node) = open.pop() {
+        seen += 1;
+        if seen > MOST {
+            break;
+        }
+        if is_wanted(node) {
+            found.push(node);
+        } else if !is_closed(node) {
+            open.extend(children(node).into_iter().rev());
+        }
+    }
+    found
+}
+
+/// Columns in characters, counted on from the last one asked for: lines can be very long.
+#[derive(Debug, Default)]
+struct ColumnCounter {
+    line_start: usize,
+    offset: usize,
+    column: u32,
+}
+
+impl ColumnCounter {
+    fn count(&mut self, text: &str, offset: usize, column_bytes: usize) -> u32 {
+        let line_start = offset.saturating_sub(column_bytes);
+        if line_start != self.line_start || offset < self.offset {
+            *self = Self { line_start, offset: line_start, column: 1 };
+        }
+        let between = text.as_bytes().get(self.offset..offset).unwrap_or_default();
+        // The bytes that begin a character.
+        self.column += between.iter().filter(|byte| **byte & 0xC0 != 0x80).count() as u32;
+        self.offset = offset;
+        self.column
+    }
+}

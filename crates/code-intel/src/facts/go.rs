@@ -1,0 +1,279 @@
+//! Go.
+
+use tree_sitter::Node;
+
+use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::{Kind, Receiver};
+
+pub(super) const RULES: Rules =
+    Rules { names: &["identifier", "type_identifier", "field_identifier", "package_identifier"], visit };
+
+fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+    match node.kind() {
+        "package_clause" => {
+            if let Some(name) = node.named_child(0) {
+                let name = x.text_of(name);
+                x.set_package(name);
+            }
+        }
+        "function_declaration" | "method_declaration" => function(x, node),
+        "func_literal" => {
+            x.open_scope(node);
+            parameters(x, node, "parameters");
+            parameters(x, node, "result");
+        }
+        "type_spec" | "type_alias" => type_spec(x, node),
+        "field_declaration" => field(x, node),
+        "method_elem" | "method_spec" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                let index = x.define(Kind::Method, name, node, Place::Member);
+                let declared = x.kept_text(node.child_by_field_name("result"));
+                if let Some(definition) = x.definition_mut(index) {
+                    definition.declared = declared;
+                    definition.is_declaration = true;
+                }
+            }
+        }
+        "const_spec" | "var_spec" => {
+            let kind = if node.kind() == "const_spec" { Kind::Constant } else { Kind::Variable };
+            let declared = x.kept_text(node.child_by_field_name("type"));
+            let value = x.kept_text(node.child_by_field_name("value"));
+            let names = children_by_field(node, "name");
+            let place = after(x, node);
+            for (order, name) in names.iter().filter(|name| name.kind() == "identifier").enumerate() {
+                let index = x.define(kind, *name, node, place);
+                set(x, index, declared.clone(), nth(&value, order, names.len()));
+            }
+        }
+        "short_var_declaration" | "range_clause" | "receive_statement" => bindings(x, node),
+        "type_switch_statement" => {
+            x.open_scope(node);
+            if let Some(alias) = node.child_by_field_name("alias") {
+                for name in children(alias) {
+                    x.define(Kind::Variable, name, node, Place::Here);
+                }
+            }
+        }
+        "block"
+        | "if_statement"
+        | "for_statement"
+        | "expression_switch_statement"
+        | "expression_case"
+        | "type_case"
+        | "communication_case"
+        | "default_case"
+        | "select_statement" => x.open_scope(node),
+        "type_parameter_declaration" => {
+            let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+            let bound = x.kept_text(node.child_by_field_name("type"));
+            for name in children_by_field(node, "name") {
+                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                if let Some(definition) = x.definition_mut(index) {
+                    definition.bases = vec![bound.clone()];
+                }
+            }
+        }
+        "selector_expression" => x.member_access(node, "operand", "field"),
+        "qualified_type" => x.path_access(node, "package", "name"),
+        "keyed_element" => keyed(x, node),
+        "labeled_statement" => {
+            if let Some(label) = node.child_by_field_name("label") {
+                x.define(Kind::Variable, label, node, Place::In(span(node)));
+            }
+        }
+        "import_spec" => {
+            let Some(path) = node.child_by_field_name("path") else { return };
+            let module = x.text_of(path).trim_matches(['"', '`']);
+            let alias = node.child_by_field_name("name");
+            // The name of a package is the last part of its path, as a rule.
+            let last = module.rsplit('/').next().unwrap_or(module);
+            let last = if is_version(last) { module.rsplit('/').nth(1).unwrap_or(last) } else { last };
+            let text = alias.map_or(last, |alias| x.text_of(alias));
+            let imported = match text {
+                "." => x.imported("*", "*", node),
+                text => x.imported("", text, alias.unwrap_or(path)),
+            };
+            x.import(module, node, vec![imported]);
+        }
+        _ => {}
+    }
+}
+
+fn is_version(part: &str) -> bool {
+    part.strip_prefix('v')
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
+    if let Some(definition) = x.definition_mut(index) {
+        definition.declared = declared;
+        definition.value = value;
+    }
+}
+
+/// The part of `a, b` that the name at a place is given, or of what a call returns.
+fn nth(value: &str, order: usize, names: usize) -> String {
+    if names == 1 || value.is_empty() {
+        return value.to_owned();
+    }
+    if value.ends_with(')') || !value.contains(',') {
+        return format!("{value}#{order}");
+    }
+    value.split(',').nth(order).unwrap_or_default().trim().to_owned()
+}
+
+/// A local name is known behind its declaration.
+fn after(x: &Extractor<'_>, node: Node<'_>) -> Place {
+    match x.innermost() {
+        Some(scope) => Place::In(super::Span { start: node.end_byte() as u32, end: scope.end }),
+        None => Place::Here,
+    }
+}
+
+fn function(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(name) = node.child_by_field_name("name") else { return };
+    let receiver = node.child_by_field_name("receiver");
+    let owner = receiver.map(|receiver| plain_type(x.text_of(receiver)));
+    let kind = if owner.is_some() { Kind::Method } else { Kind::Function };
+    let index = x.define(kind, name, node, Place::Here);
+    let declared = x.kept_text(node.child_by_field_name("result"));
+    if let Some(definition) = x.definition_mut(index) {
+        definition.declared = declared;
+        definition.is_member = owner.is_some();
+        definition.owner = owner;
+    }
+    x.open_body(node, index);
+    parameters(x, node, "receiver");
+    parameters(x, node, "parameters");
+    parameters(x, node, "result");
+}
+
+/// `(c *Command[T])` is `Command`.
+fn plain_type(receiver: &str) -> String {
+    let inner = receiver.trim_matches(['(', ')', ' ']);
+    let last = inner.split(['[']).next().unwrap_or(inner).trim();
+    let last = last.rsplit([' ', '*']).next().unwrap_or(last);
+    last.to_owned()
+}
+
+fn parameters(x: &mut Extractor<'_>, function: Node<'_>, field: &str) {
+    let Some(list) = function.child_by_field_name(field).filter(|list| list.kind() == "parameter_list")
+    else {
+        return;
+    };
+    for parameter in children(list) {
+        let declared = x.kept_text(parameter.child_by_field_name("type"));
+        let is_many = parameter.kind() == "variadic_parameter_declaration";
+        for name in children_by_field(parameter, "name") {
+            let index = x.define(Kind::Parameter, name, parameter, Place::In(span(function)));
+            let declared = if is_many { format!("[]{declared}") } else { declared.clone() };
+            set(x, index, declared, String::new());
+        }
+    }
+}
+
+fn type_spec(x: &mut Extractor<'_>, node: Node<'_>) {
+    let (Some(name), Some(of)) = (node.child_by_field_name("name"), node.child_by_field_name("type")) else {
+        return;
+    };
+    let kind = match of.kind() {
+        "struct_type" => Kind::Struct,
+        "interface_type" => Kind::Interface,
+        _ => Kind::Type,
+    };
+    let index = x.define(kind, name, node, Place::Here);
+    let declared = x.kept_text(Some(of).filter(|_| kind == Kind::Type));
+    set(x, index, declared, String::new());
+    if kind != Kind::Type {
+        x.open_body(of, index);
+        // Interfaces that are part of one, and structs that are embedded, give their members.
+        let mut bases: Vec<String> = Vec::new();
+        for child in children(of) {
+            match child.kind() {
+                "type_elem" => bases.push(x.kept_text(Some(child))),
+                "field_declaration_list" => {
+                    for field in children(child) {
+                        if field.kind() == "field_declaration" && field.child_by_field_name("name").is_none()
+                        {
+                            bases.push(x.kept_text(field.child_by_field_name("type")));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(definition) = x.definition_mut(index) {
+            definition.bases = bases;
+        }
+    }
+}
+
+fn field(x: &mut Extractor<'_>, node: Node<'_>) {
+    let of = node.child_by_field_name("type");
+    let declared = x.kept_text(of);
+    let mut names = children_by_field(node, "name");
+    if names.is_empty() {
+        // An embedded type is a field of that name.
+        let last = of.map(|of| of.child_by_field_name("name").unwrap_or(of));
+        names.extend(last.filter(|last| last.kind() == "type_identifier"));
+    }
+    for name in names {
+        let index = x.define(Kind::Field, name, node, Place::Member);
+        set(x, index, declared.clone(), String::new());
+    }
+}
+
+fn bindings(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(left) = node.child_by_field_name("left") else { return };
+    let is_range = node.kind() == "range_clause";
+    let makes_names = x.text_of(node).contains(":=");
+    if !makes_names {
+        return;
+    }
+    let right = x.kept_text(node.child_by_field_name("right"));
+    let names = children(left);
+    let place = after(x, node);
+    for (order, name) in names.iter().enumerate().filter(|(_, name)| name.kind() == "identifier") {
+        let index = x.define(Kind::Variable, *name, node, place);
+        let value = match (is_range, order) {
+            (true, 1) => format!("{right}[0]"),
+            (true, _) => String::new(),
+            (false, _) => nth(&right, order, names.len()),
+        };
+        set(x, index, String::new(), value);
+    }
+}
+
+/// The field in `Type{field: value}`.
+fn keyed(x: &mut Extractor<'_>, node: Node<'_>) {
+    let key = node
+        .named_child(0)
+        .and_then(|key| if key.kind() == "literal_element" { key.named_child(0) } else { Some(key) });
+    let Some(key) = key.filter(|key| key.kind() == "identifier") else { return };
+    let literal = node.parent().and_then(|value| value.parent());
+    let of = literal.filter(|literal| literal.kind() == "composite_literal");
+    let Some(of) = of.and_then(|literal| literal.child_by_field_name("type")) else {
+        // An element of a list whose type is told further out.
+        let mut outer = literal;
+        while let Some(node) = outer {
+            if node.kind() == "composite_literal" {
+                if let Some(of) = node.child_by_field_name("type") {
+                    let element =
+                        of.child_by_field_name("element").or_else(|| of.child_by_field_name("value"));
+                    if let Some(element) = element {
+                        x.reached(key, Receiver::Made(span(element)));
+                    }
+                }
+                return;
+            }
+            if node.kind() == "block" {
+                return;
+            }
+            outer = node.parent();
+        }
+        return;
+    };
+    if !matches!(of.kind(), "map_type" | "slice_type" | "array_type") {
+        x.reached(key, Receiver::Made(span(of)));
+    }
+}

@@ -1,0 +1,142 @@
+//! Java.
+
+use tree_sitter::Node;
+
+use super::Kind;
+use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+
+pub(super) const RULES: Rules = Rules { names: &["identifier", "type_identifier"], visit };
+
+fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+    match node.kind() {
+        "package_declaration" => {
+            if let Some(name) = node.named_child(node.named_child_count().saturating_sub(1) as u32) {
+                let name = x.text_of(name);
+                x.set_package(name);
+            }
+        }
+        "import_declaration" => import(x, node),
+        "class_declaration" | "record_declaration" => type_declaration(x, node, Kind::Class),
+        "interface_declaration" | "annotation_type_declaration" => type_declaration(x, node, Kind::Interface),
+        "enum_declaration" => type_declaration(x, node, Kind::Enum),
+        "enum_constant" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                x.define(Kind::EnumMember, name, node, Place::Member);
+            }
+        }
+        "method_declaration" | "constructor_declaration" | "compact_constructor_declaration" => {
+            method(x, node);
+        }
+        "lambda_expression" => {
+            x.open_scope(node);
+            if let Some(parameters) = node.child_by_field_name("parameters") {
+                let single = (parameters.kind() == "identifier").then_some(parameters);
+                let inferred = (parameters.kind() == "inferred_parameters").then(|| children(parameters));
+                for name in single.into_iter().chain(inferred.into_iter().flatten()) {
+                    x.define(Kind::Parameter, name, name, Place::In(span(node)));
+                }
+            }
+        }
+        "formal_parameter" | "spread_parameter" | "catch_formal_parameter" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                let index = x.define(Kind::Parameter, name, node, Place::Here);
+                let declared = x.kept_text(node.child_by_field_name("type"));
+                set(x, index, declared, String::new());
+            }
+        }
+        "field_declaration" | "constant_declaration" => variables(x, node, Kind::Field, Place::Member),
+        "local_variable_declaration" => variables(x, node, Kind::Variable, Place::Here),
+        "enhanced_for_statement" => {
+            x.open_scope(node);
+            if let Some(name) = node.child_by_field_name("name") {
+                let index = x.define(Kind::Variable, name, node, Place::Here);
+                let declared = x.kept_text(node.child_by_field_name("type"));
+                let over = x.kept_text(node.child_by_field_name("value"));
+                set(x, index, declared, format!("{over}[0]"));
+            }
+        }
+        "resource" | "instanceof_expression" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                let index = x.define(Kind::Variable, name, node, Place::Here);
+                let of = node.child_by_field_name("type").or_else(|| node.child_by_field_name("right"));
+                let declared = x.kept_text(of);
+                set(x, index, declared, String::new());
+            }
+        }
+        "type_parameter" => {
+            if let Some(name) = node.named_child(0) {
+                let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+                x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+            }
+        }
+        "block" | "for_statement" | "switch_block" | "catch_clause" | "try_with_resources_statement" => {
+            x.open_scope(node);
+        }
+        "field_access" => x.member_access(node, "object", "field"),
+        "method_invocation" => x.member_access(node, "object", "name"),
+        _ => {}
+    }
+}
+
+fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
+    if let Some(definition) = x.definition_mut(index) {
+        definition.declared = declared;
+        definition.value = value;
+    }
+}
+
+fn import(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(path) = children(node).into_iter().find(|child| child.kind().ends_with("identifier")) else {
+        return;
+    };
+    let path = x.text_of(path);
+    let is_all = children(node).iter().any(|child| child.kind() == "asterisk");
+    if is_all {
+        let imported = x.imported("*", "*", node);
+        x.import(path, node, vec![imported]);
+        return;
+    }
+    let (_, last) = path.rsplit_once('.').unwrap_or(("", path));
+    let imported = x.imported(last, last, node);
+    x.import(path, node, vec![imported]);
+}
+
+fn type_declaration(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
+    let Some(name) = node.child_by_field_name("name") else { return };
+    let index = x.define(kind, name, node, Place::Here);
+    let clauses = children(node)
+        .into_iter()
+        .filter(|child| matches!(child.kind(), "superclass" | "super_interfaces" | "extends_interfaces"));
+    let bases = clauses.flat_map(children);
+    let bases = bases.flat_map(|base| if base.kind() == "type_list" { children(base) } else { vec![base] });
+    let bases = bases.map(|base| x.kept_text(Some(base))).collect();
+    if let Some(definition) = x.definition_mut(index) {
+        definition.bases = bases;
+    }
+    if let Some(body) = node.child_by_field_name("body") {
+        x.open_body(body, index);
+    }
+}
+
+fn method(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(name) = node.child_by_field_name("name") else { return };
+    let kind = if node.kind() == "method_declaration" { Kind::Method } else { Kind::Constructor };
+    let index = x.define(kind, name, node, Place::Member);
+    let declared = x.kept_text(node.child_by_field_name("type"));
+    if let Some(definition) = x.definition_mut(index) {
+        definition.declared = declared;
+        definition.is_declaration = node.child_by_field_name("body").is_none();
+    }
+    x.open_body(node, index);
+}
+
+fn variables(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind, place: Place) {
+    let declared = x.kept_text(node.child_by_field_name("type"));
+    for declarator in children_by_field(node, "declarator") {
+        if let Some(name) = declarator.child_by_field_name("name") {
+            let index = x.define(kind, name, node, place);
+            let value = x.kept_text(declarator.child_by_field_name("value"));
+            set(x, index, declared.clone(), value);
+        }
+    }
+}

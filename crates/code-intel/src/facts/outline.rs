@@ -1,0 +1,296 @@
+//! The languages whose files are outlined only, and what a definition looks like to a reader.
+
+use tree_sitter::Node;
+
+use super::extract::{Extractor, Place, Rules, children};
+use super::{Definition, Facts, Kind, Position, Span};
+
+pub(super) const RULES: Rules = Rules {
+    names: &[
+        "identifier",
+        "name",
+        "constant",
+        "word",
+        "type_identifier",
+        "property_identifier",
+        "variable_name",
+    ],
+    visit,
+};
+
+/// Nodes with a field `name` and perhaps a field `body`, in Bash, C#, PHP and Ruby.
+const NAMED: &[(&str, Kind)] = &[
+    ("function_definition", Kind::Function),
+    ("method_declaration", Kind::Method),
+    ("local_function_statement", Kind::Function),
+    ("constructor_declaration", Kind::Constructor),
+    ("class_declaration", Kind::Class),
+    ("record_declaration", Kind::Class),
+    ("struct_declaration", Kind::Struct),
+    ("interface_declaration", Kind::Interface),
+    ("trait_declaration", Kind::Trait),
+    ("enum_declaration", Kind::Enum),
+    ("enum_member_declaration", Kind::EnumMember),
+    ("enum_case", Kind::EnumMember),
+    ("delegate_declaration", Kind::Type),
+    ("property_declaration", Kind::Property),
+    ("namespace_declaration", Kind::Module),
+    ("file_scoped_namespace_declaration", Kind::Module),
+    ("namespace_definition", Kind::Module),
+    ("class", Kind::Class),
+    ("module", Kind::Module),
+    ("method", Kind::Method),
+    ("singleton_method", Kind::Method),
+];
+
+fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+    if let Some((_, kind)) = NAMED.iter().find(|(name, _)| *name == node.kind()) {
+        named(x, node, *kind);
+        return;
+    }
+    match node.kind() {
+        // CSS.
+        "selectors" => {
+            let text = x.kept_text(Some(node)).split_whitespace().collect::<Vec<_>>().join(" ");
+            if !text.is_empty() {
+                let whole = node.parent().unwrap_or(node);
+                x.define_as(Kind::Entry, text, node, whole, Place::Here);
+            }
+        }
+        // JSON and YAML.
+        "pair" | "block_mapping_pair" => key(x, node),
+        // An anchor in HTML.
+        "attribute" => anchor(x, node),
+        "using_directive" | "namespace_use_clause" => {
+            if let Some(name) = children(node).into_iter().last() {
+                let module = x.text_of(name);
+                x.import(module, node, Vec::new());
+            }
+        }
+        "call" => required(x, node),
+        _ => {}
+    }
+}
+
+fn named(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
+    let name = node.child_by_field_name("name").or_else(|| {
+        // A property of a class in PHP has its name further in.
+        let element = children(node).into_iter().find(|child| child.kind() == "property_element")?;
+        element.child_by_field_name("name").or_else(|| element.named_child(0))
+    });
+    let Some(name) = name else { return };
+    let index = x.define(kind, name, node, Place::Here);
+    let body = node.child_by_field_name("body");
+    if let Some(body) = body.filter(|_| kind.is_type() || kind == Kind::Module) {
+        x.open_body(body, index);
+    } else if kind.is_callable() {
+        x.open_body(node, index);
+    }
+}
+
+/// A key, two levels deep: what is below is found by searching.
+fn key(x: &mut Extractor<'_>, node: Node<'_>) {
+    const DEEPEST: usize = 2;
+    let Some(key) = node.child_by_field_name("key") else { return };
+    let mut depth = 0;
+    let mut outer = node.parent();
+    while let Some(parent) = outer {
+        if matches!(parent.kind(), "pair" | "block_mapping_pair") {
+            depth += 1;
+            if depth >= DEEPEST {
+                return;
+            }
+        }
+        outer = parent.parent();
+    }
+    let text = x.text_of(key).trim_matches(['"', '\'']).to_owned();
+    let index = x.define_as(Kind::Entry, text, key, node, Place::Here);
+    if let Some(value) = node.child_by_field_name("value") {
+        x.open_body(value, index);
+    }
+}
+
+fn anchor(x: &mut Extractor<'_>, node: Node<'_>) {
+    let parts = children(node);
+    if let [name, value] = parts.as_slice()
+        && x.text_of(*name).eq_ignore_ascii_case("id")
+    {
+        let text = x.text_of(*value).trim_matches(['"', '\'']).to_owned();
+        let whole = node.parent().unwrap_or(node);
+        x.define_as(Kind::Entry, text, *value, whole, Place::Here);
+    }
+}
+
+/// `require "file"` in Ruby.
+fn required(x: &mut Extractor<'_>, node: Node<'_>) {
+    let method = node.child_by_field_name("method").map(|method| x.text_of(method));
+    if !matches!(method, Some("require" | "require_relative" | "load")) {
+        return;
+    }
+    let argument = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    if let Some(argument) = argument {
+        let module = x.text_of(argument).trim_matches(['"', '\'']);
+        x.import(module, node, Vec::new());
+    }
+}
+
+/// The tables and keys of a TOML file, by its lines: there is no grammar for it here.
+pub(super) fn toml(text: &str) -> Facts {
+    let mut facts = Facts::default();
+    let mut offset = 0;
+    let mut table: Option<u32> = None;
+    for (row, line) in text.split('\n').enumerate() {
+        let start = offset;
+        offset += line.len() + 1;
+        let trimmed = line.trim();
+        let is_table = trimmed.starts_with('[') && trimmed.ends_with(']') && line.starts_with('[');
+        let name = if is_table {
+            trimmed.trim_matches(['[', ']']).trim()
+        } else {
+            match line.split_once('=') {
+                Some((key, _)) if !key.starts_with([' ', '\t', '#', '"', '\'', ']', '{']) => key.trim(),
+                _ => continue,
+            }
+        };
+        if name.is_empty() {
+            continue;
+        }
+        let at = Position { line: row as u32 + 1, column: 1 };
+        let span = Span { start: start as u32, end: (start + line.len()) as u32 };
+        facts.definitions.push(Definition {
+            name: name.to_owned(),
+            kind: Kind::Entry,
+            at,
+            name_span: span,
+            span,
+            last_line: row as u32 + 1,
+            container: table.filter(|_| !is_table),
+            owner: None,
+            scope: None,
+            is_member: false,
+            is_declaration: false,
+            is_private: false,
+            is_function: false,
+            declared: String::new(),
+            value: String::new(),
+            bases: Vec::new(),
+        });
+        if is_table {
+            table = Some(facts.definitions.len() as u32 - 1);
+        }
+    }
+    facts
+}
+
+/// A definition in one line, without its body.
+pub fn signature(text: &str, definition: &Definition) -> String {
+    const LONGEST: usize = 200;
+    let source = definition.span.of(text);
+    let mut depth = 0_i32;
+    let mut end = source.len();
+    for (at, character) in source.char_indices() {
+        match character {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            '{' | ';' if depth <= 0 => {
+                end = at;
+                break;
+            }
+            ':' if depth <= 0 && source[at + 1..].starts_with(['\n', '\r']) => {
+                end = at;
+                break;
+            }
+            '\n' if depth <= 0 && !definition.kind.is_callable() => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+        if at > 4 * LONGEST {
+            end = at;
+            break;
+        }
+    }
+    let line = source[..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() > LONGEST {
+        format!("{}…", line.chars().take(LONGEST).collect::<String>())
+    } else {
+        line
+    }
+}
+
+/// The first line of the comment before a definition, or of the text that begins a Python body.
+pub fn doc_line(text: &str, definition: &Definition) -> Option<String> {
+    let whole = whole(text, definition);
+    let before = text.get(whole.start as usize..definition.span.start as usize)?;
+    let cleaned = before.lines().map(cleaned_comment).find(|line| !line.is_empty());
+    cleaned.or_else(|| docstring(definition.span.of(text)))
+}
+
+fn cleaned_comment(line: &str) -> String {
+    let line = line.trim();
+    if line.starts_with('@') || line.starts_with("#[") || line.starts_with("#!") {
+        return String::new();
+    }
+    let line = line.trim_start_matches(['/', '*', '#', '!', '-']).trim_end_matches("*/");
+    line.trim().to_owned()
+}
+
+fn docstring(source: &str) -> Option<String> {
+    let body = source.split_once(":\n").or_else(|| source.split_once(":\r\n"))?.1.trim_start();
+    let quoted = ["\"\"\"", "'''", "r\"\"\""].iter().find_map(|mark| body.strip_prefix(mark))?;
+    let line = quoted.trim_start().lines().next()?;
+    let line = line.trim().trim_end_matches("\"\"\"").trim_end_matches("'''").trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+/// A definition with the comments, decorators and attributes that stand directly before it.
+pub fn whole(text: &str, definition: &Definition) -> Span {
+    let bytes = text.as_bytes();
+    let line_start =
+        |at: usize| bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |found| found + 1);
+    let first = line_start((definition.span.start as usize).min(text.len()));
+    // What stands on the same line before it (`export`, `pub`, `static`) belongs to it.
+    let mut start = first;
+    while start > 0 {
+        let previous = line_start(start - 1);
+        let line = text.get(previous..start).unwrap_or_default().trim();
+        let belongs = line.starts_with("//")
+            || line.starts_with('*')
+            || line.starts_with("/*")
+            || line.starts_with("*/")
+            || line.starts_with('@')
+            || line.starts_with("#[")
+            || line.starts_with('#')
+                && !line.starts_with("#include")
+                && !line.starts_with("#define")
+                && !line.starts_with("#endif")
+                && !line.starts_with("#if")
+            || line.starts_with("template");
+        if !belongs || line.is_empty() {
+            break;
+        }
+        start = previous;
+    }
+    Span { start: start as u32, end: definition.span.end }
+}
+
+/// The path of names a definition stands in, with its own: `Class.method`.
+pub fn described(facts: &Facts, index: u32) -> String {
+    const DEEPEST: usize = 16;
+    let mut parts = Vec::new();
+    let mut current = Some(index);
+    while let Some(definition) = current.and_then(|index| facts.definitions.get(index as usize)) {
+        parts.push(definition.name.as_str());
+        if let Some(owner) = definition.owner.as_deref().filter(|owner| !owner.is_empty()) {
+            parts.push(owner);
+            break;
+        }
+        current = definition.container.filter(|container| Some(*container) != current);
+        if parts.len() >= DEEPEST {
+            break;
+        }
+    }
+    parts.reverse();
+    parts.join(".")
+}

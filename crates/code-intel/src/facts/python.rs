@@ -1,0 +1,266 @@
+//! Python.
+
+use tree_sitter::Node;
+
+use super::extract::{Extractor, Place, Rules, beneath, children, children_by_field, span};
+use super::{Kind, Receiver};
+
+pub(super) const RULES: Rules = Rules { names: &["identifier"], visit };
+
+fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+    match node.kind() {
+        "function_definition" => function(x, node),
+        "class_definition" => class(x, node),
+        "lambda" => {
+            x.open_scope(node);
+            if let Some(parameters) = node.child_by_field_name("parameters") {
+                self::parameters(x, parameters, node);
+            }
+        }
+        "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression" => {
+            x.open_scope(node);
+        }
+        "assignment" => {
+            let (value, declared) = (node.child_by_field_name("right"), node.child_by_field_name("type"));
+            if let Some(left) = node.child_by_field_name("left") {
+                assigned(x, left, node, value, declared);
+            }
+        }
+        "for_statement" | "for_in_clause" => {
+            if let Some(left) = node.child_by_field_name("left") {
+                let defined = bound(x, left, node);
+                let right = x.kept_text(node.child_by_field_name("right"));
+                for index in defined {
+                    set_value(x, index, format!("{right}[0]"));
+                }
+            }
+        }
+        "named_expression" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                assigned(x, name, node, node.child_by_field_name("value"), None);
+            }
+        }
+        "as_pattern" => {
+            if let Some(alias) = node.child_by_field_name("alias") {
+                let value = x.kept_text(node.named_child(0));
+                let in_except = node.parent().is_some_and(|parent| parent.kind().starts_with("except"));
+                for index in bound(x, alias, node) {
+                    // An exception that is caught is an instance of what is named.
+                    set_value(x, index, if in_except { format!("{value}()") } else { value.clone() });
+                }
+            }
+        }
+        "return_statement" => {
+            let value = x.kept_text(node.named_child(0));
+            x.returned(value);
+        }
+        "attribute" => x.member_access(node, "object", "attribute"),
+        "keyword_argument" => keyword(x, node),
+        "import_statement" => import(x, node),
+        "import_from_statement" | "future_import_statement" => import_from(x, node),
+        _ => {}
+    }
+}
+
+fn function(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(name) = node.child_by_field_name("name") else { return };
+    let kind = if x.is_in_type() { Kind::Method } else { Kind::Function };
+    let index = x.define(kind, name, node, Place::Here);
+    let declared = x.kept_text(node.child_by_field_name("return_type"));
+    let decorators = decorators(x, node);
+    if let Some(definition) = x.definition_mut(index) {
+        definition.declared = declared;
+        if decorators.iter().any(|decorator| is_property(decorator)) {
+            definition.kind = Kind::Property;
+        }
+        // What is only there for type checkers.
+        definition.is_declaration = decorators
+            .iter()
+            .any(|decorator| matches!(decorator.as_str(), "overload" | "typing.overload" | "t.overload"));
+    }
+    x.open_body(node, index);
+    if let Some(parameters) = node.child_by_field_name("parameters") {
+        self::parameters(x, parameters, node);
+    }
+}
+
+fn decorators(x: &Extractor<'_>, node: Node<'_>) -> Vec<String> {
+    let Some(parent) = node.parent().filter(|parent| parent.kind() == "decorated_definition") else {
+        return Vec::new();
+    };
+    let decorators = children(parent).into_iter().filter(|child| child.kind() == "decorator");
+    decorators.map(|decorator| x.text_of(decorator).trim_start_matches('@').trim().to_owned()).collect()
+}
+
+fn is_property(decorator: &str) -> bool {
+    let last = decorator.rsplit('.').next().unwrap_or(decorator);
+    matches!(last, "property" | "cached_property" | "setter" | "getter" | "deleter" | "lazyproperty")
+}
+
+fn class(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(name) = node.child_by_field_name("name") else { return };
+    let index = x.define(Kind::Class, name, node, Place::Here);
+    let bases = node.child_by_field_name("superclasses").map(children).unwrap_or_default();
+    let bases = bases.into_iter().filter(|base| base.kind() != "keyword_argument");
+    let bases = bases.map(|base| x.kept_text(Some(base))).collect();
+    if let Some(definition) = x.definition_mut(index) {
+        definition.bases = bases;
+    }
+    if let Some(body) = node.child_by_field_name("body") {
+        x.open_body(body, index);
+    }
+}
+
+fn parameters(x: &mut Extractor<'_>, list: Node<'_>, function: Node<'_>) {
+    for parameter in children(list) {
+        let name = match parameter.kind() {
+            "identifier" => Some(parameter),
+            "default_parameter" | "typed_default_parameter" => parameter.child_by_field_name("name"),
+            _ => beneath(parameter, |node| node.kind() == "identifier", |node| node.kind() == "type")
+                .into_iter()
+                .next(),
+        };
+        let Some(name) = name else { continue };
+        let index = x.define(Kind::Parameter, name, parameter, Place::In(span(function)));
+        let is_many = parameter.named_child(0).is_some_and(|child| child.kind().contains("splat"));
+        let declared = x.kept_text(parameter.child_by_field_name("type"));
+        let value = x.kept_text(parameter.child_by_field_name("value"));
+        if let Some(definition) = x.definition_mut(index) {
+            definition.declared = if is_many { format!("list[{declared}]") } else { declared };
+            definition.value = value;
+        }
+    }
+}
+
+/// The names a pattern binds.
+fn bound(x: &mut Extractor<'_>, pattern: Node<'_>, whole: Node<'_>) -> Vec<u32> {
+    let is_closed = |node: Node<'_>| matches!(node.kind(), "attribute" | "subscript" | "call");
+    let names = beneath(pattern, |node| node.kind() == "identifier", is_closed);
+    names.into_iter().map(|name| variable(x, name, whole)).collect()
+}
+
+/// A variable of the module, of a class or of a function: blocks are no scopes here.
+fn variable(x: &mut Extractor<'_>, name: Node<'_>, whole: Node<'_>) -> u32 {
+    let kind = if x.is_in_type() {
+        Kind::Field
+    } else if x.text_of(name).bytes().any(|byte| byte.is_ascii_lowercase()) {
+        Kind::Variable
+    } else {
+        Kind::Constant
+    };
+    x.define(kind, name, whole, Place::Here)
+}
+
+fn set_value(x: &mut Extractor<'_>, index: u32, value: String) {
+    if let Some(definition) = x.definition_mut(index) {
+        definition.value = value;
+    }
+}
+
+fn assigned(
+    x: &mut Extractor<'_>,
+    left: Node<'_>,
+    whole: Node<'_>,
+    value: Option<Node<'_>>,
+    declared: Option<Node<'_>>,
+) {
+    let (value, declared) = (x.kept_text(value), x.kept_text(declared));
+    if left.kind() == "identifier" {
+        let index = variable(x, left, whole);
+        if let Some(definition) = x.definition_mut(index) {
+            definition.value = value;
+            definition.declared = declared;
+        }
+        return;
+    }
+    if left.kind() != "attribute" {
+        bound(x, left, whole);
+    }
+    // `self.name = ...` in a method makes a field of the class.
+    let is_own = |node: Node<'_>| node.kind() == "attribute";
+    let is_closed = |node: Node<'_>| matches!(node.kind(), "subscript" | "call" | "identifier");
+    for attribute in beneath(left, is_own, is_closed) {
+        let (Some(object), Some(name)) =
+            (attribute.child_by_field_name("object"), attribute.child_by_field_name("attribute"))
+        else {
+            continue;
+        };
+        if !matches!(x.text_of(object), "self" | "cls") || x.enclosing_type().is_none() {
+            continue;
+        }
+        let container = x.enclosing_type().and_then(|(index, _)| index);
+        let index = x.define(Kind::Field, name, whole, Place::Member);
+        if let Some(definition) = x.definition_mut(index) {
+            definition.container = container;
+            if left.kind() == "attribute" {
+                definition.value.clone_from(&value);
+                definition.declared.clone_from(&declared);
+            }
+        }
+    }
+}
+
+fn keyword(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(name) = node.child_by_field_name("name") else { return };
+    let call = node.parent().and_then(|arguments| arguments.parent());
+    if let Some(call) = call.filter(|call| call.kind() == "call")
+        && let Some(function) = call.child_by_field_name("function")
+    {
+        x.reached(name, Receiver::Argument(span(function)));
+    }
+}
+
+fn import(x: &mut Extractor<'_>, node: Node<'_>) {
+    for name in children_by_field(node, "name") {
+        if name.kind() == "aliased_import" {
+            let (Some(module), Some(alias)) =
+                (name.child_by_field_name("name"), name.child_by_field_name("alias"))
+            else {
+                continue;
+            };
+            let (module, alias_text) = (x.text_of(module), x.text_of(alias));
+            let imported = x.imported("", alias_text, alias);
+            x.import(module, name, vec![imported]);
+        } else {
+            // `import a.b` makes `a` known.
+            let module = x.text_of(name);
+            let first = module.split('.').next().unwrap_or(module);
+            module_parts(x, name);
+            let imported = x.imported("", first, name);
+            x.import(module, name, vec![imported]);
+        }
+    }
+}
+
+/// Each part of a module's path is a module itself.
+fn module_parts(x: &mut Extractor<'_>, module: Node<'_>) {
+    for part in beneath(module, |node| node.kind() == "identifier", |_| false) {
+        let path = super::Span { start: module.start_byte() as u32, end: part.end_byte() as u32 };
+        x.reached(part, Receiver::Made(path));
+    }
+}
+
+fn import_from(x: &mut Extractor<'_>, node: Node<'_>) {
+    let module = node.child_by_field_name("module_name").map_or("__future__", |module| x.text_of(module));
+    let mut names = Vec::new();
+    for name in children_by_field(node, "name") {
+        let (original, alias) = if name.kind() == "aliased_import" {
+            (name.child_by_field_name("name"), name.child_by_field_name("alias"))
+        } else {
+            (Some(name), None)
+        };
+        let Some(original) = original else { continue };
+        let text = x.text_of(original);
+        x.reached(original, Receiver::Path(span(node.child_by_field_name("module_name").unwrap_or(node))));
+        let alias_text = alias.map_or(text, |alias| x.text_of(alias));
+        names.push(x.imported(text, alias_text, alias.unwrap_or(original)));
+    }
+    if children(node).iter().any(|child| child.kind() == "wildcard_import") {
+        names.push(x.imported("*", "*", node));
+    }
+    if let Some(module) = node.child_by_field_name("module_name") {
+        module_parts(x, module);
+    }
+    // Every name of a module is there for others to import.
+    x.import(module, node, names).is_reexport = true;
+}

@@ -1,0 +1,434 @@
+//! What all files of a workspace say, kept between runs.
+//!
+//! Each file's outline lies in SQLite beneath Stepwell's data folder, with the hash of the content it was made of.
+//! [`Index::refresh`] looks at every file's size and time and reads what changed; a question is asked behind such a
+//! look, so no answer is older than the files. Several processes share the file: each believes the disk first, and
+//! what one has read the others need not read. A file that is damaged, or of another version, is built anew; where
+//! it cannot be used at all, the index lives in memory.
+
+mod codec;
+mod database;
+mod read;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use stepwell_workspace::files::{self, FileStamp};
+use stepwell_workspace::search::{IsCancelled, NameQuery, WalkRules};
+use stepwell_workspace::{Inside, Workspace};
+
+use crate::error::{Error, Result};
+use crate::facts::{self, Facts};
+use crate::languages::Language;
+use crate::syntax::Skipped;
+use database::Database;
+
+/// A file of the index, by its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u32);
+
+/// Folders that programs make again, also where no ignore file names them.
+const MADE_AGAIN: &[&str] =
+    &["!**/node_modules/**", "!**/__pycache__/**", "!**/.venv/**", "!**/.tox/**", "!**/.git/**"];
+
+/// The clock of a file system may stand still for so long: a file that was changed within it before it was read may
+/// have changed again without a sign.
+const CLOCK_STEP: Duration = Duration::from_millis(50);
+
+/// Why a file is not in the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Omission {
+    TooLarge,
+    TooSlow,
+    TooDeep,
+    Minified,
+    /// Not text, or not readable.
+    Unreadable,
+}
+
+impl Omission {
+    const ALL: [Self; 5] = [Self::TooLarge, Self::TooSlow, Self::TooDeep, Self::Minified, Self::Unreadable];
+
+    /// In a few words, for people.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::TooLarge => "it is larger than 2 MiB",
+            Self::TooSlow => "parsing it took too long",
+            Self::TooDeep => "it is nested too deeply",
+            Self::Minified => "it is minified or generated: its lines are too long",
+            Self::Unreadable => "it is no text that can be read",
+        }
+    }
+}
+
+impl From<Skipped> for Omission {
+    fn from(skipped: Skipped) -> Self {
+        match skipped {
+            Skipped::TooLarge => Self::TooLarge,
+            Skipped::TooSlow => Self::TooSlow,
+            Skipped::TooDeep => Self::TooDeep,
+            Skipped::Unparsed => Self::Unreadable,
+        }
+    }
+}
+
+/// What is known of a file without looking into its outline.
+#[derive(Clone, Debug)]
+pub struct FileEntry {
+    /// Relative to the workspace, with `/`.
+    pub path: String,
+    pub language: Option<Language>,
+    pub omission: Option<Omission>,
+    stamp: FileStamp,
+    hash: [u8; 16],
+    /// Whether its clock may hide another change.
+    is_fresh: bool,
+    /// Hashes of the names it uses and of those it defines for others, in order.
+    uses: Arc<[u32]>,
+    defines: Arc<[u32]>,
+    outline: Arc<[u8]>,
+}
+
+/// What a look at the files found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    pub files: usize,
+    pub read: usize,
+    pub removed: usize,
+    pub omitted: usize,
+    /// The walk was stopped before its end: there are more files than can be looked at.
+    pub is_cut: bool,
+}
+
+/// How far a refresh has come: files done, files to do.
+pub type OnProgress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+pub struct Index {
+    workspace: Workspace,
+    database: Database,
+    entries: Vec<Option<FileEntry>>,
+    by_path: HashMap<String, FileId>,
+    /// Folders with the time they had at the last walk: a new file changes it.
+    folders: HashMap<PathBuf, Option<FileStamp>>,
+    outlines: RefCell<Cache<Facts>>,
+    wholes: RefCell<Cache<(String, Facts)>>,
+}
+
+/// Values by file, thrown away all at once when there are too many.
+struct Cache<T> {
+    most: usize,
+    values: HashMap<(FileId, [u8; 16]), Arc<T>>,
+}
+
+impl<T> Cache<T> {
+    fn new(most: usize) -> Self {
+        Self { most, values: HashMap::new() }
+    }
+
+    fn put(&mut self, key: (FileId, [u8; 16]), value: T) -> Arc<T> {
+        if self.values.len() >= self.most {
+            self.values.clear();
+        }
+        let value = Arc::new(value);
+        self.values.insert(key, Arc::clone(&value));
+        value
+    }
+}
+
+impl Index {
+    /// Opens the index of a workspace, kept beneath `folder`. Nothing is read of the workspace yet.
+    pub fn open(folder: &Path, workspace: &Workspace) -> Result<Self> {
+        let (database, rows) = Database::open(folder, workspace.root())?;
+        let mut index = Self {
+            workspace: workspace.clone(),
+            database,
+            entries: Vec::new(),
+            by_path: HashMap::new(),
+            folders: HashMap::new(),
+            outlines: RefCell::new(Cache::new(20_000)),
+            wholes: RefCell::new(Cache::new(400)),
+        };
+        for entry in rows {
+            index.put(entry);
+        }
+        Ok(index)
+    }
+
+    fn put(&mut self, entry: FileEntry) -> FileId {
+        if let Some(id) = self.by_path.get(&entry.path) {
+            let id = *id;
+            if let Some(slot) = self.entries.get_mut(id.0 as usize) {
+                *slot = Some(entry);
+            }
+            return id;
+        }
+        let id = FileId(self.entries.len() as u32);
+        self.by_path.insert(entry.path.clone(), id);
+        self.entries.push(Some(entry));
+        id
+    }
+
+    /// Brings the index up to date. Costs a look at each file and folder where nothing changed.
+    pub fn refresh(&mut self, progress: OnProgress<'_>, is_cancelled: IsCancelled<'_>) -> Result<Refreshed> {
+        let mut refreshed = Refreshed::default();
+        let (changed, gone) = if self.folders.is_empty() || self.is_any_folder_changed() {
+            let (changed, gone, is_cut) = self.walk(is_cancelled)?;
+            refreshed.is_cut = is_cut;
+            (changed, gone)
+        } else {
+            self.look()
+        };
+        if is_cancelled() {
+            self.folders.clear();
+            return Err(Error::Cancelled);
+        }
+        refreshed.removed = gone.len();
+        for path in &gone {
+            if let Some(id) = self.by_path.remove(path)
+                && let Some(slot) = self.entries.get_mut(id.0 as usize)
+            {
+                *slot = None;
+            }
+        }
+        self.database.remove(&gone);
+        if !changed.is_empty() {
+            let (entries, was_cancelled) = self.read_all(&changed, progress, is_cancelled);
+            refreshed.read = entries.len();
+            self.database.write(&entries);
+            for entry in entries {
+                self.put(entry);
+            }
+            if was_cancelled {
+                // The next look must be a walk: what was not read yet is known by no other sign.
+                self.folders.clear();
+                return Err(Error::Cancelled);
+            }
+        }
+        refreshed.files = self.by_path.len();
+        refreshed.omitted = self.entries().filter(|(_, entry)| entry.omission.is_some()).count();
+        Ok(refreshed)
+    }
+
+    /// Forgets everything, so that the next refresh reads every file.
+    pub fn clear(&mut self) {
+        self.database.clear();
+        self.entries.clear();
+        self.by_path.clear();
+        self.folders.clear();
+        *self.outlines.borrow_mut() = Cache::new(20_000);
+        *self.wholes.borrow_mut() = Cache::new(400);
+    }
+
+    /// Whether what was read is kept for the next time.
+    pub fn is_kept(&self) -> bool {
+        self.database.is_kept()
+    }
+
+    /// Bytes the index takes on the disk.
+    pub fn size(&self) -> u64 {
+        self.database.size()
+    }
+
+    fn is_any_folder_changed(&self) -> bool {
+        self.folders.iter().any(|(folder, known)| files::stamp(folder).ok().flatten() != *known)
+    }
+
+    /// All files by a walk: those that changed or are new, and those that are gone.
+    fn walk(&mut self, is_cancelled: IsCancelled<'_>) -> Result<(Vec<String>, Vec<String>, bool)> {
+        let root = self.workspace.place(".")?;
+        let rules =
+            WalkRules { globs: MADE_AGAIN.iter().map(ToString::to_string).collect(), ..WalkRules::default() };
+        let query = NameQuery { pattern: "**".to_owned(), limit: usize::MAX };
+        let found = self.workspace.find_files(&root, &query, &rules, is_cancelled)?;
+        let mut seen = std::collections::HashSet::new();
+        let mut changed = Vec::new();
+        let mut folders: HashMap<PathBuf, Option<FileStamp>> = HashMap::new();
+        for file in found.files {
+            let Some(path) = file.path.to_str() else { continue };
+            if let Some(parent) = file.path.parent() {
+                for folder in parent.ancestors() {
+                    let absolute = self.workspace.root().join(folder);
+                    if folders.contains_key(&absolute) {
+                        break;
+                    }
+                    let stamp = files::stamp(&absolute).ok().flatten();
+                    folders.insert(absolute, stamp);
+                }
+            }
+            if !may_be_source(&file.path) {
+                continue;
+            }
+            seen.insert(path.to_owned());
+            if self.is_changed(path) {
+                changed.push(path.to_owned());
+            }
+        }
+        folders
+            .entry(self.workspace.root().to_path_buf())
+            .or_insert_with(|| files::stamp(self.workspace.root()).ok().flatten());
+        self.folders = folders;
+        changed.sort();
+        // Of a walk that was cut short it is not known what is gone.
+        let gone = if found.is_cut {
+            Vec::new()
+        } else {
+            self.by_path.keys().filter(|path| !seen.contains(*path)).cloned().collect()
+        };
+        Ok((changed, gone, found.is_cut))
+    }
+
+    /// The files that are known: which changed, which are gone.
+    fn look(&self) -> (Vec<String>, Vec<String>) {
+        let (mut changed, mut gone) = (Vec::new(), Vec::new());
+        for path in self.by_path.keys() {
+            match files::stamp(&self.workspace.root().join(path)) {
+                Ok(Some(_)) if !self.is_changed(path) => {}
+                Ok(Some(_)) => changed.push(path.clone()),
+                _ => gone.push(path.clone()),
+            }
+        }
+        changed.sort();
+        (changed, gone)
+    }
+
+    fn is_changed(&self, path: &str) -> bool {
+        let Some(entry) = self.by_path.get(path).and_then(|id| self.entry(*id)) else { return true };
+        let stamp = files::stamp(&self.workspace.root().join(path)).ok().flatten();
+        entry.is_fresh || stamp != Some(entry.stamp)
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// All files, in no order.
+    pub fn entries(&self) -> impl Iterator<Item = (FileId, &FileEntry)> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter_map(|(index, entry)| Some((FileId(index as u32), entry.as_ref()?)))
+    }
+
+    pub fn entry(&self, id: FileId) -> Option<&FileEntry> {
+        self.entries.get(id.0 as usize)?.as_ref()
+    }
+
+    pub fn path(&self, id: FileId) -> &str {
+        self.entry(id).map_or("", |entry| entry.path.as_str())
+    }
+
+    pub fn file(&self, path: &str) -> Option<FileId> {
+        self.by_path.get(path).copied()
+    }
+
+    /// The file a person or a model names, or why it is not in the index.
+    pub fn named(&self, path: &str) -> Result<FileId> {
+        let place = self.workspace.place(path)?;
+        let relative = place.relative().to_string_lossy().into_owned();
+        let missing = |reason: &str| Error::NotIndexed { path: relative.clone(), reason: reason.to_owned() };
+        let id = self.file(&relative).ok_or_else(|| {
+            missing("it does not exist, is ignored, or is of no language that can be parsed")
+        })?;
+        match self.entry(id).and_then(|entry| entry.omission) {
+            Some(omission) => Err(missing(omission.reason())),
+            None => Ok(id),
+        }
+    }
+
+    /// What a file says to others, without its local names.
+    pub fn outline(&self, id: FileId) -> Arc<Facts> {
+        let Some(entry) = self.entry(id) else { return Arc::default() };
+        let key = (id, entry.hash);
+        if let Some(known) = self.outlines.borrow().values.get(&key) {
+            return Arc::clone(known);
+        }
+        let facts = codec::decode(&entry.outline).unwrap_or_else(|| self.whole(id).1.clone());
+        self.outlines.borrow_mut().put(key, facts)
+    }
+
+    /// The text of a file and everything it says.
+    pub fn whole(&self, id: FileId) -> Arc<(String, Facts)> {
+        let Some(entry) = self.entry(id) else { return Arc::default() };
+        let key = (id, entry.hash);
+        if let Some(known) = self.wholes.borrow().values.get(&key) {
+            return Arc::clone(known);
+        }
+        let read = || {
+            let place = self.workspace.place(&entry.path).ok()?;
+            let text = read::text(&self.workspace, &place).ok()?;
+            let facts = facts::read(entry.language?, &text).ok()?;
+            Some((text, facts))
+        };
+        let whole = read().unwrap_or_default();
+        self.wholes.borrow_mut().put(key, whole)
+    }
+
+    /// The name of a definition of a file, by its place among all of them.
+    pub(crate) fn outline_name(&self, id: FileId, definition: u32) -> Option<String> {
+        self.whole(id).1.definitions.get(definition as usize).map(|definition| definition.name.clone())
+    }
+
+    /// The files that define a name for others.
+    pub fn defining(&self, name: &str) -> Vec<FileId> {
+        let hash = read::name_hash(name);
+        let found = self.entries().filter(|(_, entry)| entry.defines.binary_search(&hash).is_ok());
+        found.map(|(id, _)| id).collect()
+    }
+
+    /// The files in which a name stands.
+    pub fn using(&self, name: &str) -> Vec<FileId> {
+        let hash = read::name_hash(name);
+        let found = self.entries().filter(|(_, entry)| entry.uses.binary_search(&hash).is_ok());
+        found.map(|(id, _)| id).collect()
+    }
+
+    /// How many files use each of the names, by the hashes of [`FileEntry`].
+    pub(crate) fn use_counts(&self) -> HashMap<u32, u32> {
+        let mut counts = HashMap::new();
+        for (_, entry) in self.entries() {
+            for hash in entry.uses.iter() {
+                *counts.entry(*hash).or_default() += 1;
+            }
+        }
+        counts
+    }
+
+    fn read_all(
+        &self,
+        paths: &[String],
+        progress: OnProgress<'_>,
+        is_cancelled: IsCancelled<'_>,
+    ) -> (Vec<FileEntry>, bool) {
+        let (by_path, entries) = (&self.by_path, &self.entries);
+        let known = |path: &str| entries.get(by_path.get(path)?.0 as usize)?.as_ref();
+        read::all(&self.workspace, paths, &known, progress, is_cancelled)
+    }
+}
+
+pub(crate) fn name_hash(name: &str) -> u32 {
+    read::name_hash(name)
+}
+
+/// Whether a file can be of a language, by its name alone; one without an ending may be a script.
+fn may_be_source(path: &Path) -> bool {
+    const SCRIPT: &str = "#!/bin/sh";
+    Language::detect(path, "").is_some()
+        || path.extension().is_none() && Language::detect(path, SCRIPT).is_some()
+}
+
+/// Whether a time is so near that the clock may not have moved on since.
+fn is_fresh(stamp: FileStamp) -> bool {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let modified = Duration::from_nanos(stamp.modified_ns.max(0) as u64);
+    now.saturating_sub(modified) < CLOCK_STEP
+}
+
+/// Where a file of the workspace lies.
+fn place(workspace: &Workspace, path: &str) -> Result<Inside> {
+    Ok(workspace.place(path)?)
+}
+
+#[cfg(test)]
+#[path = "index/tests.rs"]
+pub(crate) mod tests;

@@ -1,0 +1,206 @@
+//! The file the index is kept in.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, params};
+use sha2::{Digest, Sha256};
+use stepwell_workspace::files::{self, FileStamp, Privacy};
+
+use super::{FileEntry, Omission};
+use crate::error::{Error, Result};
+use crate::languages::Language;
+
+/// Raised with every change to the table or to what is read of a file; another version is built anew.
+const VERSION: i64 = 3;
+const PATIENCE: Duration = Duration::from_secs(3);
+
+const TABLE: &str = "CREATE TABLE files (
+    path TEXT PRIMARY KEY,
+    language TEXT,
+    omission INTEGER,
+    bytes INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    is_fresh INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    uses BLOB NOT NULL,
+    defines BLOB NOT NULL,
+    outline BLOB NOT NULL
+) WITHOUT ROWID;";
+
+/// A cache: whatever fails while it is written is made up for by reading the sources the next time.
+pub(super) struct Database {
+    connection: Option<Connection>,
+    path: PathBuf,
+}
+
+impl Database {
+    /// Opens the file of a workspace and gives what is in it.
+    pub fn open(folder: &Path, root: &Path) -> Result<(Self, Vec<FileEntry>)> {
+        files::create_private_dir(folder)?;
+        let path = folder.join(format!("{}.sqlite", name_of(root)));
+        let mut opened = connect(&path).and_then(|connection| Ok((load(&connection)?, connection)));
+        if opened.is_err() {
+            // Damaged, of another version, or not ours: it only repeats what the sources say.
+            for ending in ["sqlite", "sqlite-wal", "sqlite-shm"] {
+                files::remove_file(&path.with_extension(ending)).ok();
+            }
+            opened = connect(&path).and_then(|connection| Ok((load(&connection)?, connection)));
+        }
+        Ok(match opened {
+            Ok((rows, connection)) => (Self { connection: Some(connection), path }, rows),
+            Err(Error::Database { .. }) => (Self { connection: None, path }, Vec::new()),
+            Err(other) => return Err(other),
+        })
+    }
+
+    pub fn is_kept(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    pub fn size(&self) -> u64 {
+        let sizes = ["sqlite", "sqlite-wal"].map(|ending| files::stamp(&self.path.with_extension(ending)));
+        sizes.into_iter().flatten().flatten().map(|stamp| stamp.len).sum()
+    }
+
+    pub fn write(&mut self, entries: &[FileEntry]) {
+        self.attempt(|connection| {
+            let transaction =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            {
+                let mut insert = transaction.prepare(
+                    "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                )?;
+                for entry in entries {
+                    insert.execute(params![
+                        entry.path,
+                        entry.language.map(Language::name),
+                        entry.omission.and_then(|omission| Omission::ALL
+                            .iter()
+                            .position(|known| *known == omission)
+                            .map(|place| place as i64)),
+                        entry.stamp.len as i64,
+                        entry.stamp.inode as i64,
+                        entry.stamp.modified_ns,
+                        entry.is_fresh,
+                        entry.hash.as_slice(),
+                        bytes_of(&entry.uses),
+                        bytes_of(&entry.defines),
+                        lz4_flex::compress_prepend_size(&entry.outline),
+                    ])?;
+                }
+            }
+            transaction.commit()
+        });
+    }
+
+    pub fn remove(&mut self, paths: &[String]) {
+        if paths.is_empty() {
+            return;
+        }
+        self.attempt(|connection| {
+            let transaction =
+                connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            for path in paths {
+                transaction.execute("DELETE FROM files WHERE path = ?1", [path])?;
+            }
+            transaction.commit()
+        });
+    }
+
+    pub fn clear(&mut self) {
+        self.attempt(|connection| connection.execute_batch("DELETE FROM files; VACUUM;"));
+    }
+
+    /// A write that fails (a full disk, another process that holds the file) leaves the old rows, which the next
+    /// look at the files finds out of date.
+    fn attempt(&mut self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<()>) {
+        if let Some(connection) = &mut self.connection {
+            work(connection).ok();
+        }
+    }
+}
+
+/// A name for the file that says which workspace it is of and is no other's.
+fn name_of(root: &Path) -> String {
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let hash = digest.iter().take(8).fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte));
+    let name: String = root
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or_default()
+        .chars()
+        .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
+        .take(40)
+        .collect();
+    format!("{name}-{hash:016x}")
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let failed = |source| Error::Database { path: path.to_path_buf(), source };
+    if files::stamp(path)?.is_none() {
+        // SQLite would make the file readable by all; an empty file is an empty database.
+        files::write_atomic(path, b"", Privacy::Private)?;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let prepare = || {
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "OFF")?;
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if version == 0 {
+            connection.execute_batch(&format!(
+                "BEGIN IMMEDIATE; {TABLE} PRAGMA user_version = {VERSION}; COMMIT;"
+            ))?;
+        } else if version != VERSION {
+            return Err(rusqlite::Error::InvalidQuery);
+        }
+        Ok(())
+    };
+    prepare().map_err(failed)?;
+    Ok(connection)
+}
+
+fn load(connection: &Connection) -> Result<Vec<FileEntry>> {
+    let failed =
+        |source| Error::Database { path: PathBuf::from(connection.path().unwrap_or_default()), source };
+    let mut select = connection.prepare("SELECT * FROM files").map_err(failed)?;
+    let rows = select.query_map([], entry).map_err(failed)?;
+    rows.collect::<rusqlite::Result<Vec<_>>>().map_err(failed)
+}
+
+fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileEntry> {
+    let language: Option<String> = row.get(1)?;
+    let omission: Option<i64> = row.get(2)?;
+    let hash: Vec<u8> = row.get(7)?;
+    let outline: Vec<u8> = row.get(10)?;
+    let damaged =
+        || rusqlite::Error::InvalidColumnType(10, "outline".to_owned(), rusqlite::types::Type::Blob);
+    Ok(FileEntry {
+        path: row.get(0)?,
+        language: language.and_then(|name| Language::all().find(|language| language.name() == name)),
+        omission: omission.and_then(|place| Omission::ALL.get(usize::try_from(place).ok()?).copied()),
+        stamp: FileStamp {
+            len: row.get::<_, i64>(3)? as u64,
+            inode: row.get::<_, i64>(4)? as u64,
+            modified_ns: row.get(5)?,
+        },
+        is_fresh: row.get(6)?,
+        hash: hash.try_into().map_err(|_| damaged())?,
+        uses: hashes_of(&row.get::<_, Vec<u8>>(8)?),
+        defines: hashes_of(&row.get::<_, Vec<u8>>(9)?),
+        outline: lz4_flex::decompress_size_prepended(&outline).map_err(|_| damaged())?.into(),
+    })
+}
+
+fn bytes_of(hashes: &[u32]) -> Vec<u8> {
+    hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect()
+}
+
+fn hashes_of(bytes: &[u8]) -> Arc<[u32]> {
+    let (chunks, _) = bytes.as_chunks::<4>();
+    chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect()
+}

@@ -1,0 +1,156 @@
+//! The index over changes, damage and odd files.
+
+#![allow(clippy::disallowed_methods, reason = "tests make files to look at")]
+
+use proptest::prelude::*;
+use stepwell_workspace::Workspace;
+
+use super::*;
+
+/// A workspace with these files, and its index, up to date.
+pub(crate) fn workspace(files: &[(&str, &str)]) -> (tempfile::TempDir, Index) {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        write(folder.path(), path, text.as_bytes());
+    }
+    let index = open(folder.path());
+    (folder, index)
+}
+
+fn open(folder: &Path) -> Index {
+    let root = folder.join("work");
+    std::fs::create_dir_all(&root).unwrap();
+    let workspace = Workspace::open(&root, &[]).unwrap();
+    let mut index = Index::open(&folder.join("data"), &workspace).unwrap();
+    index.refresh(&|_, _| {}, &|| false).unwrap();
+    index
+}
+
+fn write(folder: &Path, path: &str, text: &[u8]) {
+    let path = folder.join("work").join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn refresh(index: &mut Index) -> Refreshed {
+    index.refresh(&|_, _| {}, &|| false).unwrap()
+}
+
+fn names(index: &Index, path: &str) -> Vec<String> {
+    let outline = index.outline(index.named(path).unwrap());
+    outline.definitions.iter().map(|definition| definition.name.clone()).collect()
+}
+
+#[test]
+fn only_what_changed_is_read_again_and_nothing_is_stale() {
+    let (folder, mut index) = workspace(&[("a.py", "def one(): pass\n"), ("b/c.py", "def two(): pass\n")]);
+    assert_eq!(names(&index, "b/c.py"), ["two"]);
+    write(folder.path(), "b/c.py", b"def six(): pass\n");
+    write(folder.path(), "b/new.py", b"def new(): pass\n");
+    std::fs::remove_file(folder.path().join("work/a.py")).unwrap();
+    let refreshed = refresh(&mut index);
+    assert_eq!((refreshed.files, refreshed.removed), (2, 1));
+    assert_eq!(names(&index, "b/c.py"), ["six"]);
+    assert_eq!(names(&index, "b/new.py"), ["new"]);
+    assert!(index.named("a.py").is_err());
+    assert!(index.defining("two").is_empty() && index.defining("one").is_empty());
+    // Another process finds it all.
+    let other = open(folder.path());
+    assert_eq!(names(&other, "b/c.py"), ["six"]);
+}
+
+#[test]
+fn a_hundred_edits_are_each_seen_at_once() {
+    let (folder, mut index) = workspace(&[("a.py", "def f0(): pass\n")]);
+    for round in 1..=100 {
+        // The same length each time, and often within one tick of the clock.
+        write(folder.path(), "a.py", format!("def f{}(): pass\n", round % 10).as_bytes());
+        refresh(&mut index);
+        assert_eq!(names(&index, "a.py"), [format!("f{}", round % 10)], "{round}");
+    }
+}
+
+#[test]
+fn a_damaged_or_foreign_file_is_built_anew() {
+    let (folder, index) = workspace(&[("a.py", "def one(): pass\n")]);
+    drop(index);
+    let file = || {
+        let entries = std::fs::read_dir(folder.path().join("data")).unwrap().flatten();
+        entries
+            .map(|entry| entry.path())
+            .find(|path| path.extension().is_some_and(|end| end == "sqlite"))
+            .unwrap()
+    };
+    for damage in [
+        &b"this is no database, and it is longer than a header of one would be......................"[..],
+        b"",
+    ] {
+        std::fs::write(file(), damage).unwrap();
+        let index = open(folder.path());
+        assert!(index.is_kept());
+        assert_eq!(names(&index, "a.py"), ["one"]);
+    }
+    let connection = rusqlite::Connection::open(file()).unwrap();
+    connection.pragma_update(None, "user_version", 9999).unwrap();
+    drop(connection);
+    assert_eq!(names(&open(folder.path()), "a.py"), ["one"]);
+}
+
+#[test]
+fn what_is_ignored_minified_large_or_no_text_is_left_out_and_said() {
+    let long = format!("var a = [{}];\n", "1,".repeat(20_000));
+    let large = "# comment\n".repeat(300_000);
+    let (folder, mut index) = workspace(&[
+        (".gitignore", "built/\n"),
+        ("built/out.py", "def built(): pass\n"),
+        ("node_modules/x/index.js", "function module() {}\n"),
+        ("min.js", &long),
+        ("large.py", &large),
+        ("ok.py", "def ok(): pass\n"),
+        ("script", "#!/usr/bin/env python3\ndef tool(): pass\n"),
+        ("notes.txt", "def no(): pass\n"),
+    ]);
+    write(folder.path(), "binary.py", &[0, 159, 146, 150, 0, 1, 2, 3]);
+    refresh(&mut index);
+    assert!(
+        index.defining("built").is_empty()
+            && index.defining("module").is_empty()
+            && index.defining("no").is_empty()
+    );
+    assert_eq!(names(&index, "ok.py"), ["ok"]);
+    assert_eq!(names(&index, "script"), ["tool"]);
+    for (path, reason) in [
+        ("min.js", "minified"),
+        ("large.py", "2 MiB"),
+        ("binary.py", "no text"),
+        ("gone.py", "does not exist"),
+    ] {
+        let error = index.named(path).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+    assert!(index.named("../outside.py").is_err());
+}
+
+#[test]
+fn a_cancelled_build_says_so_and_can_go_on() {
+    let (_folder, mut index) = workspace(&[("a.py", "def one(): pass\n")]);
+    index.clear();
+    assert!(matches!(index.refresh(&|_, _| {}, &|| true), Err(Error::Cancelled)));
+    refresh(&mut index);
+    assert_eq!(names(&index, "a.py"), ["one"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn an_outline_is_read_back_as_it_was(text in "(def [a-z]{1,4}\\(x\\):\n    y = x\n|class [A-Z]{1,3}\\(B, C\\):\n    z: int = 1\n|import [a-z]{1,3}\\.b as c\n|from \\.q import r\n){0,8}") {
+        let facts = facts::read(Language::Python, &text).unwrap();
+        let outline = codec::outline(&facts);
+        prop_assert_eq!(codec::decode(&codec::encode(&outline)), Some(outline));
+    }
+
+    #[test]
+    fn bytes_that_are_no_outline_are_refused_or_read(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        codec::decode(&bytes);
+    }
+}

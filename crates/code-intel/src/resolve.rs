@@ -1,0 +1,465 @@
+//! What a name means: where it is defined, where it is used, who calls it.
+//!
+//! A question is answered from the outlines of the index and from the one file in question, read whole. Names are
+//! looked up in their scopes, then in what the file imports, then by the rules of the language for packages;
+//! members through the type of what they are members of. What leads out of the workspace is said to be external.
+
+mod calls;
+mod expression;
+mod members;
+mod modules;
+mod names;
+mod types;
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use crate::error::{Error, Result};
+use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
+use crate::index::{FileId, Index};
+use crate::languages::Language;
+
+pub use calls::{Direction, Edge, Graph, Node as GraphNode};
+
+/// How sure an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// By scopes, imports and types.
+    Resolved,
+    /// The only thing of that name that it could be.
+    ByName,
+}
+
+impl Certainty {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Resolved => "resolved",
+            Self::ByName => "by_name",
+        }
+    }
+}
+
+/// A definition and the file it is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub file: FileId,
+    pub definition: Definition,
+}
+
+impl Found {
+    /// What tells a definition from all others.
+    fn key(&self) -> (FileId, u32) {
+        (self.file, self.definition.name_span.start)
+    }
+}
+
+/// What a name was found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Best first.
+    Found(Vec<Found>, Certainty),
+    /// Something that is not in the workspace.
+    External,
+    Unknown,
+}
+
+impl Meaning {
+    pub fn found(&self) -> &[Found] {
+        match self {
+            Self::Found(found, _) => found,
+            Self::External | Self::Unknown => &[],
+        }
+    }
+
+    fn of(found: Vec<Found>) -> Self {
+        if found.is_empty() { Self::Unknown } else { Self::Found(found, Certainty::Resolved) }
+    }
+}
+
+/// What is looked for among members of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Want {
+    Any,
+    /// Something that can be called.
+    Call,
+}
+
+/// A place where a name is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    pub file: FileId,
+    pub occurrence: Occurrence,
+}
+
+/// Steps that the answer to one question may take: types can refer to each other without end.
+const MOST_STEPS: u32 = 4000;
+/// How often a question may lead to another before it is given up.
+const DEEPEST: u32 = 48;
+
+pub struct Resolver<'i> {
+    index: &'i Index,
+    steps: Cell<u32>,
+    depth: Rc<Cell<u32>>,
+}
+
+/// One level deeper in a question, until it is dropped.
+struct Deeper(Rc<Cell<u32>>);
+
+impl Drop for Deeper {
+    fn drop(&mut self) {
+        self.0.set(self.0.get().saturating_sub(1));
+    }
+}
+
+impl<'i> Resolver<'i> {
+    pub fn new(index: &'i Index) -> Self {
+        Self { index, steps: Cell::new(0), depth: Rc::default() }
+    }
+
+    fn language(&self, file: FileId) -> Option<Language> {
+        self.index.entry(file).and_then(|entry| entry.language)
+    }
+
+    /// Whether one more step may be taken.
+    fn step(&self) -> bool {
+        self.steps.set(self.steps.get() + 1);
+        self.steps.get() < MOST_STEPS
+    }
+
+    /// Goes one level deeper, unless that is too deep for the stack or the question has cost enough.
+    fn enter(&self) -> Option<Deeper> {
+        if !self.step() || self.depth.get() >= DEEPEST {
+            return None;
+        }
+        self.depth.set(self.depth.get() + 1);
+        Some(Deeper(Rc::clone(&self.depth)))
+    }
+
+    /// The name at a place, line and column from 1.
+    pub fn occurrence_at(&self, file: FileId, line: u32, column: u32) -> Result<Occurrence> {
+        let whole = self.index.whole(file);
+        let covers = |occurrence: &&Occurrence| {
+            let length = occurrence.span.of(&whole.0).chars().count() as u32;
+            occurrence.at.line == line
+                && occurrence.at.column <= column
+                && column <= occurrence.at.column + length
+        };
+        // Of two that touch, the one that begins here.
+        let found = whole.1.occurrences.iter().filter(covers).max_by_key(|occurrence| occurrence.at.column);
+        found.copied().ok_or_else(|| Error::NoName { path: self.index.path(file).to_owned(), line, column })
+    }
+
+    /// What the name at a place means.
+    pub fn definition_at(&self, file: FileId, line: u32, column: u32) -> Result<Meaning> {
+        let occurrence = self.occurrence_at(file, line, column)?;
+        self.steps.set(0);
+        Ok(self.meaning(file, &occurrence))
+    }
+
+    /// The definitions a name alone may mean: a plain name, or `Type.member`.
+    pub fn definitions_named(&self, name: &str) -> Vec<Found> {
+        let parts: Vec<&str> = name.split(['.', '#']).flat_map(|part| part.split("::")).collect();
+        let Some((last, before)) = parts.split_last() else { return Vec::new() };
+        let owner = before.last();
+        let mut found = Vec::new();
+        for file in self.index.defining(last) {
+            let outline = self.index.outline(file);
+            for definition in outline.definitions.iter().filter(|definition| definition.name == *last) {
+                let is_owned = owner.is_none_or(|owner| owner_name(&outline, definition) == Some(owner));
+                if is_owned {
+                    found.push(Found { file, definition: definition.clone() });
+                }
+            }
+        }
+        found.sort_by_key(|found| {
+            let definition = &found.definition;
+            let order = match definition.kind {
+                kind if kind.is_type() => 0,
+                kind if kind.is_callable() => 1,
+                _ => 2,
+            };
+            let is_test = self.index.path(found.file).contains("test");
+            (definition.is_declaration, is_test, order, self.index.path(found.file).to_owned(), definition.at)
+        });
+        found
+    }
+
+    /// What a person or a model asks about: `FILE:LINE:COLUMN`, a name, or `Type.member`.
+    pub fn asked(&self, target: &str) -> Result<Meaning> {
+        let mut parts = target.rsplitn(3, ':');
+        let (column, line, path) = (parts.next(), parts.next(), parts.next());
+        if let (Some(path), Some(Ok(line)), Some(Ok(column))) =
+            (path, line.map(str::parse), column.map(str::parse))
+        {
+            return self.definition_at(self.index.named(path)?, line, column);
+        }
+        let found = self.definitions_named(target);
+        Ok(if found.is_empty() { Meaning::Unknown } else { Meaning::Found(found, Certainty::ByName) })
+    }
+
+    pub(crate) fn meaning(&self, file: FileId, occurrence: &Occurrence) -> Meaning {
+        let whole = self.index.whole(file);
+        let (text, facts) = (&whole.0, &whole.1);
+        let name = occurrence.span.of(text);
+        // The name of a definition means itself.
+        let own: Vec<Found> = facts
+            .definitions
+            .iter()
+            .filter(|definition| definition.name_span == occurrence.span)
+            .map(|definition| Found { file, definition: definition.clone() })
+            .collect();
+        let is_assigned = own
+            .iter()
+            .all(|found| matches!(found.definition.kind, Kind::Variable | Kind::Constant | Kind::Field));
+        let may_be_elsewhere = is_assigned && self.is_assigning(file);
+        if !own.is_empty() && !may_be_elsewhere {
+            // A signature of an overloaded function stands for the function.
+            let is_signature =
+                own.iter().all(|found| found.definition.is_declaration && !found.definition.is_member);
+            if is_signature && self.is_assigning(file) {
+                let real = self.name(file, name, occurrence.span.start);
+                if !real.found().is_empty() {
+                    return real;
+                }
+            }
+            return self.completed(own);
+        }
+        if let Some(package) = self.go_package_name(file, name, occurrence) {
+            return Meaning::of(vec![package]);
+        }
+        let rest = text.get(occurrence.span.end as usize..).unwrap_or_default();
+        let want = if rest.starts_with('(') || rest.starts_with("::<") { Want::Call } else { Want::Any };
+        let meaning = match occurrence.receiver {
+            Receiver::None => self.name(file, name, occurrence.span.start),
+            Receiver::Value(span) => self.member(file, span.of(text), name, occurrence.span.start, want),
+            Receiver::Path(span) => self.in_path(file, span.of(text), name, occurrence.span.start),
+            Receiver::Made(span) => self.made(file, span, occurrence, text),
+            Receiver::Argument(span) => self.argument(file, span.of(text), name, occurrence.span.start),
+        };
+        let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
+        match meaning {
+            Meaning::Found(found, certainty) => match self.completed(self.adjusted(file, found, before)) {
+                Meaning::Found(found, _) => Meaning::Found(found, certainty),
+                other => other,
+            },
+            _ if !own.is_empty() => Meaning::of(own),
+            other => other,
+        }
+    }
+
+    /// What the word before a name says about it: `struct name` is no other name for a type, `new Name` is also what
+    /// makes one.
+    fn adjusted(&self, file: FileId, found: Vec<Found>, before: &str) -> Vec<Found> {
+        let ends = |word: &str| before.ends_with(word);
+        match self.language(file) {
+            Some(Language::C | Language::Cpp) if ends("struct") || ends("union") || ends("enum") => {
+                let named: Vec<Found> = found.iter().flat_map(|one| self.struct_named(one)).collect();
+                if named.is_empty() { found } else { named }
+            }
+            Some(Language::TypeScript | Language::Tsx) if ends("new") => {
+                let mut found = found;
+                let makers = self.member_of_types(&found, "constructor").found().to_vec();
+                found.extend(makers);
+                found
+            }
+            _ => found,
+        }
+    }
+
+    /// The name of a package in Go means the line that imports it.
+    fn go_package_name(&self, file: FileId, name: &str, occurrence: &Occurrence) -> Option<Found> {
+        if self.language(file) != Some(Language::Go) || occurrence.receiver != Receiver::None {
+            return None;
+        }
+        let local = self.local(file, name, occurrence.span.start);
+        let outline = self.index.outline(file);
+        let imported =
+            outline.imports.iter().flat_map(|import| &import.names).find(|one| one.alias == name)?;
+        if !local.is_empty() {
+            return None;
+        }
+        let mut found = self.module_meaning(file).found().first()?.clone();
+        found.definition.at = imported.at;
+        name.clone_into(&mut found.definition.name);
+        Some(found)
+    }
+
+    /// Whether an assignment makes a name in this file's language, so that a name is made more than once.
+    fn is_assigning(&self, file: FileId) -> bool {
+        matches!(
+            self.language(file),
+            Some(Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx)
+        )
+    }
+
+    /// The definition instead of a prototype, where there is one; each place once.
+    fn completed(&self, found: Vec<Found>) -> Meaning {
+        let mut seen = HashSet::new();
+        let mut all: Vec<Found> = Vec::new();
+        for one in found {
+            let paired = self.module_file(&one).map_or_else(|| self.paired(&one), |found| vec![found]);
+            for one in if paired.is_empty() { vec![one] } else { paired } {
+                if seen.insert(one.key()) {
+                    all.push(one);
+                }
+            }
+        }
+        Meaning::of(all)
+    }
+
+    /// The file that `mod name;` stands for.
+    fn module_file(&self, found: &Found) -> Option<Found> {
+        let definition = &found.definition;
+        let is_declared = definition.kind == Kind::Module && definition.is_declaration;
+        let file =
+            self.rust_module(found.file, &format!("self::{}", definition.name)).filter(|_| is_declared)?;
+        self.module_meaning(file).found().first().cloned()
+    }
+
+    /// Where something that is only declared is defined (C and C++).
+    fn paired(&self, found: &Found) -> Vec<Found> {
+        let definition = &found.definition;
+        let is_c = matches!(self.language(found.file), Some(Language::C | Language::Cpp));
+        if !is_c || !definition.is_declaration || definition.is_private {
+            return Vec::new();
+        }
+        let outline = self.index.outline(found.file);
+        let owner = owner_name(&outline, definition).map(str::to_owned);
+        let mut paired = self.everywhere(&definition.name, |file, other, facts| {
+            !other.is_declaration
+                && other.kind.is_callable() == definition.kind.is_callable()
+                && !(other.is_private && file != found.file)
+                && owner_name(facts, other).map(str::to_owned) == owner
+        });
+        paired.sort_by_key(|other| usize::MAX - self.nearness(found.file, other.file));
+        paired.truncate(1);
+        paired
+    }
+
+    /// All definitions for others of a name that fit.
+    fn everywhere(&self, name: &str, fits: impl Fn(FileId, &Definition, &Facts) -> bool) -> Vec<Found> {
+        let mut found = Vec::new();
+        for file in self.index.defining(name) {
+            let outline = self.index.outline(file);
+            for definition in &outline.definitions {
+                if definition.name == name && fits(file, definition, &outline) {
+                    found.push(Found { file, definition: definition.clone() });
+                }
+            }
+        }
+        found.sort_by(|left, right| {
+            (self.index.path(left.file), left.definition.at)
+                .cmp(&(self.index.path(right.file), right.definition.at))
+        });
+        found
+    }
+
+    /// How many folders two files have in common.
+    fn nearness(&self, one: FileId, other: FileId) -> usize {
+        if one == other {
+            return usize::MAX;
+        }
+        let (one, other) = (self.index.path(one), self.index.path(other));
+        one.split('/').zip(other.split('/')).take_while(|(left, right)| left == right).count()
+    }
+
+    /// Where a definition is used, in every file; its own name is left out.
+    pub fn references(&self, target: &Found) -> Vec<Use> {
+        let name = &target.definition.name;
+        let targets = self.same(target);
+        let is_local = target.definition.scope.is_some();
+        let files = if is_local { vec![target.file] } else { self.index.using(name) };
+        let mut uses = Vec::new();
+        for file in files {
+            if !self.can_use(file, target.file) {
+                continue;
+            }
+            let whole = self.index.whole(file);
+            for occurrence in whole.1.occurrences.iter().filter(|other| other.span.of(&whole.0) == name) {
+                if targets.contains(&(file, occurrence.span.start)) {
+                    continue;
+                }
+                self.steps.set(0);
+                let meaning = self.meaning(file, occurrence);
+                if meaning.found().iter().any(|found| targets.contains(&found.key())) {
+                    uses.push(Use { file, occurrence: *occurrence });
+                }
+            }
+        }
+        self.add_self(target, &targets, &mut uses);
+        uses.sort_by(|left, right| {
+            (self.index.path(left.file), left.occurrence.at)
+                .cmp(&(self.index.path(right.file), right.occurrence.at))
+        });
+        uses
+    }
+
+    /// In Rust a type is also called `Self` where its members stand.
+    fn add_self(&self, target: &Found, targets: &HashSet<(FileId, u32)>, uses: &mut Vec<Use>) {
+        if self.language(target.file) != Some(Language::Rust) || !target.definition.kind.is_type() {
+            return;
+        }
+        for file in self.index.using(&target.definition.name) {
+            let whole = self.index.whole(file);
+            for occurrence in whole.1.occurrences.iter().filter(|one| one.span.of(&whole.0) == "Self") {
+                self.steps.set(0);
+                let types = self.enclosing_type(file, occurrence.span.start);
+                if types.iter().any(|found| targets.contains(&found.key())) {
+                    uses.push(Use { file, occurrence: *occurrence });
+                }
+            }
+        }
+    }
+
+    /// Whether the two languages know each other's names.
+    fn can_use(&self, file: FileId, target: FileId) -> bool {
+        let family = |language: Option<Language>| match language {
+            Some(Language::Cpp) => Some(Language::C),
+            Some(Language::TypeScript | Language::Tsx) => Some(Language::JavaScript),
+            other => other,
+        };
+        family(self.language(file)) == family(self.language(target))
+    }
+
+    /// A definition with the places that declare the same thing.
+    fn same(&self, target: &Found) -> HashSet<(FileId, u32)> {
+        let mut keys = HashSet::from([target.key()]);
+        let definition = &target.definition;
+        keys.extend(self.paired(target).iter().map(Found::key));
+        let is_c = matches!(self.language(target.file), Some(Language::C | Language::Cpp));
+        if is_c && !definition.is_declaration && definition.scope.is_none() && !definition.is_private {
+            let outline = self.index.outline(target.file);
+            let owner = owner_name(&outline, definition).map(str::to_owned);
+            let declared = self.everywhere(&definition.name, |_, other, facts| {
+                other.is_declaration && owner_name(facts, other).map(str::to_owned) == owner
+            });
+            keys.extend(declared.iter().map(Found::key));
+        }
+        keys
+    }
+}
+
+/// The name of the type a definition is a member of.
+fn owner_name<'f>(facts: &'f Facts, definition: &'f Definition) -> Option<&'f str> {
+    if let Some(owner) = &definition.owner {
+        return Some(owner);
+    }
+    if !definition.is_member {
+        return None;
+    }
+    let container = facts.definitions.get(definition.container? as usize)?;
+    Some(&container.name)
+}
+
+/// Whether a scope is that of a place, and how large it is.
+fn scope_size(scope: Option<Span>, offset: u32) -> Option<u32> {
+    match scope {
+        None => Some(u32::MAX),
+        Some(scope) => scope.contains(offset).then(|| scope.len()),
+    }
+}
+
+#[cfg(test)]
+#[path = "resolve/tests.rs"]
+mod tests;

@@ -1,0 +1,133 @@
+//! Who calls whom.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Found, Resolver};
+use crate::facts::{Definition, Occurrence};
+use crate::index::FileId;
+
+/// A function in a graph of calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub found: Found,
+    /// Steps from the function that was asked for.
+    pub depth: u32,
+}
+
+/// A call, by the places of the two functions among the nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Edge {
+    pub caller: usize,
+    pub callee: usize,
+    /// The line of the first call.
+    pub line: u32,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Graph {
+    pub nodes: Vec<Node>,
+    pub edges: Vec<Edge>,
+    /// There is more than the limits allow to show.
+    pub is_cut: bool,
+}
+
+/// Which way a graph goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Callers,
+    Callees,
+}
+
+impl Resolver<'_> {
+    /// The functions that call a definition, each with the line of its first call.
+    pub fn callers(&self, target: &Found) -> Vec<(Found, u32)> {
+        let mut found: Vec<(Found, u32)> = Vec::new();
+        let mut seen = HashSet::new();
+        for used in self.references(target) {
+            let Some(function) = self.function_around(used.file, used.occurrence.span.start) else {
+                continue;
+            };
+            if seen.insert(function.key()) {
+                found.push((function, used.occurrence.at.line));
+            }
+        }
+        found
+    }
+
+    /// The functions of the workspace that a definition calls, each with the line of the first call.
+    pub fn callees(&self, of: &Found) -> Vec<(Found, u32)> {
+        let whole = self.index.whole(of.file);
+        let mut found: Vec<(Found, u32)> = Vec::new();
+        let mut seen = HashSet::from([of.key()]);
+        let is_call = |occurrence: &Occurrence| {
+            let after = whole.0.get(occurrence.span.end as usize..).unwrap_or_default();
+            after.trim_start_matches(['!', '?', ' ']).starts_with('(')
+                || after.starts_with("::<")
+                || after.starts_with('<')
+        };
+        for occurrence in whole.1.occurrences.iter().filter(|one| of.definition.span.contains(one.span.start))
+        {
+            if !is_call(occurrence) || of.definition.name_span == occurrence.span {
+                continue;
+            }
+            self.steps.set(0);
+            for one in self.meaning(of.file, occurrence).found() {
+                if (one.definition.is_callable() || one.definition.kind.is_type()) && seen.insert(one.key()) {
+                    found.push((one.clone(), occurrence.at.line));
+                }
+            }
+        }
+        found
+    }
+
+    /// The innermost function around a place that has a name.
+    pub fn function_around(&self, file: FileId, offset: u32) -> Option<Found> {
+        let whole = self.index.whole(file);
+        let around = |one: &&Definition| {
+            one.kind.is_callable() && one.span.contains(offset)
+                || one.kind == crate::facts::Kind::Property && one.span.contains(offset)
+        };
+        let innermost = whole.1.definitions.iter().filter(around).min_by_key(|one| one.span.len())?;
+        Some(Found { file, definition: innermost.clone() })
+    }
+
+    /// The calls around a definition, up to a number of steps.
+    pub fn call_graph(&self, start: &Found, direction: Direction, depth: u32, most: usize) -> Graph {
+        let mut graph = Graph { nodes: vec![Node { found: start.clone(), depth: 0 }], ..Graph::default() };
+        let mut places = HashMap::from([(start.key(), 0_usize)]);
+        let mut next = 0;
+        while let Some(node) = graph.nodes.get(next).cloned() {
+            if node.depth >= depth {
+                break;
+            }
+            let around = match direction {
+                Direction::Callers => self.callers(&node.found),
+                Direction::Callees => self.callees(&node.found),
+            };
+            for (found, line) in around {
+                let key = found.key();
+                let place = match places.get(&key) {
+                    Some(place) => *place,
+                    None if graph.nodes.len() >= most => {
+                        graph.is_cut = true;
+                        continue;
+                    }
+                    None => {
+                        graph.nodes.push(Node { found, depth: node.depth + 1 });
+                        places.insert(key, graph.nodes.len() - 1);
+                        graph.nodes.len() - 1
+                    }
+                };
+                let edge = match direction {
+                    Direction::Callers => Edge { caller: place, callee: next, line },
+                    Direction::Callees => Edge { caller: next, callee: place, line },
+                };
+                if !graph.edges.contains(&edge) {
+                    graph.edges.push(edge);
+                }
+            }
+            next += 1;
+        }
+        graph
+    }
+}

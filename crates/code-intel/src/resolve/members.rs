@@ -1,0 +1,339 @@
+//! Members of values, types and modules.
+
+use std::collections::HashSet;
+
+use super::types::Value;
+use super::{Found, Meaning, Resolver, Want, owner_name};
+use crate::facts::{Definition, Facts, Kind};
+use crate::index::FileId;
+use crate::languages::Language;
+
+/// How far up a type's bases are followed.
+const DEEPEST: usize = 12;
+
+impl Resolver<'_> {
+    /// `value.name`.
+    pub(super) fn member(
+        &self,
+        file: FileId,
+        receiver: &str,
+        name: &str,
+        offset: u32,
+        want: Want,
+    ) -> Meaning {
+        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+        let value = self.value(file, receiver, offset);
+        match self.member_wanted(&value, name, want) {
+            Meaning::Unknown => self.guessed(file, receiver, name, &value),
+            other => other,
+        }
+    }
+
+    /// Where the type is not known: the only member of that name there is.
+    fn guessed(&self, file: FileId, receiver: &str, name: &str, value: &Value) -> Meaning {
+        if matches!(value, Value::External) {
+            return Meaning::External;
+        }
+        // A literal is of no type of the workspace.
+        if receiver.starts_with(['"', '\'', '`', '[', '{', '/'])
+            || receiver.starts_with(|first: char| first.is_ascii_digit())
+        {
+            return Meaning::External;
+        }
+        self.only_member(file, name, true)
+    }
+
+    pub(super) fn member_of(&self, value: &Value, name: &str) -> Meaning {
+        self.member_wanted(value, name, Want::Any)
+    }
+
+    pub(super) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Meaning {
+        match value {
+            Value::Instance { file, offset, text } => {
+                let types = self.types_of(*file, *offset, text);
+                if types.is_empty() {
+                    return if text.is_empty() { Meaning::Unknown } else { Meaning::External };
+                }
+                self.wanted(&types, name, want)
+            }
+            Value::Of(types) | Value::Type(types) => self.wanted(&self.aliased(types), name, want),
+            Value::Module(file) => {
+                if self.language(*file) == Some(Language::Go) {
+                    return self.in_go_package_of(*file, name);
+                }
+                let found = self.exported(*file, name, &mut HashSet::new());
+                if !found.is_empty() {
+                    return Meaning::of(found);
+                }
+                let below = self.module_files(*file, &format!(".{name}"));
+                match below.first() {
+                    Some(below) if self.language(*file) == Some(Language::Python) => {
+                        self.module_meaning(*below)
+                    }
+                    _ => Meaning::Unknown,
+                }
+            }
+            Value::Function(found) => {
+                // In JavaScript a function has members: those that are assigned to it.
+                let owner = found.first().map(|one| one.definition.name.clone()).unwrap_or_default();
+                let file = found.first().map(|one| one.file);
+                let members = self.everywhere(name, |other, definition, _| {
+                    Some(other) == file && definition.owner.as_deref() == Some(&owner)
+                });
+                if members.is_empty() { Meaning::External } else { Meaning::of(members) }
+            }
+            Value::External => Meaning::External,
+            Value::Unknown => Meaning::Unknown,
+        }
+    }
+
+    fn in_go_package_of(&self, file: FileId, name: &str) -> Meaning {
+        let folder = super::modules::folder(self.index.path(file)).to_owned();
+        let files = self.go_files(&folder);
+        let found =
+            self.everywhere(name, |other, definition, _| !definition.is_member && files.contains(&other));
+        Meaning::of(found)
+    }
+
+    /// The member of a name that types or their bases have.
+    pub(super) fn member_of_types(&self, types: &[Found], name: &str) -> Meaning {
+        self.wanted(types, name, Want::Any)
+    }
+
+    fn wanted(&self, types: &[Found], name: &str, want: Want) -> Meaning {
+        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+        let mut seen = HashSet::new();
+        let mut level: Vec<Found> = types.to_vec();
+        for _ in 0..DEEPEST {
+            let mut found = Vec::new();
+            for one in &level {
+                found.extend(self.own_members(one, name));
+            }
+            let callable: Vec<Found> =
+                found.iter().filter(|one| one.definition.is_callable()).cloned().collect();
+            if want == Want::Call && !callable.is_empty() {
+                found = callable;
+            }
+            if !found.is_empty() {
+                return Meaning::of(self.preferred(found));
+            }
+            let mut next = Vec::new();
+            for one in &level {
+                if !seen.insert(one.key()) || !self.step() {
+                    continue;
+                }
+                next.extend(self.bases_of(one));
+            }
+            if next.is_empty() {
+                break;
+            }
+            level = next;
+        }
+        if types.is_empty() {
+            return Meaning::Unknown;
+        }
+        // A Rust type may have it from a trait of the workspace.
+        let language = types.first().and_then(|one| self.language(one.file));
+        if language == Some(Language::Rust) {
+            let traits = self.everywhere(name, |_, definition, facts| {
+                definition
+                    .container
+                    .and_then(|index| facts.definitions.get(index as usize))
+                    .is_some_and(|of| of.kind == Kind::Trait)
+            });
+            if !traits.is_empty() {
+                return Meaning::of(traits.into_iter().take(1).collect());
+            }
+        }
+        Meaning::External
+    }
+
+    /// Of several members of one name those with a body; a property rather than what sets it.
+    fn preferred(&self, found: Vec<Found>) -> Vec<Found> {
+        let language = found.first().and_then(|one| self.language(one.file));
+        match language {
+            Some(Language::Python) => {
+                let declared: Vec<Found> = found
+                    .iter()
+                    .filter(|one| one.definition.kind != Kind::Field || !one.definition.declared.is_empty())
+                    .cloned()
+                    .collect();
+                let mut found = if declared.is_empty() { found } else { declared };
+                if found.iter().all(|one| one.definition.kind != Kind::Field) {
+                    let is_real = |one: &Found| !one.definition.is_declaration;
+                    let at = found.iter().rposition(is_real).unwrap_or(found.len() - 1);
+                    found = vec![found.swap_remove(at)];
+                }
+                found
+            }
+            Some(Language::C | Language::Cpp) => found.into_iter().take(1).collect(),
+            Some(Language::Rust | Language::Go) => {
+                // One of a type with that name in this file rather than elsewhere.
+                found.into_iter().take(1).collect()
+            }
+            _ => {
+                let real: Vec<Found> =
+                    found.iter().filter(|one| !one.definition.is_declaration).cloned().collect();
+                if real.is_empty() { found } else { real }
+            }
+        }
+    }
+
+    /// Whether members are given to a variable: `name.member = ...`, `name = { member: ... }`.
+    pub(super) fn has_members(&self, of: &Found) -> bool {
+        let is_script = matches!(
+            self.language(of.file),
+            Some(Language::JavaScript | Language::TypeScript | Language::Tsx)
+        );
+        let outline = self.index.outline(of.file);
+        let index = outline.definitions.iter().position(|one| one.name_span == of.definition.name_span);
+        is_script
+            && outline.definitions.iter().any(|one| {
+                one.is_member
+                    && (one.owner.as_deref() == Some(&of.definition.name)
+                        || one.owner.is_none()
+                            && index.is_some()
+                            && one.container.map(|container| container as usize) == index)
+            })
+    }
+
+    fn own_members(&self, of: &Found, name: &str) -> Vec<Found> {
+        let whole;
+        let outline;
+        // The members of a local type are in no outline.
+        let facts: &Facts = if of.definition.scope.is_some() {
+            whole = self.index.whole(of.file);
+            &whole.1
+        } else {
+            outline = self.index.outline(of.file);
+            &outline
+        };
+        let index = facts
+            .definitions
+            .iter()
+            .position(|one| one.name_span == of.definition.name_span && one.kind == of.definition.kind);
+        let type_name = of.definition.name.as_str();
+        let fits = |one: &&Definition| {
+            if one.name != name || !one.is_member {
+                return false;
+            }
+            match &one.owner {
+                Some(owner) => owner == type_name,
+                None => one.container.is_some() && one.container.map(|container| container as usize) == index,
+            }
+        };
+        let mut found: Vec<Found> = facts
+            .definitions
+            .iter()
+            .filter(fits)
+            .map(|one| Found { file: of.file, definition: one.clone() })
+            .collect();
+        let is_spread = matches!(
+            self.language(of.file),
+            Some(Language::Rust | Language::Go | Language::Cpp | Language::C)
+        );
+        if is_spread && found.iter().all(|one| one.definition.is_declaration) {
+            let folder = super::modules::folder(self.index.path(of.file)).to_owned();
+            let is_go = self.language(of.file) == Some(Language::Go);
+            let others = self.everywhere(name, |file, one, _| {
+                file != of.file
+                    && one.is_member
+                    && one.owner.as_deref() == Some(type_name)
+                    && (!is_go || super::modules::folder(self.index.path(file)) == folder)
+            });
+            found.extend(others);
+        }
+        found
+    }
+
+    /// The types a type extends or implements, as far as they are in the workspace.
+    pub(super) fn bases_of(&self, of: &Found) -> Vec<Found> {
+        let bases = of.definition.bases.iter();
+        let found = bases.flat_map(|base| self.types_of(of.file, of.definition.span.start, base));
+        found.filter(|base| base.key() != of.key()).collect()
+    }
+
+    /// The type a member is of.
+    pub(super) fn owner_types(&self, member: &Found) -> Vec<Found> {
+        let outline = self.index.outline(member.file);
+        let known = outline.definitions.iter().find(|one| one.name_span == member.definition.name_span);
+        let definition = known.unwrap_or(&member.definition);
+        if definition.owner.is_none()
+            && let Some(container) = definition.container
+            && let Some(container) = outline.definitions.get(container as usize)
+        {
+            return vec![Found { file: member.file, definition: container.clone() }];
+        }
+        match owner_name(&outline, definition) {
+            Some(owner) => self.type_named(member.file, owner, definition.span.start),
+            None => Vec::new(),
+        }
+    }
+
+    /// A type by its name, wherever the members say it is.
+    fn type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+        match self.name(file, name, offset) {
+            Meaning::Found(found, _) => {
+                let types: Vec<Found> =
+                    found.into_iter().filter(|one| one.definition.kind.is_type()).collect();
+                if !types.is_empty() {
+                    return types;
+                }
+            }
+            Meaning::External | Meaning::Unknown => {}
+        }
+        let found = self.everywhere(name, |other, one, _| one.kind.is_type() && self.can_use(other, file));
+        match self.nearest(file, found) {
+            Meaning::Found(found, _) => found,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The type whose members stand around a place: what `self` and `this` are.
+    pub(super) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<Found> {
+        let whole = self.index.whole(file);
+        let definitions = &whole.1.definitions;
+        let around = |one: &&Definition| one.span.contains(offset);
+        let is_candidate = |one: &&Definition| {
+            one.kind.is_type() && one.kind != Kind::TypeParameter
+                || one.owner.is_some() && one.kind.is_callable()
+        };
+        let innermost =
+            definitions.iter().filter(around).filter(is_candidate).min_by_key(|one| one.span.len());
+        match innermost {
+            Some(one) if one.kind.is_type() => vec![Found { file, definition: one.clone() }],
+            Some(one) => {
+                let owner = one.owner.clone().unwrap_or_default();
+                self.type_named(file, &owner, 0)
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// A member of the type around a place, which is reached without `this` (C++, Java).
+    pub(super) fn implicit_member(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+        if self.language(file) == Some(Language::C) {
+            return Vec::new();
+        }
+        let types = self.enclosing_type(file, offset);
+        self.member_of_types(&types, name).found().to_vec()
+    }
+
+    /// A name of the class in whose body a place is directly (Python).
+    pub(super) fn in_class_body(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+        let whole = self.index.whole(file);
+        let around = |one: &&Definition| {
+            one.span.contains(offset) && (one.kind == Kind::Class || one.kind.is_callable())
+        };
+        let innermost = whole.1.definitions.iter().filter(around).min_by_key(|one| one.span.len());
+        match innermost.filter(|one| one.kind == Kind::Class) {
+            Some(class) => self
+                .own_members(&Found { file, definition: class.clone() }, name)
+                .into_iter()
+                .rev()
+                .take(1)
+                .collect(),
+            None => Vec::new(),
+        }
+    }
+}

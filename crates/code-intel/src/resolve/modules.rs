@@ -1,0 +1,321 @@
+//! Which files a module is, by the rules of each language.
+
+use std::collections::HashSet;
+
+use super::Resolver;
+use crate::facts::Kind;
+use crate::index::{FileEntry, FileId};
+use crate::languages::Language;
+
+impl Resolver<'_> {
+    /// The files a module's name means, seen from a file; empty for one outside of the workspace.
+    pub(super) fn module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
+        let path = self.index.path(file);
+        match self.language(file) {
+            Some(Language::Python) => self.python_module(path, module),
+            Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
+                self.script_module(path, module)
+            }
+            Some(Language::Go) => self.go_package(path, module),
+            Some(Language::C | Language::Cpp) => self.included(path, module),
+            Some(Language::Java) => self.java_type(module),
+            Some(Language::Rust) => self.rust_module(file, module).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The files of the workspace that a file imports directly.
+    pub fn dependencies(&self, file: FileId) -> Vec<FileId> {
+        let outline = self.index.outline(file);
+        let mut found = Vec::new();
+        let mut seen = HashSet::from([file]);
+        for import in outline.imports.iter().filter(|import| !import.module.is_empty()) {
+            let mut files = Vec::new();
+            match self.language(file) {
+                Some(Language::Python) => {
+                    // A name may be a module of the package, and then that is what is imported.
+                    let mut is_all_modules = !import.names.is_empty();
+                    for name in &import.names {
+                        let joined = join_python(&import.module, &name.name);
+                        let below = if name.name.is_empty() || name.name == "*" {
+                            Vec::new()
+                        } else {
+                            self.module_files(file, &joined)
+                        };
+                        is_all_modules &= !below.is_empty();
+                        files.extend(below);
+                    }
+                    if !is_all_modules {
+                        files.extend(self.module_files(file, &import.module));
+                    }
+                }
+                Some(Language::Rust) => {
+                    for name in &import.names {
+                        let joined = format!("{}::{}", import.module, name.name);
+                        let below = self.rust_module(file, joined.trim_start_matches("::"));
+                        files.extend(below.or_else(|| self.rust_module(file, &import.module)));
+                    }
+                }
+                _ => files.extend(self.module_files(file, &import.module)),
+            }
+            found.extend(files.into_iter().filter(|found| seen.insert(*found)));
+        }
+        found
+    }
+
+    fn first(&self, candidates: &[String]) -> Vec<FileId> {
+        candidates.iter().find_map(|candidate| self.index.file(&normal(candidate)?)).into_iter().collect()
+    }
+
+    fn python_module(&self, from: &str, module: &str) -> Vec<FileId> {
+        let dots = module.len() - module.trim_start_matches('.').len();
+        let rest = module[dots..].replace('.', "/");
+        let forms = |base: &str| {
+            let joined = join(base, &rest);
+            vec![
+                format!("{joined}.py"),
+                join(&joined, "__init__.py"),
+                format!("{joined}.pyi"),
+                join(&joined, "__init__.pyi"),
+            ]
+        };
+        if dots > 0 {
+            let mut base = folder(from);
+            for _ in 1..dots {
+                base = folder(base);
+            }
+            if rest.is_empty() {
+                return self.first(&[join(base, "__init__.py"), join(base, "__init__.pyi")]);
+            }
+            return self.first(&forms(base));
+        }
+        // The root, then `src`, then the folders above the file: where tests and scripts import from.
+        let mut bases = vec![String::new(), "src".to_owned(), "lib".to_owned()];
+        let mut base = folder(from);
+        while !base.is_empty() {
+            bases.push(base.to_owned());
+            base = folder(base);
+        }
+        let candidates: Vec<String> = bases.iter().flat_map(|base| forms(base)).collect();
+        self.first(&candidates)
+    }
+
+    fn script_module(&self, from: &str, module: &str) -> Vec<FileId> {
+        if !module.starts_with('.') {
+            return Vec::new();
+        }
+        let base = join(folder(from), module);
+        let mut candidates = vec![base.clone()];
+        let stem =
+            ["js", "mjs", "cjs", "jsx"].iter().find_map(|ending| base.strip_suffix(&format!(".{ending}")));
+        for stem in [Some(base.as_str()), stem].into_iter().flatten() {
+            for ending in ["ts", "tsx", "d.ts", "mts", "js", "jsx", "mjs", "cjs", "json"] {
+                candidates.push(format!("{stem}.{ending}"));
+            }
+        }
+        for ending in ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs"] {
+            candidates.push(join(&base, &format!("index.{ending}")));
+        }
+        self.first(&candidates)
+    }
+
+    /// All files of the folder whose path the import ends in: the first part is a host and an owner.
+    fn go_package(&self, from: &str, module: &str) -> Vec<FileId> {
+        let root = self.index.workspace().root().to_string_lossy().into_owned();
+        let mut rest = None;
+        let parts: Vec<&str> = module.split('/').collect();
+        for cut in 0..parts.len() {
+            let (before, after) = (parts[..cut].join("/"), parts[cut..].join("/"));
+            let is_here = !before.is_empty()
+                && (root.ends_with(&before) || self.go_module().as_deref() == Some(&before));
+            if is_here && self.has_go(&after) {
+                rest = Some(after);
+            }
+        }
+        if root.ends_with(module) || self.go_module().as_deref() == Some(module) {
+            rest = Some(String::new());
+        }
+        let Some(rest) = rest else { return Vec::new() };
+        self.go_files(&rest).into_iter().filter(|found| self.index.path(*found) != from).collect()
+    }
+
+    fn go_module(&self) -> Option<String> {
+        let place = self.index.workspace().place("go.mod").ok()?;
+        let text = self.index.workspace().read_text(&place, 1 << 20).ok()?.text;
+        text.lines().find_map(|line| line.strip_prefix("module ").map(|name| name.trim().to_owned()))
+    }
+
+    fn has_go(&self, wanted: &str) -> bool {
+        self.index.entries().any(|(_, entry)| is_go(entry) && folder(&entry.path) == wanted)
+    }
+
+    /// The Go files of a folder.
+    pub(super) fn go_files(&self, wanted: &str) -> Vec<FileId> {
+        let found = self.index.entries().filter(|(_, entry)| is_go(entry) && folder(&entry.path) == wanted);
+        found.map(|(id, _)| id).collect()
+    }
+
+    fn included(&self, from: &str, module: &str) -> Vec<FileId> {
+        let beside = join(folder(from), module);
+        if let Some(found) = normal(&beside).and_then(|path| self.index.file(&path)) {
+            return vec![found];
+        }
+        if let Some(found) = self.index.file(module) {
+            return vec![found];
+        }
+        // An include folder that is not named: the file whose path ends so, the nearest first.
+        let ending = format!("/{}", module.trim_start_matches("./").trim_start_matches("../"));
+        let mut found: Vec<(usize, &str, FileId)> = Vec::new();
+        for (id, entry) in self.index.entries().filter(|(_, entry)| entry.path.ends_with(&ending)) {
+            let common =
+                from.split('/').zip(entry.path.split('/')).take_while(|(one, other)| one == other).count();
+            found.push((usize::MAX - common, entry.path.as_str(), id));
+        }
+        found.sort_unstable();
+        found.first().map(|(.., id)| *id).into_iter().collect()
+    }
+
+    fn java_type(&self, module: &str) -> Vec<FileId> {
+        let ending = format!("{}.java", module.replace('.', "/"));
+        let found = self.index.entries().filter(|(_, entry)| {
+            entry.path == ending
+                || entry.path.strip_suffix(&ending).is_some_and(|before| before.ends_with('/'))
+        });
+        found.map(|(id, _)| id).collect()
+    }
+
+    /// The file of a path like `crate::a::b`, as far as it names modules that are files.
+    pub(super) fn rust_module(&self, file: FileId, path: &str) -> Option<FileId> {
+        let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();
+        let mut current = match parts.peek().copied()? {
+            "crate" => {
+                parts.next();
+                self.crate_root(file)?
+            }
+            "self" => {
+                parts.next();
+                file
+            }
+            "super" => {
+                parts.next();
+                self.parent_module(file)?
+            }
+            first => {
+                // A module declared here, or (since 2018) a crate.
+                match self.child_module(file, first) {
+                    Some(found) => {
+                        parts.next();
+                        found
+                    }
+                    None => {
+                        return self.crate_named(first).and_then(|root| {
+                            parts.next();
+                            parts.try_fold(root, |module, part| self.child_module(module, part))
+                        });
+                    }
+                }
+            }
+        };
+        for part in parts {
+            current = if part == "super" {
+                self.parent_module(current)?
+            } else {
+                self.child_module(current, part)?
+            };
+        }
+        Some(current)
+    }
+
+    /// The root file of a crate of the workspace with that name.
+    fn crate_named(&self, name: &str) -> Option<FileId> {
+        let dashed = name.replace('_', "-");
+        let root = self.index.workspace().root();
+        let own = root.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if own == name || own == dashed {
+            return self.index.file("src/lib.rs");
+        }
+        [name, &dashed].iter().find_map(|name| {
+            self.index
+                .file(&format!("crates/{name}/src/lib.rs"))
+                .or_else(|| self.index.file(&format!("{name}/src/lib.rs")))
+        })
+    }
+
+    pub(super) fn crate_root(&self, file: FileId) -> Option<FileId> {
+        let mut base = folder(self.index.path(file));
+        loop {
+            for name in ["lib.rs", "main.rs"] {
+                if let Some(found) = self.index.file(&join(base, name)) {
+                    return Some(found);
+                }
+            }
+            if base.is_empty() {
+                return None;
+            }
+            base = folder(base);
+        }
+    }
+
+    fn parent_module(&self, file: FileId) -> Option<FileId> {
+        let path = self.index.path(file);
+        let (base, name) = (folder(path), path.rsplit('/').next()?);
+        if matches!(name, "lib.rs" | "main.rs") {
+            return None;
+        }
+        let above = if name == "mod.rs" { folder(base) } else { base };
+        let by_name =
+            above.is_empty().then_some(()).map_or_else(|| self.index.file(&format!("{above}.rs")), |()| None);
+        by_name
+            .or_else(|| self.index.file(&join(above, "mod.rs")))
+            .or_else(|| self.index.file(&join(above, "lib.rs")))
+            .or_else(|| self.index.file(&join(above, "main.rs")))
+    }
+
+    fn child_module(&self, file: FileId, name: &str) -> Option<FileId> {
+        let outline = self.index.outline(file);
+        let declared = outline
+            .definitions
+            .iter()
+            .find(|definition| definition.kind == Kind::Module && definition.name == name)?;
+        if !declared.is_declaration {
+            // A module in braces: its names stand in the same file.
+            return Some(file);
+        }
+        let path = self.index.path(file);
+        let (base, own) = (folder(path), path.rsplit('/').next()?.trim_end_matches(".rs"));
+        let inside = if matches!(own, "lib" | "main" | "mod") { base.to_owned() } else { join(base, own) };
+        let candidates = [join(&inside, &format!("{name}.rs")), join(&inside, &format!("{name}/mod.rs"))];
+        candidates.iter().find_map(|candidate| self.index.file(candidate))
+    }
+}
+
+fn is_go(entry: &FileEntry) -> bool {
+    entry.language == Some(Language::Go)
+}
+
+pub(super) fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn join(base: &str, rest: &str) -> String {
+    if base.is_empty() { rest.to_owned() } else { format!("{base}/{rest}") }
+}
+
+pub(super) fn join_python(module: &str, name: &str) -> String {
+    if module.ends_with('.') { format!("{module}{name}") } else { format!("{module}.{name}") }
+}
+
+/// Without `.` and `..`; `None` where it leads out.
+fn normal(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}

@@ -1,0 +1,639 @@
+//! Names that stand alone or at the end of a path.
+
+use std::collections::HashSet;
+
+use super::modules::{folder, join_python};
+use super::{Certainty, Found, Meaning, Resolver, scope_size};
+use crate::facts::{Definition, Import, ImportedName, Kind, Occurrence, Position, Span};
+use crate::index::FileId;
+use crate::languages::Language;
+
+/// What has been looked at on the way through re-exports.
+type Seen = HashSet<(FileId, String)>;
+
+impl Resolver<'_> {
+    /// A name that stands alone at a place.
+    pub(super) fn name(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+        let language = self.language(file);
+        if language == Some(Language::Python) && matches!(name, "__name__" | "__file__" | "__doc__") {
+            return self.module_meaning(file);
+        }
+        let local = self.local(file, name, offset);
+        let is_import = |found: &Found| found.definition.value.contains("require(");
+        if !local.is_empty() && !local.iter().any(is_import) {
+            return Meaning::of(local);
+        }
+        if let Some(meaning) = self.by_import(file, name, offset) {
+            match meaning {
+                // What is required and not found here is at least the variable it is given to.
+                Meaning::External | Meaning::Unknown if !local.is_empty() => return Meaning::of(local),
+                meaning => return meaning,
+            }
+        }
+        if !local.is_empty() {
+            return Meaning::of(local);
+        }
+        match language {
+            Some(Language::Go) => self.in_package(file, name),
+            Some(Language::C | Language::Cpp) => {
+                let member = self.implicit_member(file, name, offset);
+                if member.is_empty() { self.global(file, name) } else { Meaning::of(member) }
+            }
+            Some(Language::Java) => {
+                let member = self.implicit_member(file, name, offset);
+                if member.is_empty() { self.in_java_package(file, name) } else { Meaning::of(member) }
+            }
+            Some(Language::Rust) => self.rust_name(file, name, offset),
+            Some(Language::Python) => {
+                let member = self.in_class_body(file, name, offset);
+                if member.is_empty() { Meaning::External } else { Meaning::of(member) }
+            }
+            _ => Meaning::External,
+        }
+    }
+
+    /// In the scopes of the file around a place, then at its top level.
+    pub(super) fn local(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+        let whole = self.index.whole(file);
+        let mut best: Option<u32> = None;
+        let mut found: Vec<&Definition> = Vec::new();
+        for definition in whole.1.definitions.iter().filter(|one| !one.is_member && one.name == name) {
+            let Some(size) = scope_size(definition.scope, offset) else { continue };
+            if best.is_none_or(|best| size < best) {
+                best = Some(size);
+                found.clear();
+            }
+            if best == Some(size) {
+                found.push(definition);
+            }
+        }
+        let chosen = self.chosen(file, found, offset);
+        chosen.into_iter().map(|definition| Found { file, definition: definition.clone() }).collect()
+    }
+
+    /// Of several definitions of a name in one scope those that are meant.
+    fn chosen<'d>(&self, file: FileId, found: Vec<&'d Definition>, offset: u32) -> Vec<&'d Definition> {
+        if found.len() < 2 {
+            return found;
+        }
+        let is_python = self.language(file) == Some(Language::Python);
+        if let Some(parameter) = found.iter().find(|one| one.kind == Kind::Parameter && !is_python) {
+            return vec![parameter];
+        }
+        match self.language(file) {
+            // Modules in braces stand in the same file.
+            Some(Language::Rust) => {
+                let inner = found.iter().filter(|one| one.scope.is_none());
+                let near = inner.min_by_key(|one| one.span.start.abs_diff(offset)).copied();
+                match near {
+                    Some(near) => vec![near],
+                    None => found.last().copied().into_iter().collect(),
+                }
+            }
+            Some(Language::Python) => {
+                let real: Vec<&Definition> =
+                    found.iter().filter(|one| !one.is_declaration).copied().collect();
+                let mut found = if real.is_empty() { found } else { real };
+                let is_variable =
+                    |one: &&Definition| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Parameter);
+                if found.iter().all(is_variable) {
+                    // Each assignment makes the name; the one before the place comes first.
+                    if let Some(at) = found.iter().rposition(|one| one.span.start <= offset) {
+                        let last = found.remove(at);
+                        found.insert(0, last);
+                    }
+                    return found;
+                }
+                let before = found.iter().rfind(|one| one.span.start <= offset && one.scope.is_some());
+                before.or_else(|| found.last()).copied().into_iter().collect()
+            }
+            Some(Language::C | Language::Cpp) => {
+                let real: Vec<&Definition> =
+                    found.iter().filter(|one| !one.is_declaration).copied().collect();
+                if let Some(alias) = real.iter().find(|one| one.kind == Kind::Type) {
+                    return vec![alias];
+                }
+                let before = real.iter().rfind(|one| one.span.start <= offset).or_else(|| real.first());
+                before.or_else(|| found.first()).copied().into_iter().collect()
+            }
+            Some(Language::TypeScript | Language::Tsx | Language::JavaScript) => {
+                let real: Vec<&Definition> =
+                    found.iter().filter(|one| !one.is_declaration).copied().collect();
+                let found = if real.is_empty() { found } else { real };
+                let direct: Vec<&Definition> = found.iter().filter(|one| !one.is_member).copied().collect();
+                if direct.is_empty() { found } else { direct }
+            }
+            _ => found.last().copied().into_iter().collect(),
+        }
+    }
+
+    /// By what the file imports.
+    fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Meaning> {
+        let outline = self.index.outline(file);
+        let holds = |import: &&Import| import.scope.is_none_or(|scope| scope.contains(offset));
+        for import in outline.imports.iter().filter(holds).filter(|import| !import.module.is_empty()) {
+            if let Some(imported) = import.names.iter().find(|imported| imported.alias == name) {
+                return Some(self.imported(file, import, imported, &mut Seen::new()));
+            }
+        }
+        // `use name` in Rust has no module before it.
+        if self.language(file) == Some(Language::Rust) {
+            let bare = outline.imports.iter().filter(holds).filter(|import| import.module.is_empty());
+            if let Some(imported) =
+                bare.flat_map(|import| &import.names).find(|imported| imported.alias == name)
+            {
+                return self
+                    .rust_module(file, &imported.name)
+                    .map(|found| self.module_meaning(found))
+                    .or(Some(Meaning::External));
+            }
+        }
+        let is_c = matches!(self.language(file), Some(Language::C | Language::Cpp | Language::Java));
+        if is_c {
+            return None;
+        }
+        for import in outline.imports.iter().filter(holds) {
+            if import.names.iter().any(|imported| imported.name == "*") {
+                for module in self.module_files(file, &import.module) {
+                    let found = self.exported(module, name, &mut Seen::new());
+                    if !found.is_empty() {
+                        return Some(Meaning::of(found));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// What an import brings under one of its names.
+    fn imported(&self, file: FileId, import: &Import, imported: &ImportedName, seen: &mut Seen) -> Meaning {
+        let language = self.language(file);
+        if language == Some(Language::Rust) {
+            return self.rust_path(file, &format!("{}::{}", import.module, imported.name), seen);
+        }
+        let files = self.module_files(file, &import.module);
+        if imported.name.is_empty() {
+            // `import a.b` makes `a` known, which is the package.
+            let module = if language == Some(Language::Python)
+                && import.module.split('.').next() == Some(&imported.alias)
+            {
+                self.module_files(file, &imported.alias)
+            } else {
+                files
+            };
+            return match module.first() {
+                Some(module) => match self.given_by_module(*module) {
+                    Some(found) => Meaning::of(found),
+                    None => self.module_meaning(*module),
+                },
+                None => Meaning::External,
+            };
+        }
+        for module in &files {
+            let found = self.exported(*module, &imported.name, seen);
+            if !found.is_empty() {
+                return Meaning::of(found);
+            }
+        }
+        if language == Some(Language::Python) {
+            let below = self.module_files(file, &join_python(&import.module, &imported.name));
+            if let Some(module) = below.first() {
+                return self.module_meaning(*module);
+            }
+        }
+        if files.is_empty() { Meaning::External } else { Meaning::Unknown }
+    }
+
+    /// What `module.exports = name` gives to who requires the file.
+    fn given_by_module(&self, file: FileId) -> Option<Vec<Found>> {
+        if self.language(file) != Some(Language::JavaScript) {
+            return None;
+        }
+        let outline = self.index.outline(file);
+        let is_given = |one: &&Definition| one.name == "exports" && one.owner.as_deref() == Some("module");
+        let given = outline.definitions.iter().rfind(is_given)?;
+        let last = given.value.rsplit('=').next().unwrap_or_default().trim();
+        if !is_plain_name(last) {
+            return None;
+        }
+        match self.name(file, last, given.span.start) {
+            Meaning::Found(found, _) => Some(found),
+            _ => None,
+        }
+    }
+
+    /// What a file gives to others under a name, through re-exports.
+    pub(super) fn exported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<Found> {
+        let deeper = self.enter();
+        if deeper.is_none() || !seen.insert((file, name.to_owned())) {
+            return Vec::new();
+        }
+        let outline = self.index.outline(file);
+        let is_script =
+            matches!(self.language(file), Some(Language::JavaScript | Language::TypeScript | Language::Tsx));
+        let fits = |one: &&Definition| {
+            let is_exports = is_script && one.owner.as_deref() == Some("exports");
+            one.name == name && (!one.is_member || is_exports) && one.scope.is_none()
+        };
+        let own: Vec<&Definition> = outline.definitions.iter().filter(fits).collect();
+        let own = self.chosen(file, own, u32::MAX);
+        let own: Vec<Found> = own.into_iter().map(|one| Found { file, definition: one.clone() }).collect();
+        if !own.is_empty() {
+            return self.unwrapped_require(own, seen);
+        }
+        for import in &outline.imports {
+            for imported in &import.names {
+                if imported.alias != name
+                    || !(import.is_reexport || self.language(file) == Some(Language::Python))
+                {
+                    continue;
+                }
+                if import.module.is_empty() {
+                    let found = self.exported(file, &imported.name, seen);
+                    let found = if found.is_empty() {
+                        self.name(file, &imported.name, 0).found().to_vec()
+                    } else {
+                        found
+                    };
+                    return found;
+                }
+                let found = self.imported(file, import, imported, seen);
+                if let Meaning::Found(found, _) = found {
+                    return found;
+                }
+            }
+        }
+        // Names that were imported and exported by name: `import { a } from "b"; export { a }`.
+        if is_script {
+            for import in outline.imports.iter().filter(|import| !import.is_reexport) {
+                if let Some(imported) = import.names.iter().find(|imported| imported.alias == name)
+                    && let Meaning::Found(found, _) = self.imported(file, import, imported, seen)
+                {
+                    return found;
+                }
+            }
+        }
+        for import in outline.imports.iter().filter(|import| import.is_reexport) {
+            if import.names.iter().any(|imported| imported.name == "*") {
+                for module in self.module_files(file, &import.module) {
+                    let found = self.exported(module, name, seen);
+                    if !found.is_empty() {
+                        return found;
+                    }
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// `exports.name = name` means what `name` is.
+    fn unwrapped_require(&self, found: Vec<Found>, _: &mut Seen) -> Vec<Found> {
+        let [one] = found.as_slice() else { return found };
+        if one.definition.owner.as_deref() == Some("exports") && is_plain_name(&one.definition.value) {
+            let inner = self.name(one.file, &one.definition.value, one.definition.span.start);
+            if let Meaning::Found(inner, _) = inner {
+                return inner;
+            }
+        }
+        found
+    }
+
+    /// A file as the definition of a module: its first line.
+    pub(super) fn module_meaning(&self, file: FileId) -> Meaning {
+        let path = self.index.path(file);
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let at = Position { line: 1, column: 1 };
+        let span = Span { start: 0, end: 0 };
+        Meaning::of(vec![Found {
+            file,
+            definition: Definition {
+                name: name.to_owned(),
+                kind: Kind::Module,
+                at,
+                name_span: span,
+                span,
+                last_line: 1,
+                container: None,
+                owner: None,
+                scope: None,
+                is_member: false,
+                is_declaration: false,
+                is_private: false,
+                is_function: false,
+                declared: String::new(),
+                value: String::new(),
+                bases: Vec::new(),
+            },
+        }])
+    }
+
+    /// The files of a Go package share their names.
+    fn in_package(&self, file: FileId, name: &str) -> Meaning {
+        let own = folder(self.index.path(file)).to_owned();
+        let found = self.everywhere(name, |other, definition, _| {
+            !definition.is_member
+                && folder(self.index.path(other)) == own
+                && self.language(other) == Some(Language::Go)
+        });
+        if found.is_empty() { Meaning::External } else { Meaning::of(found) }
+    }
+
+    fn in_java_package(&self, file: FileId, name: &str) -> Meaning {
+        let outline = self.index.outline(file);
+        let packages: Vec<&str> = outline
+            .imports
+            .iter()
+            .filter(|import| import.names.iter().any(|imported| imported.name == "*"))
+            .map(|import| import.module.as_str())
+            .chain([outline.package.as_str()])
+            .collect();
+        let found = self.everywhere(name, |_, definition, facts| {
+            definition.kind.is_type() && !definition.is_member && packages.contains(&facts.package.as_str())
+        });
+        if found.is_empty() { Meaning::External } else { Meaning::of(found) }
+    }
+
+    /// C and C++: every file may declare it; those that are included are nearer.
+    fn global(&self, file: FileId, name: &str) -> Meaning {
+        let mut found = self.everywhere(name, |other, definition, _| {
+            (!definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember)
+                && !(definition.is_private && other != file && !self.is_header(other))
+                && matches!(self.language(other), Some(Language::C | Language::Cpp))
+        });
+        if found.is_empty() {
+            return Meaning::External;
+        }
+        let included = self.all_included(file);
+        found.sort_by_key(|one| {
+            let is_near = one.file == file || included.contains(&one.file);
+            let is_defined = !one.definition.is_declaration;
+            (
+                !is_near,
+                !is_defined,
+                one.definition.kind != Kind::Type,
+                usize::MAX - self.nearness(file, one.file),
+            )
+        });
+        // What no included file knows may still be known by a definition elsewhere, but not if it is another's own.
+        found.truncate(1);
+        Meaning::of(found)
+    }
+
+    fn is_header(&self, file: FileId) -> bool {
+        self.index.path(file).rsplit('.').next().is_some_and(|ending| ending.starts_with('h'))
+    }
+
+    /// The files that are included, directly or not.
+    fn all_included(&self, file: FileId) -> HashSet<FileId> {
+        const MOST: usize = 500;
+        let mut seen = HashSet::from([file]);
+        let mut open = vec![file];
+        while let Some(next) = open.pop() {
+            let outline = self.index.outline(next);
+            for import in &outline.imports {
+                for found in self.module_files(next, &import.module) {
+                    if seen.len() < MOST && seen.insert(found) {
+                        open.push(found);
+                    }
+                }
+            }
+        }
+        seen
+    }
+
+    fn rust_name(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+        match name {
+            "crate" => {
+                return self.crate_root(file).map_or(Meaning::Unknown, |root| self.module_meaning(root));
+            }
+            "self" => return self.module_meaning(file),
+            "super" => {
+                return self
+                    .rust_module(file, "super")
+                    .map_or(Meaning::Unknown, |found| self.module_meaning(found));
+            }
+            "Self" => {
+                let types = self.enclosing_type(file, offset);
+                return Meaning::of(types);
+            }
+            _ => {}
+        }
+        // A macro is known in the whole crate.
+        let macros = self.everywhere(name, |_, definition, _| definition.kind == Kind::Macro);
+        if macros.is_empty() { Meaning::External } else { Meaning::of(macros.into_iter().take(1).collect()) }
+    }
+
+    /// A whole path in Rust: `crate::a::B`.
+    pub(super) fn rust_path(&self, file: FileId, path: &str, seen: &mut Seen) -> Meaning {
+        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+        let path = path.trim_start_matches("::");
+        let Some((before, last)) = path.rsplit_once("::") else {
+            return self
+                .rust_module(file, path)
+                .map_or(Meaning::External, |found| self.module_meaning(found));
+        };
+        if let Some(module) = self.rust_module(file, before) {
+            let found = self.exported(module, last, seen);
+            if !found.is_empty() {
+                return Meaning::of(found);
+            }
+            return self.rust_module(file, path).map_or(Meaning::Unknown, |found| self.module_meaning(found));
+        }
+        // The path goes through a type or a re-exported module.
+        let outer = if before.contains("::") {
+            self.rust_path(file, before, seen)
+        } else {
+            self.name(file, before, 0)
+        };
+        match outer {
+            Meaning::Found(found, _) => self.within_found(&found, last),
+            other => other,
+        }
+    }
+
+    /// A name within modules and types that were found.
+    pub(super) fn within_found(&self, found: &[Found], name: &str) -> Meaning {
+        for one in found {
+            if one.definition.kind == Kind::Module {
+                let module = if one.definition.is_declaration {
+                    self.rust_module(one.file, &format!("self::{}", one.definition.name))
+                } else {
+                    Some(one.file)
+                };
+                let inside =
+                    module.map(|module| self.exported(module, name, &mut Seen::new())).unwrap_or_default();
+                if !inside.is_empty() {
+                    return Meaning::of(inside);
+                }
+            }
+        }
+        let types: Vec<Found> = found.iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
+        if types.is_empty() {
+            return Meaning::Unknown;
+        }
+        self.member_of_types(&types, name)
+    }
+
+    /// `path::name`, or a name in an import.
+    pub(super) fn in_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
+        match self.language(file) {
+            Some(Language::Python) => {
+                let import = Import {
+                    module: path.to_owned(),
+                    line: 0,
+                    names: Vec::new(),
+                    is_reexport: false,
+                    scope: None,
+                };
+                let imported =
+                    ImportedName { name: name.to_owned(), alias: name.to_owned(), at: Position::default() };
+                self.imported(file, &import, &imported, &mut Seen::new())
+            }
+            Some(Language::JavaScript | Language::TypeScript | Language::Tsx)
+                if path.starts_with(['"', '\'']) =>
+            {
+                let module = path.trim_matches(['"', '\'']).to_owned();
+                let import = Import { module, line: 0, names: Vec::new(), is_reexport: false, scope: None };
+                let imported =
+                    ImportedName { name: name.to_owned(), alias: name.to_owned(), at: Position::default() };
+                self.imported(file, &import, &imported, &mut Seen::new())
+            }
+            Some(Language::Rust) => {
+                let plain = without_generics(path);
+                let whole = format!("{plain}::{name}");
+                let first = plain.split("::").next().unwrap_or(&plain);
+                let is_local_path = matches!(first, "crate" | "self" | "super");
+                if !is_local_path {
+                    let outer = if plain.contains("::") {
+                        let (before, last) = plain.rsplit_once("::").unwrap_or(("", &plain));
+                        self.in_path(file, before, last, offset)
+                    } else {
+                        self.name(file, &plain, offset)
+                    };
+                    return match outer {
+                        Meaning::Found(found, _) => match self.within_found(&self.aliased(&found), name) {
+                            Meaning::Unknown => self.only_member(file, name, true),
+                            other => other,
+                        },
+                        other => other,
+                    };
+                }
+                self.rust_path(file, &whole, &mut Seen::new())
+            }
+            Some(Language::C | Language::Cpp) => {
+                let last = without_generics(path);
+                let last = last.rsplit("::").next().unwrap_or(&last).to_owned();
+                let types = self.types_of(file, offset, &last);
+                let member = self.member_of_types(&types, name);
+                if !member.found().is_empty() {
+                    return member;
+                }
+                let found = self.everywhere(name, |_, definition, facts| {
+                    let container =
+                        definition.container.and_then(|container| facts.definitions.get(container as usize));
+                    container
+                        .is_some_and(|container| container.name == last && container.kind == Kind::Module)
+                });
+                if found.is_empty() { Meaning::External } else { self.nearest(file, found) }
+            }
+            _ => self.member(file, path, name, offset, super::Want::Any),
+        }
+    }
+
+    pub(super) fn nearest(&self, file: FileId, mut found: Vec<Found>) -> Meaning {
+        found.sort_by_key(|one| (one.definition.is_declaration, usize::MAX - self.nearness(file, one.file)));
+        found.truncate(1);
+        Meaning::of(found)
+    }
+
+    /// A field of a value that is being made, or a name in a list of imports.
+    pub(super) fn made(&self, file: FileId, span: Span, occurrence: &Occurrence, text: &str) -> Meaning {
+        let name = occurrence.span.of(text);
+        if self.language(file) == Some(Language::Python) {
+            // A part of the path of a module.
+            let found = self.module_files(file, span.of(text));
+            return found.first().map_or(Meaning::External, |found| self.module_meaning(*found));
+        }
+        if span == occurrence.span {
+            // `use a::{name}`: what the import of that name means.
+            let meaning = self.by_import(file, name, occurrence.span.start);
+            return meaning.unwrap_or(Meaning::Unknown);
+        }
+        if span.of(text).starts_with("struct") {
+            // A type without a name, whose fields stand in it.
+            let whole = self.index.whole(file);
+            let is_field = |one: &&Definition| {
+                one.name == name && one.kind == Kind::Field && span.contains(one.span.start)
+            };
+            if let Some(field) = whole.1.definitions.iter().find(is_field) {
+                return Meaning::of(vec![Found { file, definition: field.clone() }]);
+            }
+        }
+        let types = self.types_of(file, occurrence.span.start, span.of(text));
+        self.member_of_types(&types, name)
+    }
+
+    /// A parameter by its name in a call.
+    pub(super) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Meaning {
+        let called = self.called(file, function, offset);
+        for function in &called {
+            let whole = self.index.whole(function.file);
+            let span = function.definition.span;
+            let parameter = whole
+                .1
+                .definitions
+                .iter()
+                .find(|one| one.kind == Kind::Parameter && one.name == name && one.scope == Some(span));
+            if let Some(parameter) = parameter {
+                return Meaning::of(vec![Found { file: function.file, definition: parameter.clone() }]);
+            }
+            if function.definition.kind.is_type() {
+                // The field of a data class.
+                let field = self.member_of_types(std::slice::from_ref(function), name);
+                if !field.found().is_empty() {
+                    return field;
+                }
+            }
+        }
+        if called.is_empty() { Meaning::External } else { Meaning::Unknown }
+    }
+
+    /// The one member of that name in the workspace, where the type is not known.
+    pub(super) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Meaning {
+        let found = self.everywhere(name, |other, definition, _| {
+            definition.is_member
+                && self.can_use(other, file)
+                && (!is_called || definition.kind != Kind::Parameter)
+        });
+        let owners: HashSet<(FileId, Option<u32>, Option<String>)> = found
+            .iter()
+            .map(|one| (one.file, one.definition.container, one.definition.owner.clone()))
+            .collect();
+        if owners.len() == 1 {
+            Meaning::Found(found.into_iter().take(1).collect(), Certainty::ByName)
+        } else {
+            Meaning::Unknown
+        }
+    }
+}
+
+pub(super) fn is_plain_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '$'))
+}
+
+/// A path without what stands in angle brackets.
+pub(super) fn without_generics(path: &str) -> String {
+    let mut depth = 0_usize;
+    let mut plain = String::new();
+    for character in path.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            character if depth == 0 && !character.is_whitespace() => plain.push(character),
+            _ => {}
+        }
+    }
+    plain.replace("::::", "::").trim_end_matches("::").to_owned()
+}

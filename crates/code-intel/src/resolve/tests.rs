@@ -1,0 +1,187 @@
+//! Questions about small workspaces of each language. `<|>` stands before the name that is asked about.
+
+use super::*;
+use crate::index::tests::workspace;
+
+/// Asks what the marked name means; answers are `file:line`, or `external`, or `unknown`.
+fn check(files: &[(&str, &str)], expected: &[&str]) {
+    const MARK: &str = "<|>";
+    let plain: Vec<(&str, String)> =
+        files.iter().map(|(path, text)| (*path, text.replace(MARK, ""))).collect();
+    let plain: Vec<(&str, &str)> = plain.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let (_folder, index) = workspace(&plain);
+    let resolver = Resolver::new(&index);
+    let (path, text) = files.iter().find(|(_, text)| text.contains(MARK)).unwrap();
+    let before = &text[..text.find(MARK).unwrap()];
+    let line = before.matches('\n').count() as u32 + 1;
+    let column = before.rsplit('\n').next().unwrap().chars().count() as u32 + 1;
+    let meaning = resolver.definition_at(index.named(path).unwrap(), line, column).unwrap();
+    let found: Vec<String> = match &meaning {
+        Meaning::Found(found, _) => {
+            found.iter().map(|one| format!("{}:{}", index.path(one.file), one.definition.at.line)).collect()
+        }
+        Meaning::External => vec!["external".to_owned()],
+        Meaning::Unknown => vec!["unknown".to_owned()],
+    };
+    assert_eq!(found, expected, "{path}:{line}:{column}");
+}
+
+#[test]
+fn python_names_are_found_through_scopes_imports_and_types() {
+    let model = (
+        "pkg/model.py",
+        "class Base:\n    def save(self): ...\n\nclass User(Base):\n    def __init__(self, name: str):\n        self.name = name\n\ndef load() -> User: ...\n",
+    );
+    let reexport = ("pkg/__init__.py", "from .model import User, load\n");
+    for (text, expected) in [
+        ("from pkg import User\nUser('a').<|>save()\n", "pkg/model.py:2"),
+        ("from pkg import load\nu = load()\nu.<|>name\n", "pkg/model.py:6"),
+        ("import pkg.model as m\ndef f(u: m.User):\n    return u.<|>name\n", "pkg/model.py:6"),
+        ("from pkg import <|>load\n", "pkg/model.py:8"),
+        ("from <|>pkg import load\n", "pkg/__init__.py:1"),
+        ("def f(x):\n    def g(x):\n        return <|>x\n", "app.py:2"),
+        ("import os\nos.<|>getcwd()\n", "external"),
+        ("<|>print('a')\n", "external"),
+        ("'a'.<|>save()\n", "external"),
+    ] {
+        check(&[model, reexport, ("app.py", text)], &[expected]);
+    }
+}
+
+#[test]
+fn typescript_names_are_found_through_reexports_and_declared_types() {
+    let shape = (
+        "src/shape.ts",
+        "export interface Shape { area(): number }\nexport class Box implements Shape {\n  side = 1;\n  area() { return this.side; }\n}\nexport function make(): Box { return new Box(); }\n",
+    );
+    let index = ("src/index.ts", "export { make as create } from './shape';\nexport * from './shape';\n");
+    for (text, expected) in [
+        ("import { create } from './index';\ncreate().<|>side;\n", "src/shape.ts:3"),
+        ("import { Shape } from './index';\nfunction f(s: Shape) { s.<|>area(); }\n", "src/shape.ts:1"),
+        ("import * as all from './index';\nall.<|>make();\n", "src/shape.ts:6"),
+        ("import { <|>create } from './index';\n", "src/shape.ts:6"),
+        ("import { x } from 'library';\n<|>x();\n", "external"),
+        ("const { a = 1 } = {};\nfunction f() { return <|>a; }\n", "src/app.ts:1"),
+    ] {
+        check(&[shape, index, ("src/app.ts", text)], &[expected]);
+    }
+    check(
+        &[
+            ("lib/u.js", "exports.go = function () {};\n"),
+            ("lib/a.js", "const u = require('./u');\nu.<|>go();\n"),
+        ],
+        &["lib/u.js:1"],
+    );
+}
+
+#[test]
+fn rust_names_are_found_through_modules_impls_and_macros() {
+    let lib = ("src/lib.rs", "mod shape;\npub use shape::Shape;\nmod app;\n");
+    let shape = (
+        "src/shape.rs",
+        "pub struct Shape { pub side: u32 }\nimpl Shape {\n    pub fn new() -> Self { Shape { side: 1 } }\n    pub fn grow(mut self) -> Self { self }\n    pub fn parts(&self) -> Vec<Shape> { vec![] }\n}\npub trait Draw { fn draw(&self); }\n",
+    );
+    for (text, expected) in [
+        ("use crate::Shape;\nfn f() { Shape::new().grow().<|>side; }\n", "src/shape.rs:1"),
+        ("use crate::Shape;\nfn f(s: &Shape) { for p in s.parts() { p.<|>grow(); } }\n", "src/shape.rs:4"),
+        ("use crate::shape::{self, Shape};\nfn f() { let _ = shape::<|>Shape::new(); }\n", "src/shape.rs:1"),
+        ("use crate::Shape;\nfn f(s: Shape) { assert!(s.<|>side > 0); }\n", "src/shape.rs:1"),
+        ("use crate::Shape;\nfn f() { Shape { <|>side: 2 }; }\n", "src/shape.rs:1"),
+        ("fn f(x: u8) { let x = <|>x + 1; }\n", "src/app.rs:1"),
+        ("fn f(v: Vec<u8>) { v.<|>push(1); }\n", "external"),
+        ("use std::fmt;\nfn f() { <|>fmt::format; }\n", "external"),
+    ] {
+        check(&[lib, shape, ("src/app.rs", text)], &[expected]);
+    }
+}
+
+#[test]
+fn go_names_are_known_in_the_whole_package() {
+    let types = (
+        "types.go",
+        "package a\ntype Base struct { Name string }\ntype Cmd struct {\n\tBase\n\tRun func()\n}\nfunc New() (*Cmd, error) { return nil, nil }\nfunc (c *Cmd) Do() {}\n",
+    );
+    for (text, expected) in [
+        ("package a\nfunc f() { c, _ := New(); c.<|>Do() }\n", "types.go:8"),
+        ("package a\nfunc f(c *Cmd) string { return c.<|>Name }\n", "types.go:2"),
+        ("package a\nvar c = &Cmd{<|>Run: nil}\n", "types.go:5"),
+        ("package a\nimport \"fmt\"\nfunc f() { <|>fmt.Println() }\n", "app.go:2"),
+        ("package a\nimport \"fmt\"\nfunc f() { fmt.<|>Println() }\n", "external"),
+    ] {
+        check(&[types, ("app.go", text)], &[expected]);
+    }
+}
+
+#[test]
+fn c_prototypes_lead_to_definitions_and_members_to_structures() {
+    let header = ("a.h", "typedef struct node node;\nstruct node { node *next; };\nint walk(node *n);\n");
+    let source =
+        ("a.c", "#include \"a.h\"\nint walk(node *n) { return 0; }\nstatic int own(void) { return 1; }\n");
+    for (text, expected) in [
+        ("#include \"a.h\"\nint f(node *n) { return <|>walk(n); }\n", "a.c:2"),
+        ("#include \"a.h\"\nint f(node *n) { n-><|>next; }\n", "a.h:2"),
+        ("#include \"a.h\"\nint f(<|>node *n);\n", "a.h:1"),
+        ("#include \"a.h\"\nint f(struct <|>node *n);\n", "a.h:2"),
+        ("int f(void) { return <|>own(); }\n", "external"),
+        ("int f(void) { return <|>printf(\"\"); }\n", "external"),
+    ] {
+        check(&[header, source, ("b.c", text)], &[expected]);
+    }
+    check(
+        &[
+            ("a.hpp", "class A {\n public:\n  int g();\n  int h_;\n};\n"),
+            ("a.cpp", "#include \"a.hpp\"\nint A::g() { return <|>h_; }\n"),
+        ],
+        &["a.hpp:4"],
+    );
+}
+
+#[test]
+fn java_names_are_found_in_the_package_and_through_imports() {
+    let base = (
+        "src/p/Base.java",
+        "package p;\npublic class Base { protected int id; public int key() { return id; } }\n",
+    );
+    for (text, expected) in [
+        ("package p;\nclass User extends Base { int f() { return <|>id; } }\n", "src/p/Base.java:2"),
+        ("package p;\nclass User { int f(Base b) { return b.<|>key(); } }\n", "src/p/Base.java:2"),
+        ("package p;\nclass User { int f() { return new <|>Base().key(); } }\n", "src/p/Base.java:2"),
+        ("package p;\nclass User { <|>String s; }\n", "external"),
+    ] {
+        check(&[base, ("src/p/User.java", text)], &[expected]);
+    }
+}
+
+#[test]
+fn references_and_calls_are_those_of_the_definition_alone() {
+    let (_folder, index) = workspace(&[
+        ("a.py", "class A:\n    def go(self): ...\n\nclass B:\n    def go(self): ...\n"),
+        (
+            "b.py",
+            "from a import A, B\n\ndef one():\n    A().go()\n\ndef two():\n    B().go()\n    one()\n    two()\n",
+        ),
+    ]);
+    let resolver = Resolver::new(&index);
+    let target = resolver.definitions_named("A.go");
+    assert_eq!(target.len(), 1);
+    let lines: Vec<u32> =
+        resolver.references(&target[0]).iter().map(|used| used.occurrence.at.line).collect();
+    assert_eq!(lines, [4]);
+    let two = resolver.definitions_named("two");
+    let graph = resolver.call_graph(&two[0], Direction::Callees, 2, 50);
+    let names: Vec<&str> = graph.nodes.iter().map(|node| node.found.definition.name.as_str()).collect();
+    assert_eq!(names, ["two", "B", "go", "one", "A", "go"]);
+    let shown = crate::graph::of_calls(&index, &resolver.call_graph(&two[0], Direction::Callers, 3, 50));
+    assert_eq!(shown.cycles, [vec![0]]);
+    assert!(shown.mermaid().starts_with("graph LR\n") && shown.dot().starts_with("digraph"));
+}
+
+#[test]
+fn rings_of_imports_types_and_assignments_end() {
+    check(&[("a.py", "from b import x\n<|>x\n"), ("b.py", "from a import x\n")], &["unknown"]);
+    check(&[("a.py", "class A(A):\n    pass\nA().<|>f()\n")], &["external"]);
+    check(&[("a.py", "a = b\nb = a\na.<|>f\n")], &["unknown"]);
+    check(&[("a.ts", "type A = B; type B = A;\nlet a: A;\na.<|>f;\n")], &["external"]);
+    let chain = format!("x = y{}\nx.<|>f\n", ".a()".repeat(90));
+    check(&[("a.py", &chain)], &["external"]);
+}

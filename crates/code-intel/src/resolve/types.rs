@@ -1,0 +1,520 @@
+//! What the value of an expression is.
+
+use super::expression::{Step, steps};
+use super::names::without_generics;
+use super::{Found, Meaning, Resolver, Want};
+use crate::facts::Kind;
+use crate::index::FileId;
+use crate::languages::Language;
+
+/// What an expression stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// A value of the type of this text, as it is understood at a place of a file.
+    Instance {
+        file: FileId,
+        offset: u32,
+        text: String,
+    },
+    /// A value of one of these types.
+    Of(Vec<Found>),
+    /// The type itself.
+    Type(Vec<Found>),
+    Function(Vec<Found>),
+    Module(FileId),
+    External,
+    Unknown,
+}
+
+/// Types that stand for what is in them.
+const TRANSPARENT: &[&str] = &[
+    "Box",
+    "Rc",
+    "Arc",
+    "Ref",
+    "RefMut",
+    "Cow",
+    "Pin",
+    "MutexGuard",
+    "Optional",
+    "Promise",
+    "Awaitable",
+    "Coroutine",
+    "Readonly",
+    "Partial",
+    "Required",
+    "NonNullable",
+    "ClassVar",
+    "Final",
+    "Annotated",
+    "Type",
+    "type",
+    "unique_ptr",
+    "shared_ptr",
+    "InstanceType",
+    "Self",
+];
+
+/// Methods of the standard libraries that give what they are called on, or what is in it.
+const SAME: &[&str] = &[
+    "clone",
+    "as_ref",
+    "as_mut",
+    "borrow",
+    "borrow_mut",
+    "to_owned",
+    "iter",
+    "iter_mut",
+    "into_iter",
+    "by_ref",
+    "as_deref",
+    "as_deref_mut",
+    "cloned",
+    "copied",
+    "lock",
+    "read",
+    "write",
+    "get_mut",
+    "into",
+    "rev",
+    "take",
+    "peekable",
+    "enumerate_values",
+    "get",
+];
+const INSIDE: &[&str] = &[
+    "unwrap",
+    "expect",
+    "unwrap_or_default",
+    "unwrap_or",
+    "unwrap_or_else",
+    "next",
+    "last",
+    "first",
+    "pop",
+    "ok_or",
+    "ok_or_else",
+];
+
+impl Resolver<'_> {
+    /// The value of an expression at a place.
+    pub(super) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
+        match steps(text) {
+            Some(steps) => self.value_of_steps(file, &steps, offset),
+            None => Value::Unknown,
+        }
+    }
+
+    fn value_of_steps(&self, file: FileId, steps: &[Step], offset: u32) -> Value {
+        let Some(_deeper) = self.enter() else { return Value::Unknown };
+        let mut steps = steps.iter().peekable();
+        let mut value = match steps.next() {
+            Some(Step::Name(name)) => self.value_of_name(file, name, offset),
+            Some(Step::Made(text)) => Value::Instance { file, offset, text: text.clone() },
+            _ => Value::Unknown,
+        };
+        while let Some(step) = steps.next() {
+            let want = if steps.peek() == Some(&&Step::Call) { Want::Call } else { Want::Any };
+            value = match step {
+                Step::Member(name) | Step::Path(name) => self.value_of_member(value, name, want),
+                Step::Call => self.value_of_call(value),
+                Step::Element => Self::element(value),
+                Step::Made(text) => Value::Instance { file, offset, text: text.clone() },
+                Step::Place(place) => nth_returned(value, *place),
+                Step::Name(_) => Value::Unknown,
+            };
+        }
+        value
+    }
+
+    fn value_of_name(&self, file: FileId, name: &str, offset: u32) -> Value {
+        match name {
+            "self" | "cls" | "this" | "Self" => {
+                let types = self.enclosing_type(file, offset);
+                let is_type = matches!(name, "cls" | "Self");
+                if !types.is_empty() {
+                    return if is_type { Value::Type(types) } else { Value::Of(types) };
+                }
+            }
+            "super" => {
+                let types = self.enclosing_type(file, offset);
+                let bases: Vec<Found> = types.iter().flat_map(|one| self.bases_of(one)).collect();
+                return if bases.is_empty() { Value::External } else { Value::Of(bases) };
+            }
+            _ => {}
+        }
+        match self.name(file, name, offset) {
+            Meaning::Found(found, _) => self.value_of_found(&found),
+            Meaning::External => Value::External,
+            Meaning::Unknown => Value::Unknown,
+        }
+    }
+
+    pub(super) fn value_of_found(&self, found: &[Found]) -> Value {
+        let Some(_deeper) = self.enter() else { return Value::Unknown };
+        let Some(first) = found.first() else { return Value::Unknown };
+        let definition = &first.definition;
+        match definition.kind {
+            Kind::Module => {
+                if definition.name_span.is_empty() || !definition.is_declaration {
+                    return Value::Module(first.file);
+                }
+                self.rust_module(first.file, &format!("self::{}", definition.name))
+                    .map_or(Value::Unknown, Value::Module)
+            }
+            kind if kind.is_type() => Value::Type(found.to_vec()),
+            Kind::Function | Kind::Method | Kind::Constructor => Value::Function(found.to_vec()),
+            // `Enum::Member` is a value of the enum.
+            Kind::EnumMember => {
+                let types = self.owner_types(first);
+                if types.is_empty() { Value::Unknown } else { Value::Of(types) }
+            }
+            Kind::Macro => Value::Unknown,
+            _ if definition.is_function => Value::Function(found.to_vec()),
+            kind => {
+                for one in found {
+                    let definition = &one.definition;
+                    let (file, offset) = (one.file, definition.span.start);
+                    if !definition.declared.is_empty() {
+                        return Value::Instance { file, offset, text: definition.declared.clone() };
+                    }
+                    if kind == Kind::Property {
+                        return self.value_of_call(Value::Function(vec![one.clone()]));
+                    }
+                    let value = self.value(file, &definition.value, offset);
+                    if !matches!(value, Value::Unknown) {
+                        return value;
+                    }
+                }
+                if self.has_members(first) { Value::Of(vec![first.clone()]) } else { Value::Unknown }
+            }
+        }
+    }
+
+    fn value_of_member(&self, value: Value, name: &str, want: Want) -> Value {
+        let is_generic = |value: &Value| matches!(value, Value::Instance { .. });
+        if is_generic(&value) && self.is_std(&value) {
+            if SAME.contains(&name) {
+                return value;
+            }
+            if INSIDE.contains(&name) {
+                return Self::element(value);
+            }
+        }
+        match self.member_wanted(&value, name, want) {
+            Meaning::Found(found, _) => self.value_of_found(&found),
+            Meaning::External => {
+                if SAME.contains(&name) {
+                    value
+                } else if INSIDE.contains(&name) {
+                    Self::element(value)
+                } else {
+                    Value::External
+                }
+            }
+            Meaning::Unknown => Value::Unknown,
+        }
+    }
+
+    /// Whether a value's type is one of the standard library's wrappers.
+    fn is_std(&self, value: &Value) -> bool {
+        let Value::Instance { text, file, .. } = value else { return false };
+        self.language(*file) == Some(Language::Rust)
+            && matches!(
+                head(text).as_str(),
+                "Option"
+                    | "Result"
+                    | "Vec"
+                    | "VecDeque"
+                    | "Box"
+                    | "Rc"
+                    | "Arc"
+                    | "RefCell"
+                    | "Mutex"
+                    | "RwLock"
+            )
+    }
+
+    fn value_of_call(&self, value: Value) -> Value {
+        match value {
+            Value::Type(types) => Value::Of(types),
+            Value::Function(found) => {
+                for one in &found {
+                    let definition = &one.definition;
+                    if definition.kind == Kind::Constructor {
+                        return Value::Of(self.owner_types(one));
+                    }
+                    let inside = definition.span.end.saturating_sub(1);
+                    if !definition.declared.is_empty() {
+                        let text = definition.declared.clone();
+                        if matches!(head(&text).as_str(), "Self" | "this") {
+                            return Value::Of(self.owner_types(one));
+                        }
+                        return Value::Instance { file: one.file, offset: inside, text };
+                    }
+                    if let Some(returned) = definition.value.strip_prefix("() => ") {
+                        let value = self.value(one.file, returned, inside);
+                        if !matches!(value, Value::Unknown) {
+                            return value;
+                        }
+                    }
+                }
+                Value::Unknown
+            }
+            // What a method of the standard library gave.
+            value @ (Value::Instance { .. } | Value::Of(_)) => value,
+            Value::External => Value::External,
+            Value::Module(_) | Value::Unknown => Value::Unknown,
+        }
+    }
+
+    /// One of the things a value holds.
+    fn element(value: Value) -> Value {
+        match value {
+            Value::Instance { file, offset, text } => match element_of(&text) {
+                Some(text) => Value::Instance { file, offset, text },
+                None => Value::Unknown,
+            },
+            Value::External => Value::External,
+            _ => Value::Unknown,
+        }
+    }
+
+    /// The types a text names, at a place of a file; aliases are followed.
+    pub(super) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        let Some(_deeper) = self.enter() else { return found };
+        for part in alternatives(text) {
+            let head = head(&part);
+            if head.is_empty() {
+                continue;
+            }
+            let last = head.rsplit(['.', ':']).next().unwrap_or(&head);
+            if TRANSPARENT.contains(&last)
+                && part.contains(['<', '['])
+                && let Some(inner) = element_of(&part)
+            {
+                found.extend(self.types_of(file, offset, &inner));
+                continue;
+            }
+            let meaning = self.named_type(file, offset, &head);
+            let named: Vec<Found> =
+                meaning.found().iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
+            found.extend(self.aliased(&named));
+        }
+        found
+    }
+
+    fn named_type(&self, file: FileId, offset: u32, head: &str) -> Meaning {
+        if matches!(head, "Self" | "self" | "this") {
+            return Meaning::of(self.enclosing_type(file, offset));
+        }
+        let head = head.trim_matches(['"', '\'']);
+        if let Some((before, last)) = head.rsplit_once("::") {
+            return self.in_path(file, before, last, offset);
+        }
+        if let Some((before, last)) = head.rsplit_once('.') {
+            return self.member_of(&self.value(file, before, offset), last);
+        }
+        self.name(file, head, offset)
+    }
+
+    /// The types behind names for types.
+    pub(super) fn aliased(&self, found: &[Found]) -> Vec<Found> {
+        let mut all = Vec::new();
+        for one in found {
+            let definition = &one.definition;
+            let is_alias = definition.kind == Kind::Type && !definition.declared.is_empty();
+            if is_alias && self.step() {
+                let is_own = head(&definition.declared) == definition.name;
+                let behind = if is_own {
+                    self.struct_named(one)
+                } else {
+                    self.types_of(one.file, definition.span.start, &definition.declared)
+                };
+                if !behind.is_empty() {
+                    all.extend(behind);
+                    // The methods of a Go type stand on its own name.
+                    if self.language(one.file) == Some(Language::Go) {
+                        all.push(one.clone());
+                    }
+                    continue;
+                }
+            }
+            all.push(one.clone());
+        }
+        all
+    }
+
+    /// `typedef struct name name;`: the structure.
+    pub(super) fn struct_named(&self, alias: &Found) -> Vec<Found> {
+        let found = self.everywhere(&alias.definition.name, |_, other, _| {
+            matches!(other.kind, Kind::Struct | Kind::Union | Kind::Enum | Kind::Class)
+        });
+        match self.nearest(alias.file, found) {
+            Meaning::Found(found, _) => found,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The functions or types that a call's expression names.
+    pub(super) fn called(&self, file: FileId, function: &str, offset: u32) -> Vec<Found> {
+        match self.value(file, function, offset) {
+            Value::Function(found) => found,
+            Value::Type(types) => {
+                let mut all = Vec::new();
+                for one in &types {
+                    let maker = self.member_of_types(std::slice::from_ref(one), "__init__");
+                    all.extend(maker.found().iter().cloned());
+                    all.push(one.clone());
+                }
+                all
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What a Go function returns at a place.
+fn nth_returned(value: Value, place: usize) -> Value {
+    match value {
+        Value::Instance { file, offset, text } => {
+            let inner = text.trim().strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+            match inner {
+                None if place == 0 => Value::Instance { file, offset, text },
+                None => Value::External,
+                Some(inner) => {
+                    let part = split_top(inner, ',').into_iter().nth(place).unwrap_or_default();
+                    let part = part.trim();
+                    // `(name Type, err error)`.
+                    let text = part.rsplit_once(' ').map_or(part, |(_, of)| of).to_owned();
+                    Value::Instance { file, offset, text }
+                }
+            }
+        }
+        Value::Of(_) if place > 0 => Value::External,
+        other => other,
+    }
+}
+
+/// Splits where a character stands outside of all brackets.
+fn split_top(text: &str, at: char) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
+    for (index, character) in text.char_indices() {
+        match character {
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth -= 1,
+            character if character == at && depth == 0 => {
+                parts.push(&text[start..index]);
+                start = index + character.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// The types a value may be of: `A | None` is `A`.
+fn alternatives(text: &str) -> Vec<String> {
+    let text = text.trim().trim_matches('"');
+    if let Some(inner) = text
+        .strip_prefix("Union[")
+        .or_else(|| text.strip_prefix("t.Union["))
+        .or_else(|| text.strip_prefix("typing.Union["))
+    {
+        return split_top(inner.trim_end_matches(']'), ',')
+            .into_iter()
+            .map(|part| part.trim().to_owned())
+            .collect();
+    }
+    let parts = split_top(text, '|').into_iter().flat_map(|part| part.split(" & "));
+    let parts = parts.flat_map(|part| split_top(part, '+')).map(|part| part.trim().to_owned());
+    parts.filter(|part| !matches!(part.as_str(), "" | "None" | "null" | "undefined")).collect()
+}
+
+/// The name of a type without what surrounds it.
+pub(super) fn head(text: &str) -> String {
+    let mut text = text.trim().trim_matches(['"', '(', ')']).trim();
+    text = text.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')).unwrap_or(text);
+    loop {
+        let before = text;
+        text = text.trim_start_matches(['&', '*', ' ', '?']);
+        if text.starts_with('\'') {
+            text = text.split_once(' ').map_or("", |(_, rest)| rest);
+        }
+        for word in [
+            "mut ",
+            "dyn ",
+            "impl ",
+            "const ",
+            "struct ",
+            "enum ",
+            "union ",
+            "class ",
+            "unsigned ",
+            "static ",
+            "readonly ",
+            "volatile ",
+            "register ",
+            "typename ",
+            "keyof ",
+            "typeof ",
+            "...",
+            "[]",
+            "<-chan ",
+            "chan ",
+        ] {
+            text = text.strip_prefix(word).unwrap_or(text);
+        }
+        if text == before {
+            break;
+        }
+    }
+    let end = text.find(['<', '[', ' ', '{', '(', '*', '&']).unwrap_or(text.len());
+    let head = text[..end].trim_end_matches([':', '.']);
+    if head.is_empty() { without_generics(text) } else { head.to_owned() }
+}
+
+/// The type of what a collection or a wrapper holds.
+fn element_of(text: &str) -> Option<String> {
+    let text = text.trim().trim_matches('"').trim_start_matches(['&', '*']).trim_start_matches("mut ");
+    if let Some(rest) = text.strip_prefix("[]").or_else(|| text.strip_suffix("[]")) {
+        return Some(rest.to_owned());
+    }
+    if text.starts_with("map[") {
+        return text.split_once(']').map(|(_, value)| value.to_owned());
+    }
+    if let Some(rest) = text.strip_prefix('[') {
+        return Some(rest.trim_end_matches(']').split(';').next().unwrap_or_default().to_owned());
+    }
+    if text.ends_with('*') {
+        return Some(text.trim_end_matches('*').to_owned());
+    }
+    let open = text.find(['<', '['])?;
+    let inner = text.get(open + 1..text.len() - 1)?;
+    let parts: Vec<&str> =
+        split_top(inner, ',').into_iter().filter(|part| !part.trim().starts_with('\'')).collect();
+    let head = text[..open].trim();
+    // What a map or a generator holds comes last or first.
+    let is_map = [
+        "dict",
+        "Dict",
+        "Map",
+        "HashMap",
+        "BTreeMap",
+        "Mapping",
+        "MutableMapping",
+        "Record",
+        "Coroutine",
+        "OrderedDict",
+        "defaultdict",
+    ]
+    .iter()
+    .any(|name| head.ends_with(name));
+    let part = if is_map { parts.last() } else { parts.first() };
+    let part = part?.trim();
+    // `impl Iterator<Item = T>`.
+    let item = part.strip_prefix("Item").and_then(|rest| rest.trim_start().strip_prefix('='));
+    Some(item.unwrap_or(part).trim().to_owned())
+}
