@@ -6,6 +6,7 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 pub mod mcp;
+pub mod index;
 pub mod models;
 pub mod permissions;
 pub mod run;

@@ -69,6 +69,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Adapters(command) => wait(doors::adapters::run(command)),
         Door::Demo(args) => wait(doors::demo::run(args)),
         Door::Sandbox(command) => wait(doors::sandbox::run(command)),
+        Door::Index(args) => doors::index::run(args),
         Door::Config(command) => doors::config::run(command),
         Door::Completions { shell } => {
             let mut script = Vec::new();

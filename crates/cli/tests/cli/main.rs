@@ -23,6 +23,7 @@ mod error_table;
 mod errors;
 mod help;
 mod hooks;
+mod index;
 mod interrupt;
 mod mcp;
 mod permissions;

@@ -1,0 +1,186 @@
+//! `stepwell index serve --jsonl`: one question a line, one answer a line, in order. The files are looked at again
+//! before each answer.
+
+use std::collections::HashSet;
+use std::io::BufRead;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use stepwell_code_intel::Result;
+use stepwell_code_intel::facts::{Definition, Kind};
+use stepwell_code_intel::index::{FileId, Index};
+use stepwell_code_intel::languages::Language;
+
+use stepwell_code_intel::resolve::{Found, Resolver};
+
+use crate::exit::Exit;
+use crate::terminal::out_line;
+
+/// A question.
+#[derive(Debug, Deserialize)]
+struct Question {
+    #[serde(default)]
+    id: Value,
+    op: String,
+    #[serde(default)]
+    symbol: String,
+    file: Option<String>,
+    #[serde(default)]
+    line: u32,
+    #[serde(default)]
+    col: u32,
+    #[serde(default)]
+    kinds: Vec<String>,
+}
+
+pub fn serve(index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> {
+    let language = language.map(known_language).transpose()?;
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let answer = match serde_json::from_str::<Question>(&line) {
+            Ok(question) => {
+                let id = question.id.clone();
+                let mut answer = answer(index, &question, language)
+                    .unwrap_or_else(|error| json!({"error": error.to_string()}));
+                if let Some(object) = answer.as_object_mut() {
+                    object.insert("id".to_owned(), id);
+                }
+                answer
+            }
+            Err(error) => json!({"id": null, "error": format!("this is no question: {error}")}),
+        };
+        out_line(&answer.to_string());
+    }
+    Ok(Exit::Done)
+}
+
+fn answer(index: &mut Index, question: &Question, language: Option<Language>) -> Result<Value> {
+    index.refresh(&|_, _| {}, &|| false)?;
+    let file =
+        |index: &Index| -> Result<FileId> { index.named(question.file.as_deref().unwrap_or_default()) };
+    match question.op.as_str() {
+        "symbols" => {
+            let whole = index.whole(file(index)?);
+            let language = index.entry(file(index)?).and_then(|entry| entry.language);
+            let wanted = |definition: &Definition| {
+                let name = broad_kind(language, definition);
+                question.kinds.is_empty() || question.kinds.iter().any(|wanted| wanted == name)
+            };
+            let symbols = whole.1.definitions.iter().filter(|definition| wanted(definition));
+            let symbols = symbols.map(|definition| json!({"name": definition.name, "line": definition.at.line, "kind": definition.kind.name()}));
+            Ok(json!({"symbols": symbols.collect::<Vec<_>>()}))
+        }
+        "imports" => {
+            let outline = index.outline(file(index)?);
+            let imports = outline.imports.iter().filter(|import| !import.module.is_empty());
+            let imports = imports.map(|import| json!({"module": import.module, "line": import.line}));
+            Ok(json!({"imports": imports.collect::<Vec<_>>()}))
+        }
+        "dependencies" => {
+            let resolver = Resolver::new(index);
+            let files = resolver.dependencies(file(index)?);
+            Ok(json!({"files": files.iter().map(|file| index.path(*file)).collect::<Vec<_>>()}))
+        }
+        "find_definition" => {
+            let resolver = Resolver::new(index);
+            let found = match &question.file {
+                Some(_) => {
+                    resolver.definition_at(file(index)?, question.line, question.col)?.found().to_vec()
+                }
+                None => named(index, &resolver, question, language),
+            };
+            let places = found.iter().map(|found| (found.file, found.definition.at.line));
+            Ok(json!({"locations": locations(index, places)}))
+        }
+        "find_references" => {
+            let resolver = Resolver::new(index);
+            let uses: Vec<_> = targets(index, &resolver, question, language)?
+                .iter()
+                .flat_map(|target| resolver.references(target))
+                .collect();
+            let places = uses.iter().map(|used| (used.file, used.occurrence.at.line));
+            Ok(json!({"locations": locations(index, places)}))
+        }
+        "callers" => {
+            let resolver = Resolver::new(index);
+            let callers: Vec<_> = targets(index, &resolver, question, language)?
+                .iter()
+                .flat_map(|target| resolver.callers(target))
+                .collect();
+            let places = callers.iter().map(|(caller, _)| (caller.file, caller.definition.at.line));
+            Ok(json!({"locations": locations(index, places)}))
+        }
+        other => Ok(json!({"error": format!("there is no question `{other}`")})),
+    }
+}
+
+/// The kind of a definition in the few words that language servers have.
+fn broad_kind(language: Option<Language>, definition: &Definition) -> &'static str {
+    match (language, definition.kind) {
+        (_, Kind::Constructor | Kind::Property) => "method",
+        (Some(Language::Rust), Kind::Macro) => "function",
+        (Some(Language::Go), Kind::Type) if definition.declared.starts_with("func") => "function",
+        (Some(Language::Go | Language::C | Language::Cpp), Kind::Type | Kind::Union) => "class",
+        (Some(Language::C | Language::Cpp), Kind::EnumMember) => "enum",
+        // Language servers for C list nothing that stands in a function.
+        (Some(Language::C | Language::Cpp), _) if definition.scope.is_some() => "local",
+        (_, kind) => kind.name(),
+    }
+}
+
+/// The definitions of a name in files of the language.
+fn named(
+    index: &Index,
+    resolver: &Resolver<'_>,
+    question: &Question,
+    language: Option<Language>,
+) -> Vec<Found> {
+    let mut found = resolver.definitions_named(&question.symbol);
+    found.retain(|found| {
+        let own = index.entry(found.file).and_then(|entry| entry.language);
+        language.is_none_or(|language| own.is_some_and(|own| own == language || is_near(own, language)))
+    });
+    found
+}
+
+/// Whether files of the two languages belong together.
+fn is_near(one: Language, other: Language) -> bool {
+    let family = |language| match language {
+        Language::Tsx => Language::TypeScript,
+        Language::C => Language::Cpp,
+        other => other,
+    };
+    family(one) == family(other)
+}
+
+fn known_language(name: &str) -> anyhow::Result<Language> {
+    let wanted = name.to_lowercase().replace("cpp", "c++").replace("csharp", "c#");
+    Language::all().find(|language| language.name().to_lowercase() == wanted).ok_or_else(|| {
+        let known: Vec<&str> = Language::all().map(Language::name).collect();
+        crate::report::usage(
+            format!("there is no language `{name}`"),
+            format!("those that can be read are {}", known.join(", ")),
+        )
+    })
+}
+
+/// The definitions a question is about.
+fn targets(
+    index: &Index,
+    resolver: &Resolver<'_>,
+    question: &Question,
+    language: Option<Language>,
+) -> Result<Vec<Found>> {
+    let Some(path) = &question.file else { return Ok(named(index, resolver, question, language)) };
+    let file = index.named(path)?;
+    Ok(resolver.definition_at(file, question.line, question.col)?.found().iter().take(1).cloned().collect())
+}
+
+fn locations(index: &Index, places: impl Iterator<Item = (FileId, u32)>) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    let places = places.filter(|place| seen.insert(*place));
+    places.map(|(file, line)| json!({"file": index.path(file), "line": line})).collect()
+}

@@ -1,0 +1,98 @@
+//! `stepwell index`: questions about a folder's code.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::world::World;
+
+fn world() -> World {
+    let world = World::new([]);
+    world.write(
+        "shop/model.py",
+        "class Order:\n    \"\"\"What somebody bought.\"\"\"\n\n    def total(self):\n        return 1\n",
+    );
+    world.write("app.py", "from shop.model import Order\n\n\ndef pay():\n    return Order().total()\n\n\ndef main():\n    pay()\n");
+    world
+}
+
+fn json(world: &World, arguments: &[&str]) -> Value {
+    let output = world.output(&[&["index", "--json"][..], arguments].concat());
+    assert!(output.status.success(), "{}", world.show(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn every_question_has_an_answer_for_people_and_for_programs() {
+    let world = world();
+    for (arguments, expected) in [
+        (&["build"][..], "2 files"),
+        (&["status"], "2 files, 0 read now"),
+        (&["def", "Order.total"], "shop/model.py:4:9: method total: def total(self):"),
+        (&["def", "app.py:5:20"], "shop/model.py:4:9"),
+        (&["refs", "Order"], "app.py:5:12: return Order().total()"),
+        (&["calls", "Order.total", "--depth", "2"], "pay (app.py:4) <- main"),
+        (&["calls", "main", "--direction", "callees", "--format", "mermaid"], "n0 --> n1"),
+        (&["deps"], "app.py -> shop/model.py"),
+        (&["deps", "app.py", "--format", "dot"], "n0 -> n1;"),
+        (&["symbols", "shop/model.py"], "1: class Order: class Order"),
+        (&["search", "compute", "total"], "shop/model.py:4: Order.total"),
+        (&["map"], "shop/model.py: Order:1, Order.total:4"),
+    ] {
+        let output = world.output(&[&["index"][..], arguments].concat());
+        let shown = world.show(&output);
+        assert!(output.status.success() && shown.contains(expected), "{arguments:?}: {shown}");
+    }
+    assert_eq!(json(&world, &["status"])["files"], 2);
+    let def = json(&world, &["def", "Order"]);
+    assert_eq!(def["definitions"][0]["doc"], "What somebody bought.");
+    assert_eq!(json(&world, &["refs", "pay"])["references"][0]["line"], 9);
+    assert_eq!(json(&world, &["calls", "pay"])["nodes"][1]["name"], "main");
+    assert_eq!(json(&world, &["deps"])["edges"][0]["to"], 1);
+    assert_eq!(json(&world, &["symbols", "app.py", "--kind", "function"])["symbols"][1]["name"], "main");
+    assert_eq!(json(&world, &["search", "total"])["hits"][0]["path"], "Order.total");
+}
+
+#[test]
+fn a_question_that_cannot_be_answered_says_why() {
+    let world = world();
+    for (arguments, expected) in [
+        (&["def", "Nothing"][..], "`Nothing` is not defined"),
+        (&["def", "app.py:1:1"], "no name at line 1, column 1"),
+        (&["symbols", "gone.py"], "does not exist"),
+        (&["symbols", "app.py", "--kind", "thing"], "there is no kind `thing`"),
+        (&["serve", "--jsonl", "klingon"], "there is no language `klingon`"),
+    ] {
+        let output = world.output(&[&["index"][..], arguments].concat());
+        let shown = world.show(&output);
+        assert!(!output.status.success() && shown.contains(expected), "{arguments:?}: {shown}");
+    }
+}
+
+#[test]
+fn questions_line_by_line_see_every_change() {
+    let world = world();
+    let mut command = world.command(&["index", "serve", "--jsonl", "python"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut questions = child.stdin.take().unwrap();
+    let mut answers = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut ask = |question: &str| -> Value {
+        use std::io::BufRead;
+        writeln!(questions, "{question}").unwrap();
+        let mut line = String::new();
+        answers.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    };
+    let place =
+        r#"{"id": 1, "op": "find_definition", "symbol": "total", "file": "app.py", "line": 5, "col": 20}"#;
+    assert_eq!(ask(place)["locations"][0]["line"], 4);
+    world.write("shop/model.py", "class Order:\n    def total(self):\n        return 1\n");
+    assert_eq!(ask(place)["locations"][0]["line"], 2);
+    assert_eq!(ask(r#"{"id": 2, "op": "dependencies", "file": "app.py"}"#)["files"][0], "shop/model.py");
+    assert_eq!(ask(r#"{"id": 3, "op": "callers", "symbol": "pay"}"#)["locations"][0]["line"], 8);
+    assert!(ask("no json")["error"].as_str().unwrap().contains("no question"));
+    assert!(ask(r#"{"op": "dance"}"#)["error"].as_str().unwrap().contains("dance"));
+    drop(questions);
+    assert!(child.wait().unwrap().success());
+}
