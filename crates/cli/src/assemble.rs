@@ -189,6 +189,7 @@ impl Benches {
         Ok(CatalogOptions {
             removed_variables: named.collect(),
             confinement,
+            code_indexes: code_indexes(&self.places),
             debug: debugging::options(&self.places, &self.settings, workspace.root())?,
             own_program: Some(confinement::OWN_PROGRAM.into()),
         })
@@ -271,6 +272,11 @@ impl WorkbenchSource for Benches {
             checkpoints: self.checkpoints(workspace).map_err(setup)?,
         })
     }
+}
+
+/// Where the indexes of code are kept.
+pub fn code_indexes(places: &Places) -> PathBuf {
+    places.data.join("code")
 }
 
 /// The folder to work in: the given one or the current one, absolute and without links.

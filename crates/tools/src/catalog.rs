@@ -7,7 +7,7 @@ use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
 use crate::{Confinement, DebugDesk, DebugOptions};
-use crate::{ask, chain, complete, debug, files, shell, todo};
+use crate::{ask, chain, code, complete, debug, files, shell, todo};
 
 /// What the tools must know of the settings.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct CatalogOptions {
     /// How commands are confined.
     pub confinement: Confinement,
     pub debug: DebugOptions,
+    /// Where the indexes of code are kept.
+    pub code_indexes: PathBuf,
     /// The program that answers to [`crate::PDF_TEXT_WORD`]; without one, PDF is not read.
     pub own_program: Option<PathBuf>,
 }
@@ -50,5 +52,6 @@ pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn D
         Arc::new(todo::TodoWrite),
     ];
     tools.extend(debug::tools(&DebugDesk::new(workspace.clone(), &options.debug)));
+    tools.extend(code::tools(workspace, &options.code_indexes));
     tools
 }

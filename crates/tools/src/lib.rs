@@ -7,6 +7,7 @@
 mod ask;
 pub mod catalog;
 mod chain;
+mod code;
 mod complete;
 mod debug;
 mod files;

@@ -13,7 +13,7 @@ use stepwell_code_intel::search;
 use stepwell_workspace::Workspace;
 
 use crate::args::{CallsArg, GraphArg, IndexArgs, IndexCommand};
-use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::assemble::{Assembly, AssemblyOptions, code_indexes, workspace_root};
 use crate::exit::Exit;
 use crate::language::Language;
 use crate::report;
@@ -53,14 +53,14 @@ fn open(folder: Option<&Path>) -> anyhow::Result<(Index, Language)> {
     })?;
     let workspace = Workspace::open(&assembly.workspace, &[])?;
     let language = Language::choose(assembly.settings.language().as_deref());
-    Ok((Index::open(&assembly.places.data.join("code"), &workspace)?, language))
+    Ok((Index::open(&code_indexes(&assembly.places), &workspace)?, language))
 }
 
 fn answer(index: &Index, refreshed: Refreshed, args: &IndexArgs, language: Language) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(index);
     match &args.command {
         IndexCommand::Build { .. } | IndexCommand::Status => {
-            show::status(index, refreshed, args.json, language)?
+            show::status(index, refreshed, args.json, language)?;
         }
         IndexCommand::Def(target) => {
             let meaning = asked(&resolver, &target.target)?;
@@ -122,7 +122,7 @@ fn asked(resolver: &Resolver<'_>, target: &str) -> anyhow::Result<Meaning> {
             format!("`{target}` is external: it is defined outside of this folder"),
             "its package is among the dependencies of the project, or it is built into the language",
         )),
-        found => Ok(found),
+        found @ Meaning::Found(..) => Ok(found),
     }
 }
 

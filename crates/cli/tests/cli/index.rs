@@ -96,3 +96,40 @@ fn questions_line_by_line_see_every_change() {
     drop(questions);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn the_agents_tools_ask_the_same_index() {
+    let world = world();
+    for (tool, arguments, expected) in [
+        (
+            "find_definition",
+            r#"{"symbol": "total", "file": "app.py", "line": 5}"#,
+            "shop/model.py:4: method: def total(self):",
+        ),
+        ("find_definition", r#"{"symbol": "Order.total"}"#, "source: index, by_name"),
+        ("find_definition", r#"{"symbol": "nothing"}"#, "is not defined in the workspace"),
+        ("find_references", r#"{"symbol": "Order"}"#, "app.py:5: return Order().total()"),
+        ("call_graph", r#"{"symbol": "pay"}"#, "pay (app.py:4) <- main"),
+        ("call_graph", r#"{"symbol": "main", "direction": "callees", "format": "dot"}"#, "n0 -> n1;"),
+        ("dependency_graph", r#"{"file": "app.py"}"#, "app.py -> shop/model.py"),
+        ("codebase_search", r#"{"query": "what somebody bought"}"#, "shop/model.py:1-5: Order: class Order"),
+        ("ast_find_symbols", r#"{"file": "app.py", "kinds": ["function"]}"#, "4-5: function pay: def pay()"),
+        ("list_code_definition_names", r#"{"path": "shop/model.py"}"#, "class Order"),
+        ("ast_extract_function", r#"{"file": "shop/model.py", "name": "Order.total"}"#, "        return 1"),
+        ("ast_get_imports", r#"{"file": "app.py"}"#, "1: shop.model (Order)"),
+        ("code_index_build", r#"{"fresh": true}"#, "2 files"),
+    ] {
+        let output = world.output(&["tool", "call", tool, arguments]);
+        let shown = world.show(&output);
+        assert!(output.status.success() && shown.contains(expected), "{tool} {arguments}: {shown}");
+    }
+    for (tool, arguments, expected) in [
+        ("ast_get_imports", r#"{"file": "../outside.py"}"#, "outside"),
+        ("ast_extract_function", r#"{"file": "app.py", "name": "gone"}"#, "defines no function"),
+        ("codebase_search", r#"{"query": "?!"}"#, "no word"),
+    ] {
+        let output = world.output(&["tool", "call", tool, arguments]);
+        let shown = world.show(&output);
+        assert!(!output.status.success() && shown.contains(expected), "{tool} {arguments}: {shown}");
+    }
+}

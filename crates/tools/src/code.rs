@@ -1,0 +1,78 @@
+//! Tools that know the code: what files define, where names are defined and used, who calls whom, what code is about.
+//! One desk holds the index of a workspace.
+
+mod desk;
+mod graphs;
+mod names;
+mod outlines;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use stepwell_tool_runtime::DynTool;
+use stepwell_workspace::Workspace;
+
+use desk::CodeDesk;
+
+/// Declares a tool whose work a method of the desk does: its type, its name, its other names, its input, the method.
+macro_rules! code_tool {
+    ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident) => {
+        pub struct $tool(pub std::sync::Arc<crate::code::desk::CodeDesk>);
+
+        #[async_trait::async_trait]
+        impl stepwell_tool_runtime::Tool for $tool {
+            type Input = $input;
+            type Output = crate::code::desk::Told;
+
+            fn spec(&self) -> stepwell_tool_runtime::ToolSpec {
+                stepwell_tool_runtime::ToolSpec {
+                    name: $name,
+                    aliases: $aliases,
+                    category: stepwell_tool_runtime::Category::Code,
+                    risk: stepwell_protocol::Risk::Read,
+                    time_limit: crate::code::desk::LONGEST_CALL,
+                    output_limit: 50 * 1024,
+                }
+            }
+
+            async fn preview(
+                &self,
+                _: &stepwell_tool_runtime::ToolContext,
+                input: &Self::Input,
+            ) -> stepwell_protocol::Preview {
+                let (subject, paths) = input.subject();
+                stepwell_protocol::Preview {
+                    summary: format!("Ask `{}` about {subject}", $name),
+                    paths,
+                    ..stepwell_protocol::Preview::default()
+                }
+            }
+
+            async fn run(
+                &self,
+                ctx: &stepwell_tool_runtime::ToolContext,
+                input: Self::Input,
+            ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
+                self.0.ask(ctx, move |index| $run(index, &input)).await
+            }
+        }
+    };
+}
+pub(crate) use code_tool;
+
+/// All tools of this kind.
+pub fn tools(workspace: &Workspace, indexes: &Path) -> Vec<Arc<dyn DynTool>> {
+    let shared = Arc::new(CodeDesk::new(workspace.clone(), indexes.to_path_buf()));
+    let desk = || Arc::clone(&shared);
+    vec![
+        Arc::new(outlines::AstFindSymbols(desk())),
+        Arc::new(outlines::AstExtractFunction(desk())),
+        Arc::new(outlines::AstGetImports(desk())),
+        Arc::new(outlines::CodeIndexBuild(desk())),
+        Arc::new(names::FindDefinition(desk())),
+        Arc::new(names::FindReferences(desk())),
+        Arc::new(names::CodebaseSearch(desk())),
+        Arc::new(graphs::CallGraph(desk())),
+        Arc::new(graphs::DependencyGraph(desk())),
+    ]
+}

@@ -1,0 +1,91 @@
+//! The index of a workspace, opened with the first question and shared by all tools that ask.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepwell_code_intel::index::{FileId, Index};
+use stepwell_code_intel::{Error, Result};
+use stepwell_protocol::ErrorClass;
+use stepwell_tool_runtime::{ToolContext, ToolError, ToolOutput};
+use stepwell_workspace::Workspace;
+
+/// The first question reads the whole workspace.
+pub const LONGEST_CALL: Duration = Duration::from_secs(300);
+
+pub struct CodeDesk {
+    workspace: Workspace,
+    indexes: PathBuf,
+    index: Arc<Mutex<Option<Index>>>,
+}
+
+/// What is known, as the model reads it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Told {
+    text: String,
+}
+
+impl Told {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+}
+
+impl ToolOutput for Told {
+    fn for_model(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.text)
+    }
+}
+
+impl CodeDesk {
+    pub fn new(workspace: Workspace, indexes: PathBuf) -> Self {
+        Self { workspace, indexes, index: Arc::default() }
+    }
+
+    /// Brings the index up to date and asks it.
+    pub async fn ask(
+        &self,
+        ctx: &ToolContext,
+        question: impl FnOnce(&mut Index) -> Result<Told> + Send + 'static,
+    ) -> std::result::Result<Told, ToolError> {
+        let (workspace, indexes, shared) =
+            (self.workspace.clone(), self.indexes.clone(), Arc::clone(&self.index));
+        let cancel = ctx.cancel.clone();
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut held = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if held.is_none() {
+                *held = Some(Index::open(&indexes, &workspace)?);
+            }
+            let Some(index) = held.as_mut() else { return Err(Error::Cancelled) };
+            index.refresh(&|_, _| {}, &|| cancel.is_cancelled())?;
+            question(index)
+        });
+        let told = asked
+            .await
+            .map_err(|error| ToolError::execution(format!("the code could not be read: {error}")))?;
+        told.map_err(|error| match error {
+            Error::Cancelled => ToolError::new(ErrorClass::Interrupted, error.to_string()),
+            Error::NotIndexed { .. } | Error::NoName { .. } | Error::NoWords { .. } => {
+                ToolError::parameter(error.to_string())
+            }
+            Error::Workspace(_) | Error::Database { .. } => ToolError::execution(error.to_string()),
+        })
+    }
+}
+
+/// A line of a file, without the white space around it.
+pub fn source_line(index: &Index, file: FileId, line: u32) -> String {
+    let whole = index.whole(file);
+    whole
+        .0
+        .lines()
+        .nth(line.saturating_sub(1) as usize)
+        .unwrap_or_default()
+        .trim()
+        .chars()
+        .take(200)
+        .collect()
+}

@@ -1,0 +1,107 @@
+//! `call_graph` and `dependency_graph`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use stepwell_code_intel::Result;
+use stepwell_code_intel::graph::{self, NamedGraph};
+use stepwell_code_intel::index::Index;
+use stepwell_code_intel::resolve::{Direction, Meaning, Resolver};
+
+use super::code_tool;
+use super::desk::Told;
+use super::names::{Target, nothing};
+
+const MOST_NODES: usize = 300;
+
+code_tool!(CallGraph, "call_graph", &[], CallInput, calls);
+code_tool!(DependencyGraph, "dependency_graph", &[], DependencyInput, dependencies);
+
+/// Shows who calls a function, or whom it calls, several steps far, with rings.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CallInput {
+    #[serde(flatten)]
+    target: Target,
+    #[serde(default)]
+    direction: Way,
+    /// Steps, 2 by default, 10 at most.
+    depth: Option<u32>,
+    #[serde(default)]
+    format: Format,
+}
+
+/// Shows which files import which, with rings: of one file, or of all.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DependencyInput {
+    #[schemars(extend("x-aliases" = ["file_path", "path"]))]
+    file: Option<String>,
+    #[serde(default)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    #[default]
+    Callers,
+    Callees,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    #[default]
+    Text,
+    Json,
+    Mermaid,
+    Dot,
+}
+
+impl CallInput {
+    fn subject(&self) -> (String, Vec<String>) {
+        self.target.subject()
+    }
+}
+
+impl DependencyInput {
+    fn subject(&self) -> (String, Vec<String>) {
+        let subject = self.file.as_ref().map_or("all files".to_owned(), |file| format!("`{file}`"));
+        (subject, self.file.iter().cloned().collect())
+    }
+}
+
+fn calls(index: &mut Index, input: &CallInput) -> Result<Told> {
+    let resolver = Resolver::new(index);
+    let meaning = input.target.meaning(index, &resolver)?;
+    let Some(start) = meaning.found().first() else { return Ok(nothing(&input.target, &Meaning::Unknown)) };
+    let direction = match input.direction {
+        Way::Callers => Direction::Callers,
+        Way::Callees => Direction::Callees,
+    };
+    let depth = input.depth.unwrap_or(2).clamp(1, 10);
+    let calls = resolver.call_graph(start, direction, depth, MOST_NODES);
+    Ok(shown(&graph::of_calls(index, &calls), direction, input.format))
+}
+
+fn dependencies(index: &mut Index, input: &DependencyInput) -> Result<Told> {
+    let only = input.file.as_deref().map(|file| index.named(file)).transpose()?;
+    Ok(shown(&graph::of_files(index, only, MOST_NODES), Direction::Callees, input.format))
+}
+
+fn shown(graph: &NamedGraph, direction: Direction, format: Format) -> Told {
+    Told::new(match format {
+        Format::Text => graph.text(direction),
+        Format::Mermaid => graph.mermaid(),
+        Format::Dot => graph.dot(),
+        Format::Json => {
+            let nodes: Vec<_> = graph
+                .nodes
+                .iter()
+                .map(|node| json!({"name": node.name, "file": node.file, "line": node.line}))
+                .collect();
+            let complete = !graph.is_cut;
+            json!({"nodes": nodes, "edges": graph.edges, "cycles": graph.cycles, "complete": complete})
+                .to_string()
+        }
+    })
+}
