@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 pub use kind::AdapterKind;
-pub use manners::{HitDialect, LogDialect, Manners};
+pub use manners::{LogDialect, Manners};
 
 use crate::{Error, Result};
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, is_rust, lldb_dap,
-    manners, missing, prepend,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, is_rust, lldb_dap, manners,
+    missing, prepend,
 };
 use crate::Result;
 
@@ -65,7 +65,6 @@ impl Adapter for CodeLldb {
 
     fn manners(&self) -> &'static Manners {
         &Manners {
-            hits: HitDialect::Signs,
             logs: LogDialect::WithCondition,
             repl_is_command_line: true,
             scopes_follow_last_request: false,

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, default_to, manners,
-    missing, python,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, manners, missing,
+    python,
 };
 use crate::Result;
 
@@ -64,7 +64,6 @@ impl Adapter for Debugpy {
 
     fn manners(&self) -> &'static Manners {
         &Manners {
-            hits: HitDialect::Signs,
             logs: LogDialect::WithCondition,
             repl_is_command_line: false,
             scopes_follow_last_request: false,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, default_to, missing,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, missing,
     text_argument,
 };
 use crate::Result;
@@ -87,7 +87,6 @@ impl Adapter for Delve {
 
     fn manners(&self) -> &'static Manners {
         &Manners {
-            hits: HitDialect::Signs,
             logs: LogDialect::WithCondition,
             repl_is_command_line: false,
             scopes_follow_last_request: false,

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use stepwell_workspace::process::capture_text;
 
 use super::{
-    Adapter, AdapterKind, HitDialect, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust,
-    missing, rust_sources_folder,
+    Adapter, AdapterKind, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust, missing,
+    rust_sources_folder,
 };
 use crate::Result;
 
@@ -78,7 +78,6 @@ impl Adapter for Gdb {
 
     fn manners(&self) -> &'static Manners {
         &Manners {
-            hits: HitDialect::Ours,
             logs: LogDialect::AloneWithNewline,
             repl_is_command_line: true,
             scopes_follow_last_request: false,

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, Reach, Search, default_to, manners,
-    missing,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, manners, missing,
 };
 use crate::Result;
 
@@ -61,7 +60,6 @@ impl Adapter for JsDebug {
 
     fn manners(&self) -> &'static Manners {
         &Manners {
-            hits: HitDialect::Signs,
             logs: LogDialect::Alone,
             repl_is_command_line: false,
             scopes_follow_last_request: false,

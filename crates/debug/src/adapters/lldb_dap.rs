@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Adapter, AdapterKind, HitDialect, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust,
-    manners, missing, prepend, rust_sources_folder,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust, manners,
+    missing, prepend, rust_sources_folder,
 };
 use crate::Result;
 
@@ -68,7 +68,6 @@ impl Adapter for LldbDap {
 
     fn manners(&self) -> &'static Manners {
         &Manners {
-            hits: HitDialect::Ours,
             logs: LogDialect::WithCondition,
             repl_is_command_line: true,
             scopes_follow_last_request: true,

@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::breakpoints::hit_condition::{Comparison, HitCondition};
-
 #[derive(Clone, Copy, Debug)]
 pub struct Manners {
-    pub hits: HitDialect,
     pub logs: LogDialect,
     /// Its `repl` is the debugger's own command line, so expressions are evaluated as watches.
     pub repl_is_command_line: bool,
@@ -26,15 +23,6 @@ pub struct Manners {
     pub passing_exceptions: &'static [&'static str],
 }
 
-/// Which hit conditions can be left to an adapter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HitDialect {
-    /// None: Stepwell counts.
-    Ours,
-    /// Comparisons with a sign, and `% n`.
-    Signs,
-}
-
 /// Which log messages can be left to an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogDialect {
@@ -52,17 +40,6 @@ pub fn as_it_is(output: &str) -> Cow<'_, str> {
 }
 
 impl Manners {
-    /// The hit condition in the adapter's words, where it can be left to it.
-    pub fn hit_words(&self, condition: HitCondition) -> Option<String> {
-        match (self.hits, condition) {
-            (HitDialect::Ours, _) | (HitDialect::Signs, HitCondition::Compare(Comparison::NotEqual, _)) => {
-                None
-            }
-            (HitDialect::Signs, HitCondition::Modulo { by, rest }) => (rest == 0).then(|| format!("% {by}")),
-            (HitDialect::Signs, compare @ HitCondition::Compare(..)) => Some(compare.to_string()),
-        }
-    }
-
     /// The log message as the adapter must be given it, where it can be left to it.
     pub fn log_words(&self, message: &str, has_condition: bool, has_hits: bool) -> Option<String> {
         match self.logs {

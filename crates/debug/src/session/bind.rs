@@ -111,19 +111,14 @@ impl Session {
     fn send_function_breakpoints(&self) -> Result<Sending> {
         let functions =
             if self.opening.breakpoints { self.house.breakpoints.functions() } else { Vec::new() };
-        let manners = self.adapter.manners();
         let mut bindings = Vec::new();
         let mut asked = Vec::new();
         for FunctionBreakpoint { id, name, condition, hit_condition } in functions {
             let hits = hit_condition.and_then(|hits| hits.parse().ok());
-            let delegated = hits.filter(|_| condition.is_none()).and_then(|hits| manners.hit_words(hits));
-            let ours = Ours { hits: hits.filter(|_| delegated.is_none()), ..Ours::default() };
+            let ours = Ours { hits, ..Ours::default() };
             let mut ask = json!({ "name": name });
             if let Some(condition) = condition {
                 ask["condition"] = condition.into();
-            }
-            if let Some(hits) = delegated {
-                ask["hitCondition"] = hits.into();
             }
             asked.push(ask);
             bindings.push(binding(id, 0, ours));
@@ -310,20 +305,15 @@ fn in_dialect(breakpoint: &LineBreakpoint, manners: &Manners) -> (SourceBreakpoi
     let log = breakpoint.log_message.as_deref();
     let delegated_log = log.and_then(|log| manners.log_words(log, has_condition, hits.is_some()));
     let log_is_ours = log.is_some() && delegated_log.is_none();
-    // Together with a condition, debugpy and js-debug count what the condition refused.
-    let delegated_hits = hits.filter(|_| !has_condition).and_then(|hits| manners.hit_words(hits));
     let ask = SourceBreakpoint {
         line: breakpoint.line,
         column: breakpoint.column,
         condition: breakpoint.condition.clone(),
-        hit_condition: delegated_hits.clone(),
+        // Adapters disagree about what a hit is, and forget their count whenever a file's breakpoints are sent again.
+        hit_condition: None,
         log_message: delegated_log,
     };
-    let ours = Ours {
-        condition: None,
-        hits: hits.filter(|_| delegated_hits.is_none()),
-        log: log.filter(|_| log_is_ours).map(str::to_owned),
-    };
+    let ours = Ours { condition: None, hits, log: log.filter(|_| log_is_ours).map(str::to_owned) };
     (ask, ours)
 }
 

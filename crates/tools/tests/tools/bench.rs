@@ -92,6 +92,7 @@ pub fn bench(mode: PermissionMode) -> Bench {
     let options = CatalogOptions {
         removed_variables: vec!["CARGO_PKG_NAME".to_owned()],
         // The sandbox is tested through the product, whose binary is its launcher.
+        code_indexes: folder.path().join("indexes"),
         debug: stepwell_tools::DebugOptions::default(),
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
         own_program: None,
