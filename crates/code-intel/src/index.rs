@@ -141,7 +141,7 @@ impl<T> Cache<T> {
 impl Index {
     /// Opens the index of a workspace, kept beneath `folder`. Nothing is read of the workspace yet.
     pub fn open(folder: &Path, workspace: &Workspace) -> Result<Self> {
-        let (database, rows) = Database::open(folder, workspace.root())?;
+        let (database, rows) = Database::open(folder, workspace.root());
         let mut index = Self {
             workspace: workspace.clone(),
             database,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use sha2::{Digest, Sha256};
 use stepwell_workspace::files::{self, FileStamp, Privacy};
 
@@ -37,23 +37,25 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Opens the file of a workspace and gives what is in it.
-    pub fn open(folder: &Path, root: &Path) -> Result<(Self, Vec<FileEntry>)> {
-        files::create_private_dir(folder)?;
+    /// Opens the file of a workspace and gives what is in it; where that cannot be done, nothing is kept.
+    pub fn open(folder: &Path, root: &Path) -> (Self, Vec<FileEntry>) {
         let path = folder.join(format!("{}.sqlite", name_of(root)));
-        let mut opened = connect(&path).and_then(|connection| Ok((load(&connection)?, connection)));
-        if opened.is_err() {
-            // Damaged, of another version, or not ours: it only repeats what the sources say.
+        let attempt = || -> Result<(Vec<FileEntry>, Connection)> {
+            files::create_private_dir(folder)?;
+            let connection = connect(&path)?;
+            Ok((load(&connection)?, connection))
+        };
+        let mut opened = attempt();
+        if opened.as_ref().is_err_and(is_worthless) {
             for ending in ["sqlite", "sqlite-wal", "sqlite-shm"] {
                 files::remove_file(&path.with_extension(ending)).ok();
             }
-            opened = connect(&path).and_then(|connection| Ok((load(&connection)?, connection)));
+            opened = attempt();
         }
-        Ok(match opened {
+        match opened {
             Ok((rows, connection)) => (Self { connection: Some(connection), path }, rows),
-            Err(Error::Database { .. }) => (Self { connection: None, path }, Vec::new()),
-            Err(other) => return Err(other),
-        })
+            Err(_) => (Self { connection: None, path }, Vec::new()),
+        }
     }
 
     pub fn is_kept(&self) -> bool {
@@ -121,6 +123,24 @@ impl Database {
             work(connection).ok();
         }
     }
+}
+
+/// Whether a file is damaged, of another version, or not ours: it only repeats what the sources say. One that another
+/// process uses, or that cannot be reached now, is left alone.
+fn is_worthless(error: &Error) -> bool {
+    let Error::Database { source, .. } = error else { return false };
+    !matches!(
+        source.sqlite_error_code(),
+        Some(
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::ReadOnly
+                | ErrorCode::DiskFull
+                | ErrorCode::CannotOpen
+                | ErrorCode::PermissionDenied
+                | ErrorCode::SystemIoFailure
+        )
+    )
 }
 
 /// A name for the file that says which workspace it is of and is no other's.

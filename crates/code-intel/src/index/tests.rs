@@ -97,6 +97,16 @@ fn a_damaged_or_foreign_file_is_built_anew() {
 }
 
 #[test]
+fn without_a_place_for_its_file_the_index_lives_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("data"), "a file, no folder").unwrap();
+    write(folder.path(), "a.py", b"def one(): pass\n");
+    let index = open(folder.path());
+    assert!(!index.is_kept());
+    assert_eq!(names(&index, "a.py"), ["one"]);
+}
+
+#[test]
 fn what_is_ignored_minified_large_or_no_text_is_left_out_and_said() {
     let long = format!("var a = [{}];\n", "1,".repeat(20_000));
     let large = "# comment\n".repeat(300_000);
