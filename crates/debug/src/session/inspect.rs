@@ -145,7 +145,8 @@ impl Session {
         if !manners.pages_variables && !paging.is_whole() {
             variables = variables.into_iter().skip(start as usize).take(count as usize).collect();
         }
-        variables.truncate(MOST_VARIABLES as usize);
+        // js-debug adds to a page what is not paged.
+        variables.truncate(count as usize);
         Ok(variables)
     }
 
