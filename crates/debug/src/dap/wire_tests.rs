@@ -83,23 +83,23 @@ fn bad_lengths_and_bodies_end_in_words() {
     check(
         &framed("[1,2"),
         expect![[r#"
-        Malformed("EOF while parsing a list at line 1 column 4")
-        the adapter closed the connection"#]],
+            Malformed("invalid type: integer `2`, expected a string at line 1 column 4")
+            the adapter closed the connection"#]],
     );
     let deep = format!("{{\"body\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     check(
         &framed(&deep),
         expect![[r#"
-        Malformed("recursion limit exceeded at line 1 column 135")
-        the adapter closed the connection"#]],
+              Some("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[")
+            the adapter closed the connection"#]],
     );
     let mut latin = b"Content-Length: 45\r\n\r\n".to_vec();
     latin.extend(b"{\"type\":\"event\",\"event\":\"x\",\"body\":\"caf\xe9 \xff\xfe\"} ");
     check(
         &latin,
         expect![[r#"
-        event x Some("\"caf\u{fffd} \u{fffd}\u{fffd}\"")
-        the adapter closed the connection"#]],
+            event x Some("\"caf� ��\"")
+            the adapter closed the connection"#]],
     );
 }
 
@@ -111,9 +111,9 @@ fn a_message_beyond_the_bounds_is_read_past() {
     check(
         &bytes,
         expect![[r#"
-        TooLong { length: 25165870, request_seq: Some(77) }
-        event after None
-        the adapter closed the connection"#]],
+            TooLong { length: 16777263, request_seq: Some(77) }
+            event after None
+            the adapter closed the connection"#]],
     );
 }
 
