@@ -41,11 +41,6 @@ pub async fn pause_and_kill(kind: AdapterKind, language: Language) {
 }
 
 pub async fn attach(kind: AdapterKind, language: Language) {
-    // js-debug 1.112 attaches to a Node that runs already, and then neither pauses it nor binds anything in it.
-    if kind == AdapterKind::JsDebug {
-        println!("not checked: js-debug does not take hold of a running Node");
-        return;
-    }
     let Some(lab) = Lab::open(kind, language) else { return };
     let (mut child, _streams, arguments) = running(&lab);
     lab.debugger.set_breakpoint(lab.at("wait")).await.unwrap();
