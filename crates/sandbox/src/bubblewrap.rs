@@ -37,7 +37,7 @@ pub(crate) fn start(
         .args([LAUNCHER_WORD, INSIDE])
         .args([report_to.as_raw_fd().to_string(), life.as_raw_fd().to_string()])
         .args(words);
-    let child = crate::sys::with_open_signals(|| command.spawn()).map_err(failed)?;
+    let child = crate::sys::spawn_with_open_signals(&mut command).map_err(failed)?;
     Ok(Pid::from_child(&child))
 }
 

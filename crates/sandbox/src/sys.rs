@@ -6,6 +6,8 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal};
 use rustix::thread::UnshareFlags;
@@ -119,18 +121,20 @@ pub fn signal_queue(signals: &[Signal]) -> io::Result<OwnedFd> {
     }
 }
 
-/// Does something with no signal held back, such as starting a program, which inherits what is held back.
-pub fn with_open_signals<T>(step: impl FnOnce() -> T) -> T {
-    // SAFETY: both sets are initialised, one by sigemptyset and one by the first call.
-    unsafe {
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, &raw mut before);
-        let outcome = step();
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        outcome
-    }
+/// Starts a program that inherits no signal held back. The caller goes on holding them back: a signal that came while it
+/// did not would be lost, for it reads them from a queue.
+pub fn spawn_with_open_signals(command: &mut Command) -> io::Result<Child> {
+    let open = || {
+        // SAFETY: the set is initialised by sigemptyset; both calls may be made between fork and exec.
+        let failed = unsafe {
+            let mut none: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) != 0
+        };
+        if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: `open` takes no lock and no memory.
+    unsafe { command.pre_exec(open) }.spawn()
 }
 
 /// The next signal in a queue, if there is one.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use stepwell_debug::adapters::{self, AdapterKind, Located};
-use stepwell_debug::{AdapterCheck, Debugger, version_of};
+use stepwell_debug::{AdapterCheck, Debugger, Error, version_of};
 
 use crate::args::AdaptersCommand;
 use crate::assemble::{Assembly, debugging};
@@ -52,9 +52,12 @@ fn kinds(names: &[String]) -> anyhow::Result<Vec<AdapterKind>> {
 fn located(assembly: &Assembly, kind: AdapterKind) -> anyhow::Result<Result<Located, Missing>> {
     let search = debugging::search(&assembly.places, &assembly.settings, &assembly.workspace)?;
     let found = adapters::adapter(kind).and_then(|adapter| adapter.locate(&search, &Map::new()));
-    Ok(found.map_err(|error| Missing {
-        reason: error.to_string(),
-        hint: error.hint().unwrap_or_default().to_owned(),
+    Ok(found.map_err(|error| {
+        let hint = error.hint().unwrap_or_default().to_owned();
+        match error {
+            Error::NoAdapter { reason, .. } => Missing { reason, hint },
+            other => Missing { reason: other.to_string(), hint },
+        }
     }))
 }
 
@@ -81,7 +84,7 @@ fn list(assembly: &Assembly, language: Language, json: bool) -> anyhow::Result<E
             }
             Err(missing) => {
                 if !json {
-                    let absent = language.pick("not installed", "未安装");
+                    let absent = language.pick(&missing.reason, "未安装或版本过旧");
                     print(&style.dim("-"), kind, &languages, absent);
                     out_line(&format!("  {} {}", style.cyan(language.hint()), missing.hint));
                 }
@@ -124,7 +127,8 @@ async fn doctor(
                 // One that was asked about by name must be there.
                 failed |= !names.is_empty();
                 if !json {
-                    print(&style.dim("-"), kind, "", language.pick("not installed", "未安装"));
+                    let absent = language.pick(&missing.reason, "未安装或版本过旧");
+                    print(&style.dim("-"), kind, &kind.languages().join(", "), absent);
                     out_line(&format!("  {} {}", style.cyan(language.hint()), missing.hint));
                 }
                 rows.push(json!({ "adapter": kind.name(), "state": "absent", "detail": missing.reason,
@@ -196,10 +200,12 @@ fn plain(name: &str) -> String {
     let name = name.strip_prefix("supports").or_else(|| name.strip_prefix("support")).unwrap_or(name);
     let name = name.strip_suffix("Request").unwrap_or(name);
     let mut words = String::new();
+    let mut last_was_small = false;
     for letter in name.chars() {
-        if letter.is_uppercase() && !words.is_empty() {
+        if letter.is_uppercase() && last_was_small {
             words.push(' ');
         }
+        last_was_small = letter.is_lowercase();
         words.extend(letter.to_lowercase());
     }
     words

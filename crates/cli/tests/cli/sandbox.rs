@@ -59,13 +59,16 @@ fn fails(world: &World, script: &str) -> String {
 
 /// Whether a program is there. In continuous integration all of them are; elsewhere the test says what it lacks.
 fn has(program: &str) -> bool {
-    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap())
-        .any(|folder| folder.join(program).is_file());
+    let found = on_path(program);
     if !found {
         assert!(!in_ci(), "{program} is missing");
         eprintln!("skipped: {program} is not installed");
     }
     found
+}
+
+fn on_path(program: &str) -> bool {
+    std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|folder| folder.join(program).is_file())
 }
 
 fn in_ci() -> bool {

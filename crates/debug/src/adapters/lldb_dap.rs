@@ -1,4 +1,9 @@
 //! lldb-dap (LLDB's own adapter, once lldb-vscode): C, C++, Rust. Measured with 19.1.
+//!
+//! Under its old name it has no log messages, pages nothing and loses a Rust program's panics (measured with 14.0), so that one is
+//! not used.
+
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -19,16 +24,26 @@ impl Adapter for LldbDap {
     fn locate(&self, search: &Search, _arguments: &Map<String, Value>) -> Result<Located> {
         let names: Vec<String> = std::iter::once("lldb-dap".to_owned())
             .chain((18..=23).rev().map(|version| format!("lldb-dap-{version}")))
-            .chain((14..=17).rev().map(|version| format!("lldb-vscode-{version}")))
-            .chain(std::iter::once("lldb-vscode".to_owned()))
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let configured = search.configured.get(&self.kind()).cloned();
         // By its absolute path, or its way of running programs in a terminal looks for it in the current folder.
         let program = configured.or_else(|| search.program(&names)).ok_or_else(|| {
+            let too_old = search.program(&[
+                "lldb-vscode",
+                "lldb-vscode-17",
+                "lldb-vscode-16",
+                "lldb-vscode-15",
+                "lldb-vscode-14",
+            ]);
             missing(
                 self.kind(),
-                "lldb-dap is not installed",
+                match too_old.as_deref().and_then(Path::file_name) {
+                    Some(name) => {
+                        format!("`{}` is older than lldb-dap, which began with LLDB 18", name.display())
+                    }
+                    None => "lldb-dap is not installed".to_owned(),
+                },
                 "install it: `apt install lldb-19`, `brew install llvm`, or your system's package of LLDB",
             )
         })?;

@@ -77,7 +77,7 @@ fn work(plan: &Plan, program: &OsStr, arguments: &[OsString], life: &OwnedFd) ->
     }
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&plan.folder.0).process_group(0);
-    let child = match sys::with_open_signals(|| command.spawn()) {
+    let child = match sys::spawn_with_open_signals(&mut command) {
         Ok(child) => Pid::from_child(&child),
         Err(error) => {
             return Ok(Report::Failed(format!("`{}` cannot be started: {error}", program.display())));

@@ -38,10 +38,14 @@ pub(super) fn look(plan: &Plan) -> Memory {
     let mut processes = processes(plan, page);
     let limit = plan.limits.memory_bytes;
     let mut used: u64 = processes.iter().map(|process| process.bytes).sum();
-    if used > limit {
-        // Pages that a fork shares were counted for each; the exact number costs more, so it is asked for only here.
+    // Pages that a fork shares were counted for each; the exact number costs more, so it is asked for only here. Shares
+    // move to those who are left while others end, so that one sum may count a page more often: both must be too much.
+    for _ in 0..2 {
+        if used <= limit {
+            break;
+        }
         for process in &mut processes {
-            process.bytes = exact(process.number).unwrap_or(process.bytes);
+            process.bytes = exact(process.number).unwrap_or_else(|| held(process.number, page));
         }
         used = processes.iter().map(|process| process.bytes).sum();
     }
@@ -81,11 +85,13 @@ fn processes(plan: &Plan, page: u64) -> Vec<Process> {
         let descendants = descendants(own, &numbers);
         numbers.retain(|number| descendants.contains(number));
     }
-    let process = |number: i32| {
-        let text = fs::read_to_string(format!("/proc/{number}/statm")).ok()?;
-        Some(Process { number, bytes: private_pages(&text)? * page })
-    };
-    numbers.into_iter().filter_map(process).collect()
+    numbers.into_iter().map(|number| Process { number, bytes: held(number, page) }).collect()
+}
+
+/// What a process holds, with all it shares with forks of its own; nothing once it is ending.
+fn held(number: i32, page: u64) -> u64 {
+    let statm = fs::read_to_string(format!("/proc/{number}/statm")).unwrap_or_default();
+    private_pages(&statm).unwrap_or(0) * page
 }
 
 /// Of the second number, what is resident, without the third, which others may share: files and shared memory.

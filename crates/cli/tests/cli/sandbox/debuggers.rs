@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{has, succeeds, world};
+use super::{has, on_path, succeeds, world};
 use crate::world::World;
 
 const PROGRAM: &str = r#"
@@ -57,17 +57,23 @@ fn gdb_starts_and_attaches() {
 #[test]
 fn lldb_starts_and_attaches() {
     let world = world();
-    if !has("lldb") || !built(&world) {
+    // Debian's numbered packages cannot be installed beside each other, and only one of them has the plain name.
+    let lldb = if on_path("lldb-19") { "lldb-19" } else { "lldb" };
+    if !has(lldb) || !built(&world) {
         return;
     }
     let text = succeeds(
         &world,
-        "lldb -x -b -o 'breakpoint set -n twice' -o run -o 'frame variable number' -o quit ./program 2>&1",
+        &format!(
+            "{lldb} -x -b -o 'breakpoint set -n twice' -o run -o 'frame variable number' -o quit ./program 2>&1"
+        ),
     );
     assert!(text.contains("number = 21"), "{text}");
     let text = succeeds(
         &world,
-        "./program wait > out & while ! grep -q ready out; do sleep 0.01; done; lldb -x -b -p $! -o 'thread backtrace all' -o quit 2>&1",
+        &format!(
+            "./program wait > out & while ! grep -q ready out; do sleep 0.01; done; {lldb} -x -b -p $! -o 'thread backtrace all' -o quit 2>&1"
+        ),
     );
     assert!(text.contains("main"), "{text}");
 }
