@@ -54,6 +54,8 @@ impl Adapter for CodeLldb {
 
     fn complete(&self, how: How, arguments: &mut Map<String, Value>, search: &Search) {
         prepend(arguments, "initCommands", lldb_dap::safe_commands());
+        // Its own way of reading expressions is Python's: `a && b` would be an error there, and the condition as good as none.
+        arguments.entry("expressions").or_insert_with(|| json!("native"));
         if is_rust(arguments, search) {
             arguments.entry("sourceLanguages").or_insert_with(|| json!(["rust"]));
         }

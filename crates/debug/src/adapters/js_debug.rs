@@ -51,6 +51,8 @@ impl Adapter for JsDebug {
 
     fn complete(&self, how: How, arguments: &mut Map<String, Value>, search: &Search) {
         default_to(arguments, "type", "pwa-node");
+        // It goes by this word, not by the request: without it an attach starts a Node of its own.
+        default_to(arguments, "request", if how == How::Attach { "attach" } else { "launch" });
         if how == How::Launch {
             default_to(arguments, "console", "internalConsole");
             default_to(arguments, "outputCapture", "std");

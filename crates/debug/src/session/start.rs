@@ -328,8 +328,12 @@ impl Session {
     ) -> Result<()> {
         let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
         let Pipes { stdin, stdout, stderr } = pipes;
-        drop(stdin);
         if opening.adapter.manners().prints_for_the_program {
+            // Its streams are the program's. Input is held open only for who asked for it: a program that reads to the end
+            // must find one.
+            if wants_terminal(&opening.arguments) {
+                self.takes_input_from(stdin);
+            }
             self.pump_output(stdout, OutputCategory::Stdout);
             self.pump_output(stderr, OutputCategory::Stderr);
         } else {
@@ -481,4 +485,9 @@ fn launch_error(opening: &Opening, error: Error) -> Error {
         },
         other => other,
     }
+}
+
+/// Whether a configuration wants the program on a terminal, where something can be typed.
+fn wants_terminal(arguments: &Map<String, Value>) -> bool {
+    arguments.get("console").and_then(Value::as_str).is_some_and(|console| console.ends_with("Terminal"))
 }

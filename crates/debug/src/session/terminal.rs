@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stepwell_workspace::process::{Companion, Environment, KeepOutput, ProgramCall, TerminalEnd};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use stepwell_workspace::process::{Companion, EndWatch, Environment, KeepOutput, ProgramCall, TerminalEnd};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
 
 use super::Session;
 use crate::dap::ReverseRequest;
@@ -21,7 +22,19 @@ const READ_BUFFER: usize = 8 * 1024;
 
 /// Where input for the program goes.
 #[derive(Clone, Debug)]
-pub(super) struct Input(TerminalEnd);
+pub(super) enum Input {
+    Terminal(TerminalEnd),
+    Pipe(Arc<tokio::sync::Mutex<pipe::Sender>>),
+}
+
+impl Input {
+    async fn write(&self, text: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Terminal(terminal) => terminal.write_all(text).await,
+            Self::Pipe(pipe) => pipe.lock().await.write_all(text).await,
+        }
+    }
+}
 
 impl Session {
     pub(super) fn pump_complaints(self: &Arc<Self>, stream: impl AsyncRead + Send + Unpin + 'static) {
@@ -115,8 +128,11 @@ impl Session {
         };
         let (companion, terminal) = Companion::on_terminal(&self.guarded(call)?)?;
         let pid = companion.pid();
+        if let Ok(end) = companion.watch_end() {
+            self.end_with_terminal(end);
+        }
         self.companions.lock().push(companion);
-        self.state.lock().input = Some(Input(terminal.clone()));
+        self.state.lock().input = Some(Input::Terminal(terminal.clone()));
         let session = Arc::downgrade(self);
         let pump = tokio::spawn(async move {
             let mut buffer = vec![0; READ_BUFFER];
@@ -134,16 +150,33 @@ impl Session {
         Ok(pid)
     }
 
+    /// js-debug never says that a program in a terminal has ended: its own end is waited for, and then that of the session.
+    fn end_with_terminal(self: &Arc<Self>, end: EndWatch) {
+        let session = Arc::downgrade(self);
+        tokio::spawn(async move {
+            end.ended().await;
+            let Some(session) = session.upgrade() else { return };
+            if tokio::time::timeout(GRACE, session.over()).await.is_err() {
+                session.hear_terminated();
+            }
+        });
+    }
+
+    /// The program reads its input from this pipe.
+    pub(super) fn takes_input_from(&self, pipe: pipe::Sender) {
+        self.state.lock().input = Some(Input::Pipe(Arc::new(tokio::sync::Mutex::new(pipe))));
+    }
+
     /// Types into the program's terminal.
     pub async fn send_input(&self, text: &str) -> Result<()> {
         let input = self.state.lock().input.clone();
-        let Some(Input(terminal)) = input else {
+        let Some(input) = input else {
             return Err(Error::State {
                 what: format!("the program of session {} reads no input from us", self.id),
                 hint: "start it with `\"console\": \"integratedTerminal\"` in its configuration".to_owned(),
             });
         };
-        let written = tokio::time::timeout(super::ANSWER, terminal.write_all(text.as_bytes())).await;
+        let written = tokio::time::timeout(super::ANSWER, input.write(text.as_bytes())).await;
         match written {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {

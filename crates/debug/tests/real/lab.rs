@@ -116,7 +116,7 @@ impl Lab {
         self.start_with(How::Launch, self.launch_arguments(word))
     }
 
-    fn launch_arguments(&self, word: &str) -> Value {
+    pub fn launch_arguments(&self, word: &str) -> Value {
         let words: Vec<&str> = if word.is_empty() { Vec::new() } else { vec![word] };
         json!({ "program": self.program, "args": words, "cwd": self.search.workspace })
     }
@@ -139,6 +139,10 @@ impl Lab {
             time: PATIENCE,
         };
         self.debugger.start(opening).unwrap()
+    }
+
+    pub fn patience(&self) -> Duration {
+        PATIENCE
     }
 
     pub fn wait(&self) -> Wait {

@@ -1,10 +1,12 @@
 //! Programs that run before, during and after a session.
 
+use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 use stepwell_debug::Outcome;
 use stepwell_debug::adapters::{AdapterKind, How};
+use stepwell_debug::breakpoints::NewBreakpoint;
 use stepwell_debug::session::Phase;
 
 use crate::lab::{Lab, Language, printed};
@@ -57,6 +59,116 @@ pub async fn attach(kind: AdapterKind, language: Language) {
     assert!(child.try_wait().unwrap().is_none(), "it runs on");
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+pub async fn restart(kind: AdapterKind, language: Language) {
+    let Some(lab) = Lab::open(kind, language) else { return };
+    lab.debugger.set_breakpoint(lab.at("after")).await.unwrap();
+    let session = lab.start("");
+    let (session, stop) = lab.report(&session).await;
+    assert_eq!(stop.line, Some(lab.line("after")), "{stop:?}");
+    let again = lab.debugger.restart(&session, lab.patience()).await.unwrap();
+    assert_ne!(again.id, session.id);
+    let (_, stop) = lab.report(&again).await;
+    assert_eq!(stop.line, Some(lab.line("after")), "{stop:?}");
+    assert_eq!(session.phase(), Phase::Terminated);
+}
+
+/// Three threads come to the same line; each is a stop of its own or they stop together, and every one is seen there.
+pub async fn threads(kind: AdapterKind, language: Language) {
+    let Some(lab) = Lab::open(kind, language) else { return };
+    let condition = match language {
+        Language::Python => "total == 1 and number < 3",
+        Language::JavaScript => "total === 1 && number < 3",
+        Language::C | Language::Cpp | Language::Rust | Language::Go => "total == 1 && number < 3",
+    };
+    let condition = condition.to_owned();
+    let breakpoint = NewBreakpoint { condition: Some(condition), ..lab.at("add") };
+    lab.debugger.set_breakpoint(breakpoint).await.unwrap();
+    let session = lab.start("threads");
+    let mut seen = BTreeSet::new();
+    loop {
+        let stopped = match lab.outcome(&session).await {
+            Outcome::Stopped(stopped, _) => stopped,
+            Outcome::Completed(_) => break,
+            other => panic!("{other:?}"),
+        };
+        let stop = stopped.stopped().unwrap();
+        let thread = stop.thread.unwrap();
+        let names = stopped.threads().await.unwrap();
+        assert!(names.iter().any(|one| one.id == thread), "{thread} is not among {names:?}");
+        // In the loop of the main thread the sum is 1 once, with the number 2.
+        for one in &names {
+            let stack = stopped.stack(one.id, 0, 1).await.unwrap_or_default();
+            let Some(frame) = stack.stack_frames.first() else { continue };
+            if frame.line == lab.line("add") && frame.name.contains("add") {
+                let number = stopped.evaluate("number", Some(frame.id), "watch").await.unwrap().value;
+                seen.insert((one.id, number));
+            }
+        }
+        stopped.resume(Some(thread)).await.unwrap();
+    }
+    if language == Language::JavaScript {
+        // It has one, which comes here in its loop.
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        return;
+    }
+    let numbers: BTreeSet<&str> = seen.iter().map(|(_, number)| number.as_str()).collect();
+    assert_eq!(numbers, BTreeSet::from(["0", "1", "2"]), "{seen:?}");
+    let threads: BTreeSet<i64> = seen.iter().map(|(thread, _)| *thread).collect();
+    assert!(threads.len() > 1, "{seen:?}");
+}
+
+/// A child of the same language is debugged too where the adapter can; elsewhere it runs, and its output is there.
+pub async fn child_process(kind: AdapterKind, language: Language) {
+    let Some(lab) = Lab::open(kind, language) else { return };
+    lab.debugger.set_breakpoint(lab.at("after")).await.unwrap();
+    let session = lab.start("child");
+    let follows = matches!(kind, AdapterKind::Debugpy | AdapterKind::JsDebug);
+    let mut sessions = BTreeSet::new();
+    for _ in 0..if follows { 2 } else { 1 } {
+        let (stopped, stop) = lab.report(&session).await;
+        assert_eq!(stop.line, Some(lab.line("after")), "{stop:?}");
+        sessions.insert(stopped.id.clone());
+        stopped.resume(None).await.unwrap();
+    }
+    let outcome = lab.outcome(&session).await;
+    assert!(matches!(outcome, Outcome::Completed(_)), "{outcome:?}");
+    assert_eq!(sessions.len(), if follows { 2 } else { 1 });
+    let all: String = lab.debugger.sessions().iter().map(|session| printed(session)).collect();
+    assert_eq!(all.matches("begin").count(), 2, "{all:?}");
+}
+
+/// Where the adapter can put the program on a terminal; the others say that nothing can be typed. The copy of CodeLLDB that the
+/// tests have comes without its `codelldb-launch`, which it needs for that.
+pub async fn input(kind: AdapterKind, language: Language) {
+    let Some(lab) = Lab::open(kind, language) else { return };
+    lab.debugger.set_breakpoint(lab.at("main")).await.unwrap();
+    let mut arguments = lab.launch_arguments("input");
+    let wish = match kind {
+        AdapterKind::LldbDap => ("runInTerminal", json!(true)),
+        AdapterKind::CodeLldb => ("terminal", json!("integrated")),
+        _ => ("console", json!("integratedTerminal")),
+    };
+    arguments[wish.0] = wish.1;
+    let session = lab.start_with(How::Launch, arguments);
+    let (stopped, _) = lab.stop(&session).await;
+    let reads = lab.debugger.tree(&session).into_iter().find(|session| session.takes_input());
+    if matches!(kind, AdapterKind::Gdb | AdapterKind::CodeLldb) {
+        let error = session.send_input("Grace\n").await.unwrap_err();
+        assert!(error.to_string().contains("reads no input"), "{error}");
+        return;
+    }
+    stopped.resume(None).await.unwrap();
+    reads
+        .unwrap_or_else(|| panic!("nothing takes input: {} {}", printed(&session), session.complaints()))
+        .send_input("Grace\n")
+        .await
+        .unwrap();
+    let outcome = lab.outcome(&session).await;
+    let all: String = lab.debugger.sessions().iter().map(|session| printed(session)).collect();
+    assert!(matches!(outcome, Outcome::Completed(_)), "{outcome:?} {all}");
+    assert!(all.contains("hello Grace"), "{all:?}");
 }
 
 /// The program, running by itself, and how to attach to it.

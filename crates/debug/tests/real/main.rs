@@ -55,6 +55,31 @@ macro_rules! debuggers {
             }
 
             #[tokio::test]
+            async fn a_running_program_is_attached_to_and_survives() {
+                life::attach(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_program_is_started_again() {
+                life::restart(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn threads_are_told_apart() {
+                life::threads(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_child_process_is_debugged_or_runs() {
+                life::child_process(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn a_program_reads_what_is_typed() {
+                life::input(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
             async fn output_and_exit_code_are_told() {
                 life::output_and_exit(KIND, LANGUAGE).await;
             }
@@ -73,27 +98,4 @@ debuggers! {
     gdb_rust: Gdb Rust,
     delve: Delve Go,
     js_debug: JsDebug JavaScript,
-}
-
-/// Attaching, apart from the rest: js-debug 1.112 attaches to a Node that runs already and then neither pauses it nor binds
-/// anything in it, so it is not in this list.
-macro_rules! attaching {
-    ($($name:ident: $kind:ident $language:ident,)*) => {$(
-        #[tokio::test]
-        async fn $name() {
-            life::attach(AdapterKind::$kind, Language::$language).await;
-        }
-    )*};
-}
-
-attaching! {
-    debugpy_attaches_and_the_program_survives: Debugpy Python,
-    lldb_dap_attaches_to_c_and_it_survives: LldbDap C,
-    lldb_dap_attaches_to_cpp_and_it_survives: LldbDap Cpp,
-    lldb_dap_attaches_to_rust_and_it_survives: LldbDap Rust,
-    codelldb_attaches_to_c_and_it_survives: CodeLldb C,
-    codelldb_attaches_to_rust_and_it_survives: CodeLldb Rust,
-    gdb_attaches_to_c_and_it_survives: Gdb C,
-    gdb_attaches_to_rust_and_it_survives: Gdb Rust,
-    delve_attaches_and_the_program_survives: Delve Go,
 }

@@ -111,7 +111,7 @@ pub(super) fn delve(resolved: &Resolved) -> Result<Translated> {
     let mut notes = Vec::new();
     leave_out(&mut arguments, &["dlvFlags", "asRoot"], "delve's protocol", &mut notes);
     for extensions_own in
-        ["apiVersion", "console", "debugAdapter", "dlvToolPath", "logDest", "logOutput", "showLog", "trace"]
+        ["apiVersion", "debugAdapter", "dlvToolPath", "logDest", "logOutput", "showLog", "trace"]
     {
         arguments.shift_remove(extensions_own);
     }
