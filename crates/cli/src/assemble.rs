@@ -16,6 +16,7 @@ use stepwell_store::Home;
 use stepwell_tool_runtime::{
     Checkpoints, DeniedReads, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
 };
+use stepwell_tools::DebugDesk;
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_workspace::Workspace;
@@ -159,15 +160,23 @@ pub struct Benches {
 impl Benches {
     /// The tools of a workspace behind an executor.
     pub fn executor(&self, workspace: &Path) -> anyhow::Result<Arc<Executor>> {
+        Ok(self.executor_and_debugger(workspace)?.0)
+    }
+
+    /// The tools, and the desk at which those of the debugger work.
+    pub fn executor_and_debugger(&self, workspace: &Path) -> anyhow::Result<(Arc<Executor>, Arc<DebugDesk>)> {
         let denied = self.denied_reads(workspace)?;
         let denial = settings::denial(denied.clone());
         let workspace = Workspace::open_without(workspace, &self.extra_roots, &denial)?;
         let registry = Arc::new(Registry::new());
-        registry.register_all(catalog::builtin(
-            &workspace,
-            &self.catalog_options(&workspace, denied.as_ref())?,
-        ))?;
-        Ok(Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)))))
+        let desk = DebugDesk::new(
+            workspace.clone(),
+            &debugging::options(&self.places, &self.settings, workspace.root())?,
+        );
+        let options = self.catalog_options(&workspace, denied.as_ref())?;
+        registry.register_all(catalog::builtin(&workspace, &options, &desk))?;
+        let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
+        Ok((Arc::new(executor), desk))
     }
 
     /// What rules deny reading, which tools and commands then do not find at all.
@@ -190,7 +199,6 @@ impl Benches {
             removed_variables: named.collect(),
             confinement,
             code_indexes: code_indexes(&self.places),
-            debug: debugging::options(&self.places, &self.settings, workspace.root())?,
             own_program: Some(confinement::OWN_PROGRAM.into()),
         })
     }

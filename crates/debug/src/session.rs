@@ -7,6 +7,7 @@ mod bind;
 mod control;
 mod decide;
 mod inspect;
+mod memory;
 mod start;
 mod terminal;
 
@@ -36,6 +37,7 @@ pub use bind::Binding;
 pub use control::Step;
 pub use decide::{is_true, same_file};
 pub use inspect::{Evaluation, Paging, ValueRow};
+pub use memory::{Access, DataBreakpoint, Instruction, Memory};
 pub use start::{LinkMaker, Opening, Way};
 
 /// How long an adapter may take for one answer about a stopped program.
@@ -149,8 +151,9 @@ struct State {
     stepping: Option<decide::Stepping>,
     /// The exception filters in force.
     exception_filters: Vec<String>,
-    /// Variables of the last stop's frame, to tell what changed.
-    last_variables: Option<LastVariables>,
+    /// Of the last stop, to tell what changed.
+    last_told: Option<LastTold>,
+    data_breakpoints: Vec<DataBreakpoint>,
     input: Option<terminal::Input>,
     pumps: Vec<tokio::task::JoinHandle<()>>,
     server_watch: Option<ServerReadyWatch>,
@@ -158,12 +161,15 @@ struct State {
     server_address: Option<String>,
 }
 
-/// What the top frame's variables were.
+/// What was told of a stop: the top frame's variables, and who called.
 #[derive(Clone, Debug)]
-pub struct LastVariables {
+pub struct LastTold {
+    pub thread: i64,
     pub function: String,
     pub path: Option<PathBuf>,
     pub values: Vec<(String, String)>,
+    /// Names and lines of the frames below the top one.
+    pub callers: Vec<(String, i64)>,
 }
 
 impl Session {
@@ -201,7 +207,8 @@ impl Session {
                 pausing: false,
                 stepping: None,
                 exception_filters: Vec::new(),
-                last_variables: None,
+                last_told: None,
+                data_breakpoints: Vec::new(),
                 input: None,
                 pumps: Vec::new(),
                 server_watch: None,
@@ -309,10 +316,10 @@ impl Session {
         (pieces, gone, state.output.end())
     }
 
-    /// Remembers the top frame's variables and gives those of the stop before, if they are of the same function.
-    pub fn swap_last_variables(&self, new: LastVariables) -> Option<LastVariables> {
+    /// Remembers what is told of a stop and gives what was told of the one before, if that was in the same function.
+    pub fn swap_last_told(&self, new: LastTold) -> Option<LastTold> {
         let mut state = self.state.lock();
-        let old = state.last_variables.replace(new.clone());
+        let old = state.last_told.replace(new.clone());
         old.filter(|old| old.function == new.function && old.path == new.path)
     }
 
@@ -325,6 +332,8 @@ impl Session {
         }
         let reason = if std::mem::take(&mut state.pausing) && !hit_is_breakpoint(&event, &hit_breakpoints) {
             "pause".to_owned()
+        } else if is_data_stop(&event.reason, &state.data_breakpoints, &hit_breakpoints) {
+            "data breakpoint".to_owned()
         } else {
             event.reason
         };
@@ -397,6 +406,11 @@ impl std::fmt::Debug for Session {
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
+}
+
+/// Adapters call it a breakpoint, a watchpoint or an exception; that it is none of ours tells it apart.
+fn is_data_stop(reason: &str, places: &[DataBreakpoint], hit: &[BreakpointId]) -> bool {
+    !places.is_empty() && hit.is_empty() && (reason.contains("breakpoint") || reason.contains("watchpoint"))
 }
 
 fn hit_is_breakpoint(event: &StoppedEvent, hit_breakpoints: &[BreakpointId]) -> bool {

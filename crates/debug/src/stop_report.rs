@@ -10,7 +10,7 @@ use crate::clock;
 use crate::dap::types::{ExceptionInfo, StackFrame, Variable};
 use crate::ids::{FrameRef, VariablesRef};
 use crate::output::{OutputPiece, floor_boundary};
-use crate::session::{LastVariables, Session, Stop};
+use crate::session::{LastTold, Session, Stop};
 use crate::values::shortened;
 use crate::{Error, Result};
 
@@ -22,14 +22,16 @@ pub struct Detail {
     pub value_length: usize,
     pub source_lines: i64,
     pub output: usize,
+    /// In a call that was told of before, only what is new.
+    pub only_news: bool,
 }
 
 impl Detail {
     /// Enough to go on with, and little to read.
     pub const COMPACT: Self =
-        Self { frames: 8, variables: 16, value_length: 80, source_lines: 2, output: 600 };
-    pub const FULL: Self =
-        Self { frames: 50, variables: 100, value_length: 1000, source_lines: 6, output: 8000 };
+        Self { frames: 8, variables: 16, value_length: 80, source_lines: 2, output: 600, only_news: false };
+    /// For who follows a program from stop to stop.
+    pub const NEWS: Self = Self { only_news: true, ..Self::COMPACT };
 }
 
 /// Frames asked for at once.
@@ -63,9 +65,15 @@ pub struct StopExtras {
     /// Lines around the stop; the arrow marks it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_context: Option<String>,
-    /// Variables that differ from the last stop in this function.
+    /// Variables that differ from the last stop in this function, where others are shown too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// Variables that do not, and are left out above; `get_variables` shows them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchanged: Vec<String>,
+    /// How many callers are the same as at the last stop, and left out of `call_stack`; `get_call_stack` shows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_callers: Option<usize>,
     /// What the program printed since the last answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_output: Option<String>,
@@ -159,12 +167,28 @@ impl Session {
             } else {
                 more.source_context = source_context(top, detail.source_lines);
             }
-            if let Some(variables) = &top_frame_variables {
-                more.changed = self.changed_variables(top, variables);
+        }
+        let mut shown: Vec<&StackFrame> = shown_frames(&frames, workspace, detail.frames);
+        let left_out = total.saturating_sub(shown.len());
+        if let (Some(top), Some(variables)) = (top, &mut top_frame_variables) {
+            let told = told_now(thread, &frames, variables);
+            let callers = told.callers.clone();
+            if let Some(before) = self.swap_last_told(told) {
+                more.changed = changed_variables(&before, variables);
+                let is_same_call = before.thread == thread && before.callers == callers;
+                if detail.only_news && is_same_call && is_own(top, workspace) {
+                    let rows = std::mem::take(&mut variables.variables);
+                    let (new, old): (Vec<_>, Vec<_>) =
+                        rows.into_iter().partition(|row| more.changed.contains(&row.name));
+                    variables.variables = new;
+                    more.changed.clear();
+                    more.source_context = source_context(top, 1);
+                    more.unchanged = old.into_iter().map(|row| row.name).collect();
+                    more.same_callers = shown.len().checked_sub(1).filter(|callers| *callers > 0);
+                    shown.truncate(1);
+                }
             }
         }
-        let shown: Vec<&StackFrame> = shown_frames(&frames, workspace, detail.frames);
-        let left_out = total.saturating_sub(shown.len());
         more.frames_left_out = (left_out > 0).then_some(left_out);
         more.new_output = printed(&self.take_new_output(), detail.output);
         more.exception = exception.as_ref().map(|info| exception_report(info, detail));
@@ -271,19 +295,24 @@ impl Session {
             }),
         }
     }
+}
 
-    fn changed_variables(&self, frame: &StackFrame, variables: &FrameVariables) -> Vec<String> {
-        let values: Vec<(String, String)> =
-            variables.variables.iter().map(|row| (row.name.clone(), row.value.clone())).collect();
-        let new = LastVariables {
-            function: frame.name.clone(),
-            path: frame.source.as_ref().and_then(|source| source.path.clone()).map(PathBuf::from),
-            values: values.clone(),
-        };
-        let Some(old) = self.swap_last_variables(new) else { return Vec::new() };
-        let before = |name: &str| old.values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-        values.into_iter().filter(|(name, value)| before(name) != Some(value)).map(|(name, _)| name).collect()
+fn told_now(thread: i64, frames: &[StackFrame], variables: &FrameVariables) -> LastTold {
+    let top = frames.first();
+    let path = top.and_then(|top| top.source.as_ref()?.path.clone());
+    LastTold {
+        thread,
+        function: top.map(|top| top.name.clone()).unwrap_or_default(),
+        path: path.map(PathBuf::from),
+        values: variables.variables.iter().map(|row| (row.name.clone(), row.value.clone())).collect(),
+        callers: frames.iter().skip(1).map(|frame| (frame.name.clone(), frame.line)).collect(),
     }
+}
+
+fn changed_variables(before: &LastTold, variables: &FrameVariables) -> Vec<String> {
+    let old = |name: &str| before.values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let changed = variables.variables.iter().filter(|row| old(&row.name) != Some(&row.value));
+    changed.map(|row| row.name.clone()).collect()
 }
 
 /// Variables of the program, not the groups that an adapter makes of what hardly anyone looks for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::dap::types::{DataBreakpointInfo, StackFrame};
+use crate::dap::types::StackFrame;
 use crate::session::{Session, Step};
 use crate::stop_report::is_own;
 use crate::values::shortened;
@@ -49,7 +49,7 @@ impl Debugger {
     ) -> Result<Watched> {
         let first = shortened(&session.evaluate(expression, Some(frame), "watch").await?.value, VALUE);
         if session.can("supportsDataBreakpoints")
-            && let Some(id) = session.data_id(frame, expression).await
+            && let Some(id) = session.data_place(frame, expression).await.and_then(|info| info.data_id)
         {
             return self.watch_by_hardware(session, id, expression, first, most, wait).await;
         }
@@ -102,7 +102,7 @@ impl Debugger {
                 }
             }
         }
-        session.request("setDataBreakpoints", json!({ "breakpoints": [] })).await.ok();
+        session.restore_data_breakpoints().await.ok();
         Ok(watched)
     }
 
@@ -179,23 +179,6 @@ fn ended(outcome: &Outcome) -> String {
 }
 
 impl Session {
-    /// The adapter's name for a watched place.
-    async fn data_id(&self, frame: i64, expression: &str) -> Option<Value> {
-        let mut asks = Vec::new();
-        for scope in self.scopes(frame).await.ok()? {
-            asks.push(json!({ "variablesReference": scope.variables_reference, "name": expression }));
-        }
-        asks.push(json!({ "name": expression, "frameId": frame }));
-        for ask in asks {
-            let info = self.request("dataBreakpointInfo", ask).await.ok();
-            let info: Option<DataBreakpointInfo> = info.and_then(|info| serde_json::from_value(info).ok());
-            if let Some(id) = info.and_then(|info| info.data_id).filter(|id| !id.is_null()) {
-                return Some(id);
-            }
-        }
-        None
-    }
-
     async fn own_depth(&self) -> Result<usize> {
         let thread = self.top_frame_thread().await?;
         Ok(self.stack(thread, 0, FRAMES).await?.stack_frames.len())

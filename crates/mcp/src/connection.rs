@@ -239,7 +239,7 @@ impl ServerHandler for Connection {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let entries = self.shared.resources.list().await.into_iter().map(|entry| {
+        let entries = self.any_bench()?.resources.list().await.into_iter().map(|entry| {
             let mut resource = Resource::new(entry.uri, entry.name);
             resource.description = entry.description;
             resource.mime_type = entry.mime_type;
@@ -253,7 +253,7 @@ impl ServerHandler for Connection {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let entries = self.shared.resources.templates().await.into_iter().map(|entry| {
+        let entries = self.any_bench()?.resources.templates().await.into_iter().map(|entry| {
             let mut template = ResourceTemplate::new(entry.uri_template, entry.name);
             template.description = entry.description;
             template.mime_type = entry.mime_type;
@@ -268,7 +268,7 @@ impl ServerHandler for Connection {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        match self.shared.resources.read(&uri).await {
+        match self.any_bench()?.resources.read(&uri).await {
             Ok(Some(body)) => Ok(ReadResourceResult::new(vec![contents(&uri, body)]).into()),
             Ok(None) => {
                 let message = format!("there is nothing at `{uri}`; resources/list tells what there is");

@@ -22,8 +22,8 @@ mod tool_list;
 
 pub use offer::{Offer, ToolGroup};
 pub use ports::{
-    Bench, Benches, NoResources, PromptArgument, PromptEntry, Prompts, ResourceBody, ResourceEntry,
-    ResourceTemplateEntry, Resources,
+    Bench, Benches, PromptArgument, PromptEntry, Prompts, ResourceBody, ResourceEntry, ResourceTemplateEntry,
+    Resources,
 };
 pub use prompts::FilePrompts;
 pub use server::{McpServer, ServerParts, WorkspaceChoice};

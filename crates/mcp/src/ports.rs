@@ -16,6 +16,7 @@ pub struct Bench {
     pub hook_facts: HookFacts,
     pub redactor: Arc<Redactor>,
     pub checkpoints: Option<Arc<dyn Checkpoints>>,
+    pub resources: Arc<dyn Resources>,
 }
 
 /// Makes benches.
@@ -66,25 +67,6 @@ pub trait Resources: Send + Sync {
 
     /// `None` when there is nothing of this address. An error says why it cannot be read.
     async fn read(&self, uri: &str) -> Result<Option<ResourceBody>, String>;
-}
-
-/// Nothing to read.
-#[derive(Clone, Copy, Debug)]
-pub struct NoResources;
-
-#[async_trait]
-impl Resources for NoResources {
-    async fn list(&self) -> Vec<ResourceEntry> {
-        Vec::new()
-    }
-
-    async fn templates(&self) -> Vec<ResourceTemplateEntry> {
-        Vec::new()
-    }
-
-    async fn read(&self, _uri: &str) -> Result<Option<ResourceBody>, String> {
-        Ok(None)
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

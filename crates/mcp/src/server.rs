@@ -17,7 +17,7 @@ use crate::connection::Connection;
 use crate::host::ArtifactFolder;
 use crate::offer::Offer;
 use crate::parked::Parked;
-use crate::ports::{Bench, Benches, Prompts, Resources};
+use crate::ports::{Bench, Benches, Prompts};
 use crate::stdio::LineTransport;
 use crate::tool_list::ToolList;
 
@@ -36,7 +36,6 @@ pub enum WorkspaceChoice {
 /// What a server is made of.
 pub struct ServerParts {
     pub benches: Arc<dyn Benches>,
-    pub resources: Arc<dyn Resources>,
     pub prompts: Arc<dyn Prompts>,
     pub offer: Offer,
     pub workspace: WorkspaceChoice,
@@ -57,7 +56,6 @@ pub(crate) struct Shared {
     benches: Arc<dyn Benches>,
     /// The bench in use and the folder it was opened for.
     bench: Mutex<Option<(Option<PathBuf>, Arc<Bench>)>>,
-    pub(crate) resources: Arc<dyn Resources>,
     pub(crate) prompts: Arc<dyn Prompts>,
     pub(crate) offer: Offer,
     pub(crate) workspace: WorkspaceChoice,
@@ -94,7 +92,6 @@ impl McpServer {
         let shared = Shared {
             benches: parts.benches,
             bench: Mutex::default(),
-            resources: parts.resources,
             prompts: parts.prompts,
             offer: parts.offer,
             workspace: parts.workspace,

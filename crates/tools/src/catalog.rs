@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
-use crate::{Confinement, DebugDesk, DebugOptions};
+use crate::{Confinement, DebugDesk};
 use crate::{ask, chain, code, complete, debug, files, shell, todo};
 
 /// What the tools must know of the settings.
@@ -17,7 +17,6 @@ pub struct CatalogOptions {
     pub removed_variables: Vec<String>,
     /// How commands are confined.
     pub confinement: Confinement,
-    pub debug: DebugOptions,
     /// Where the indexes of code are kept.
     pub code_indexes: PathBuf,
     /// The program that answers to [`crate::PDF_TEXT_WORD`]; without one, PDF is not read.
@@ -25,7 +24,11 @@ pub struct CatalogOptions {
 }
 
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
-pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn DynTool>> {
+pub fn builtin(
+    workspace: &Workspace,
+    options: &CatalogOptions,
+    debugger: &Arc<DebugDesk>,
+) -> Vec<Arc<dyn DynTool>> {
     let desk = files::Desk::new(workspace.clone());
     let background = shell::BackgroundCommands::default();
     let mut tools: Vec<Arc<dyn DynTool>> = vec![
@@ -51,7 +54,7 @@ pub fn builtin(workspace: &Workspace, options: &CatalogOptions) -> Vec<Arc<dyn D
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
     ];
-    tools.extend(debug::tools(&DebugDesk::new(workspace.clone(), &options.debug)));
+    tools.extend(debug::tools(debugger));
     tools.extend(code::tools(workspace, &options.code_indexes));
     tools
 }

@@ -7,6 +7,7 @@ mod answer;
 mod breakpoints;
 mod desk;
 mod looking;
+mod memory;
 mod probing;
 mod running;
 mod starting;
@@ -76,6 +77,9 @@ pub fn tools(desk: &Arc<DebugDesk>) -> Vec<Arc<dyn DynTool>> {
         Arc::new(looking::GetVariables(desk())),
         Arc::new(looking::SendInput(desk())),
         Arc::new(looking::SetVariable(desk())),
+        Arc::new(memory::Disassemble(desk())),
+        Arc::new(memory::ReadMemory(desk())),
+        Arc::new(memory::SetDataBreakpoint(desk())),
         Arc::new(probing::DebugCompare(desk())),
         Arc::new(probing::DebugTracepoints(desk())),
         Arc::new(running::ContinueDebugging(desk())),

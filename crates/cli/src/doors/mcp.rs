@@ -4,6 +4,7 @@ mod bench;
 mod clients;
 pub mod config;
 mod entry;
+mod resources;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepwell_mcp::http::{self, Hosts, HttpOptions, Token, TokenError};
-use stepwell_mcp::{FilePrompts, McpServer, NoResources, Offer, ServerParts, ToolGroup, WorkspaceChoice};
+use stepwell_mcp::{FilePrompts, McpServer, Offer, ServerParts, ToolGroup, WorkspaceChoice};
 use stepwell_workspace::files;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +60,6 @@ fn server(places: &Places, args: &McpServeArgs) -> anyhow::Result<McpServer> {
     let artifacts = artifact_folder(&places.data.join("mcp"));
     Ok(McpServer::new(ServerParts {
         benches: Arc::new(WorkspaceBenches::new(folder, &groups)),
-        resources: Arc::new(NoResources),
         prompts: Arc::new(FilePrompts),
         instructions: instructions(&groups),
         offer: Offer { groups, read_only: args.tools.read_only },

@@ -1,7 +1,8 @@
 //! What can be seen of a stopped program.
 
+use stepwell_debug::Outcome;
 use stepwell_debug::adapters::AdapterKind;
-use stepwell_debug::session::{Paging, Step};
+use stepwell_debug::session::{Access, Paging, Step};
 
 use crate::lab::{Lab, Language};
 
@@ -90,4 +91,57 @@ pub async fn failure(kind: AdapterKind, language: Language) {
     assert_eq!(own.line_number, lab.line("fail"), "{report:?}");
     assert!(own.function_name.contains("fail"), "{report:?}");
     lab.debugger.end(&session).await;
+}
+
+/// Who can watch a place, show instructions and read bytes; the others say that they cannot.
+pub async fn memory(kind: AdapterKind, language: Language) {
+    let Some(lab) = Lab::open(kind, language) else { return };
+    lab.debugger.set_breakpoint(lab.at("loop")).await.unwrap();
+    let session = lab.start("");
+    let (session, _) = lab.stop(&session).await;
+    let frame = session.top_frame().await.unwrap();
+    let watches = matches!(kind, AdapterKind::LldbDap | AdapterKind::CodeLldb);
+    let set = session.set_data_breakpoint(frame.id, "total", Access::Write).await;
+    assert_eq!(set.is_ok(), watches, "{set:?}");
+
+    let reads = matches!(kind, AdapterKind::CodeLldb | AdapterKind::Gdb);
+    let shows = reads || matches!(kind, AdapterKind::LldbDap | AdapterKind::Delve);
+    if shows {
+        let address = frame.instruction_pointer_reference.clone().unwrap();
+        let listing = session.disassemble(&address, 0, 5).await.unwrap();
+        assert_eq!(listing.len(), 5, "{listing:?}");
+        assert!(listing.iter().all(|one| !one.instruction.is_empty()), "{listing:?}");
+        if reads {
+            let memory = session.read_memory(&address, 0, 16).await.unwrap();
+            assert_eq!((memory.bytes.len(), memory.unreadable), (16, 0), "{memory:?}");
+        }
+    } else {
+        let error = session.disassemble("0x1", 0, 5).await.unwrap_err().to_string();
+        assert!(error.contains("cannot show instructions"), "{error}");
+    }
+    if !reads && kind != AdapterKind::JsDebug {
+        let error = session.read_memory("0x1", 0, 16).await.unwrap_err().to_string();
+        assert!(error.contains("cannot read memory"), "{error}");
+    }
+
+    if watches {
+        assert!(session.data_breakpoints().iter().all(|place| place.verified));
+        lab.debugger.clear_breakpoints().await;
+        // The first pass adds nothing; the second writes another number.
+        let mut totals = Vec::new();
+        for _ in 0..2 {
+            session.resume(None).await.unwrap();
+            let (stopped, stop) = lab.stop(&session).await;
+            assert_eq!(stop.reason, "data breakpoint");
+            totals.push(lab.value(&stopped, "total").await);
+        }
+        assert!(totals.contains(&"1".to_owned()) || totals.contains(&"0".to_owned()), "{totals:?}");
+        assert_eq!(session.clear_data_breakpoints().await.unwrap(), 1);
+        session.resume(None).await.unwrap();
+        let outcome = lab.outcome(&session).await;
+        assert!(matches!(outcome, Outcome::Completed(_)), "{outcome:?}");
+    } else {
+        let error = set.unwrap_err().to_string();
+        assert!(error.contains("cannot stop when a variable is used"), "{error}");
+    }
 }

@@ -45,6 +45,11 @@ macro_rules! debuggers {
             }
 
             #[tokio::test]
+            async fn memory_is_looked_at_where_the_debugger_can() {
+                looking::memory(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
             async fn a_failure_stops_where_it_happens() {
                 looking::failure(KIND, LANGUAGE).await;
             }

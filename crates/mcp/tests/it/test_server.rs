@@ -248,6 +248,7 @@ impl Benches for TestBenches {
             hook_facts: HookFacts::default(),
             redactor: Arc::new(Redactor::with_secrets(Vec::<(String, String)>::new())),
             checkpoints: None,
+            resources: Arc::new(TestResources),
         })
     }
 }
@@ -340,7 +341,6 @@ pub fn server_with(workspace: WorkspaceChoice) -> McpServer {
     let artifacts = std::env::temp_dir().join(format!("stepwell-mcp-test-{}", std::process::id()));
     McpServer::new(ServerParts {
         benches: Arc::new(TestBenches),
-        resources: Arc::new(TestResources),
         prompts: Arc::new(TestPrompts),
         offer: Offer { groups: vec![ToolGroup::Debug, ToolGroup::Files], read_only: false },
         workspace,

@@ -145,7 +145,7 @@ impl DebugDesk {
         let after = self.debugger.serial();
         session.resume(input.thread_id).await?;
         let outcome = self.debugger.wait(&session, after, &wait).await;
-        self.answer(outcome, &session, Detail::COMPACT).await
+        self.answer(outcome, &session, Detail::NEWS).await
     }
 
     async fn step_execution(&self, ctx: &ToolContext, input: StepInput) -> Result<Answer> {
@@ -164,7 +164,7 @@ impl DebugDesk {
             left -= 1;
             let goes_on = matches!(&outcome, Outcome::Stopped(stopped, stop) if stopped.id == session.id && stop.reason == "step");
             if left == 0 || !goes_on {
-                return self.answer(outcome, &session, Detail::COMPACT).await;
+                return self.answer(outcome, &session, Detail::NEWS).await;
             }
         }
     }
@@ -213,7 +213,7 @@ impl DebugDesk {
         let outcome = self.debugger.wait(&session, after, &wait).await;
         // The place is taken back even if the program never came there.
         session.set_probes(&path, Vec::new()).await.ok();
-        self.answer(outcome, &session, Detail::COMPACT).await
+        self.answer(outcome, &session, Detail::NEWS).await
     }
 
     async fn stop_debugging(&self, _: &ToolContext, input: StopInput) -> Result<Answer> {

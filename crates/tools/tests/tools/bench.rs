@@ -93,11 +93,12 @@ pub fn bench(mode: PermissionMode) -> Bench {
         removed_variables: vec!["CARGO_PKG_NAME".to_owned()],
         // The sandbox is tested through the product, whose binary is its launcher.
         code_indexes: folder.path().join("indexes"),
-        debug: stepwell_tools::DebugOptions::default(),
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
         own_program: None,
     };
-    registry.register_all(catalog::builtin(&workspace, &options)).expect("registered");
+    let debugger =
+        stepwell_tools::DebugDesk::new(workspace.clone(), &stepwell_tools::DebugOptions::default());
+    registry.register_all(catalog::builtin(&workspace, &options, &debugger)).expect("registered");
     let host = Arc::new(TestHost {
         artifacts,
         todo: Mutex::default(),

@@ -7,6 +7,7 @@ use stepwell_mcp::{Bench, Benches, ToolGroup};
 use stepwell_protocol::TaskId;
 use stepwell_tool_runtime::{Category, HookFacts, RuleJudge};
 
+use super::resources::DebugResources;
 use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
 use crate::settings::SettingsLayer;
 
@@ -34,8 +35,10 @@ impl WorkspaceBenches {
         let benches = assembly.benches();
         let mut judge = benches.judge_options(&root)?;
         judge.asked_for.clone_from(&self.asked_for);
+        let (executor, desk) = benches.executor_and_debugger(&root)?;
+        let redactor = benches.redactor();
         Ok(Bench {
-            executor: benches.executor(&root)?,
+            executor,
             permission: Arc::new(RuleJudge::new(judge)),
             hooks: Arc::new(benches.hooks()?),
             hook_facts: HookFacts {
@@ -44,8 +47,9 @@ impl WorkspaceBenches {
                 permission_mode: benches.permission_mode(),
                 ..HookFacts::default()
             },
-            redactor: benches.redactor(),
+            redactor: Arc::clone(&redactor),
             checkpoints: benches.checkpoints(&root)?,
+            resources: Arc::new(DebugResources { desk, redactor }),
         })
     }
 }

@@ -113,6 +113,75 @@ fn a_program_is_stopped_looked_into_and_ended() {
     client.end();
 }
 
+/// While it stays in one call, an answer holds what is new; everything is there on request.
+#[test]
+fn steps_tell_what_is_new() {
+    let world = World::new([]);
+    let Some(mut client) = client(&world) else { return };
+    answer(&mut client, "set_breakpoint", json!({"file_path": "shop.py", "line_number": line("loop")}));
+    let first = answer(&mut client, "start_debugging", json!({"program": "shop.py"}));
+    let names = |answer: &Value| -> Vec<String> {
+        let rows = answer["stop_event_data"]["top_frame_variables"]["variables"].as_array().cloned();
+        rows.unwrap_or_default().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(names(&first).contains(&"numbers".to_owned()), "{first}");
+    assert!(first["stop_event_data"]["call_stack"].as_array().unwrap().len() > 1, "{first}");
+    let mut news = Value::Null;
+    for _ in 0..2 {
+        news = answer(&mut client, "continue_debugging", json!({}));
+    }
+    let stop = &news["stop_event_data"];
+    assert_eq!(names(&news), ["i", "total"], "{news}");
+    assert_eq!(stop["unchanged"], json!(["account", "count", "numbers"]), "{news}");
+    assert_eq!(
+        (stop["call_stack"].as_array().unwrap().len(), &stop["same_callers"]),
+        (1, &json!(2)),
+        "{news}"
+    );
+    let all = answer(&mut client, "wait_for_stop", json!({}));
+    assert_eq!(names(&all), names(&first), "{all}");
+    // Another call is told whole.
+    let into = answer(&mut client, "step_execution", json!({"step_type": "into"}));
+    assert_eq!(names(&into), ["number", "total"], "{into}");
+    assert!(into["stop_event_data"]["call_stack"].as_array().unwrap().len() > 1, "{into}");
+    client.end();
+}
+
+#[test]
+fn output_and_sources_can_be_read() {
+    let world = World::new([]);
+    let Some(mut client) = client(&world) else { return };
+    answer(&mut client, "set_breakpoint", json!({"file_path": "shop.py", "line_number": line("after")}));
+    let stopped = answer(&mut client, "start_debugging", json!({"program": "shop.py"}));
+    let session = stopped["session_id"].as_str().unwrap().to_owned();
+    let listed = client.ask("resources/list", json!({}));
+    let uris: Vec<String> = listed["result"]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| entry["uri"].as_str().unwrap().to_owned())
+        .collect();
+    let source = format!("stepwell://source/{session}{}", world.work().join("shop.py").display());
+    assert!(uris.contains(&source), "{uris:?}");
+    let templates = client.ask("resources/templates/list", json!({}));
+    assert_eq!(templates["result"]["resourceTemplates"].as_array().unwrap().len(), 2, "{templates}");
+    let mut read = |uri: &str| client.ask("resources/read", json!({ "uri": uri }));
+    let output = read(&format!("stepwell://output/{session}"));
+    assert_eq!(output["result"]["contents"][0]["text"], "begin\n", "{output}");
+    assert_eq!(read(&source)["result"]["contents"][0]["text"], PROGRAM);
+    for nothing in [
+        "stepwell://output/s99".to_owned(),
+        format!("stepwell://source/{session}/etc/passwd"),
+        format!("stepwell://source/{session}{}/../../etc/passwd", world.work().display()),
+        "stepwell://source/".to_owned(),
+        "file:///etc/passwd".to_owned(),
+    ] {
+        let refused = read(&nothing);
+        assert!(refused.get("error").is_some(), "{nothing}: {refused}");
+    }
+    client.end();
+}
+
 #[test]
 fn a_wait_ends_in_time_and_by_request_and_the_session_goes_on() {
     let world = World::new([]);
