@@ -13,7 +13,7 @@ fi
 
 # Debian packages for tests against real programs; elsewhere the tests say what they skip.
 missing=()
-for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv make perl rsync mke2fs wipefs; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv ruby make perl rsync mke2fs wipefs; do command -v "$tool" >/dev/null || missing+=("$tool"); done
 command -v cc >/dev/null || missing+=(build-essential)
 if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   step "installing ${missing[*]}"
@@ -34,6 +34,8 @@ if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0
 fi
 python3 -c 'import debugpy' 2>/dev/null || python3 -m pip install --quiet debugpy \
   || python3 -m pip install --quiet --break-system-packages debugpy || true
+command -v bash-dap >/dev/null || python3 -m pip install --quiet bash-dap \
+  || python3 -m pip install --quiet --break-system-packages bash-dap || true
 command -v cargo-nextest >/dev/null || { step "installing cargo-nextest"; cargo install --locked cargo-nextest; }
 
 target="${CARGO_TARGET_DIR:-target}"

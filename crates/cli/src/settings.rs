@@ -23,7 +23,7 @@ use stepwell_tool_runtime::{
 use stepwell_workspace::{Denial, files};
 
 pub use keep::UserSettingsKeeper;
-pub use layer::{CheckpointSettings, SettingsLayer};
+pub use layer::{CheckpointSettings, CustomAdapter, SettingsLayer};
 pub use places::Places;
 pub use sandbox::SandboxSettings;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
@@ -206,6 +206,11 @@ impl Settings {
     pub fn debug_adapters(&self) -> BTreeMap<String, PathBuf> {
         let layers = self.layers.iter().filter_map(|(_, layer)| layer.debug.clone());
         layers.flat_map(|debug| debug.adapters).collect()
+    }
+
+    pub fn custom_debug_adapters(&self) -> BTreeMap<String, CustomAdapter> {
+        let layers = self.layers.iter().filter_map(|(_, layer)| layer.debug.clone());
+        layers.flat_map(|debug| debug.custom).collect()
     }
 
     pub fn sandbox(&self) -> SandboxSettings {

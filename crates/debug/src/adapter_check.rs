@@ -31,7 +31,7 @@ impl Debugger {
     ) -> Result<AdapterCheck> {
         let opening = Opening {
             name: kind.name().to_owned(),
-            adapter: adapters::adapter(kind)?,
+            adapter: adapters::adapter(kind),
             way: Way::Start(located),
             how: How::Launch,
             arguments: Map::new(),

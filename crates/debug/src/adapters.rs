@@ -1,6 +1,7 @@
 //! The debuggers Stepwell knows, a file each: where they are found, how they are started and spoken to.
 
 mod codelldb;
+mod configured;
 mod debugpy;
 mod delve;
 mod gdb;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+pub use configured::ConfiguredAdapter;
 pub use kind::AdapterKind;
 pub use manners::{LogDialect, Manners};
 
@@ -30,6 +32,8 @@ pub struct Search {
     pub own_folder: PathBuf,
     /// Programs the person named in the settings.
     pub configured: BTreeMap<AdapterKind, PathBuf>,
+    /// Debuggers the person named by their command.
+    pub custom: Vec<&'static ConfiguredAdapter>,
 }
 
 impl Search {
@@ -58,6 +62,8 @@ pub enum Reach {
     ConnectsBack,
     /// It listens on a socket in a folder that only we can enter.
     Socket,
+    /// It listens on a port of this machine: only where the person configured an adapter that knows no better.
+    Port,
 }
 
 /// Launch or attach.
@@ -90,6 +96,17 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
         vec![address.into()]
     }
 
+    /// All its words with those of the address.
+    fn with_address(&self, mut words: Vec<OsString>, address: &str) -> Vec<OsString> {
+        words.extend(self.address_words(address));
+        words
+    }
+
+    /// What it is asked to do for a launch or an attach.
+    fn request(&self, how: How) -> How {
+        how
+    }
+
     /// The name it expects in `initialize`.
     fn adapter_id(&self) -> &'static str;
 
@@ -112,20 +129,16 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     fn manners(&self) -> &'static Manners;
 }
 
-/// The adapter of a kind that is built in.
-pub fn adapter(kind: AdapterKind) -> Result<&'static dyn Adapter> {
+/// The adapter of a kind.
+pub fn adapter(kind: AdapterKind) -> &'static dyn Adapter {
     match kind {
-        AdapterKind::Debugpy => Ok(&debugpy::Debugpy),
-        AdapterKind::LldbDap => Ok(&lldb_dap::LldbDap),
-        AdapterKind::CodeLldb => Ok(&codelldb::CodeLldb),
-        AdapterKind::Gdb => Ok(&gdb::Gdb),
-        AdapterKind::Delve => Ok(&delve::Delve),
-        AdapterKind::JsDebug => Ok(&js_debug::JsDebug),
-        AdapterKind::Rdbg | AdapterKind::Java | AdapterKind::Bash => Err(Error::NoAdapter {
-            adapter: kind.name().to_owned(),
-            reason: "it is not built in".to_owned(),
-            hint: "debug Python, C, C++, Rust, Go, JavaScript or TypeScript".to_owned(),
-        }),
+        AdapterKind::Debugpy => &debugpy::Debugpy,
+        AdapterKind::LldbDap => &lldb_dap::LldbDap,
+        AdapterKind::CodeLldb => &codelldb::CodeLldb,
+        AdapterKind::Gdb => &gdb::Gdb,
+        AdapterKind::Delve => &delve::Delve,
+        AdapterKind::JsDebug => &js_debug::JsDebug,
+        AdapterKind::Configured(adapter) => adapter,
     }
 }
 
@@ -137,8 +150,9 @@ pub fn choose(
 ) -> Result<(&'static dyn Adapter, Located)> {
     let mut first_error = None;
     for kind in kinds {
-        match adapter(*kind).and_then(|adapter| Ok((adapter, adapter.locate(search, arguments)?))) {
-            Ok(found) => return Ok(found),
+        let adapter = adapter(*kind);
+        match adapter.locate(search, arguments) {
+            Ok(located) => return Ok((adapter, located)),
             Err(error) => {
                 first_error.get_or_insert(error);
             }

@@ -134,7 +134,7 @@ impl Debugger {
         let how = plan.how.clone();
         options.breakpoints = false;
         options.exception_filters =
-            Some(["uncaught", "userUnhandled", "all", "rust_panic"].map(str::to_owned).to_vec());
+            Some(["uncaught", "userUnhandled", "all", "any", "rust_panic"].map(str::to_owned).to_vec());
         let mut after = self.serial();
         let launched = plan.start(self, &options).await?;
         let Some(session) = launched.sessions.first().cloned() else {

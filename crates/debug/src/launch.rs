@@ -227,11 +227,11 @@ fn opening(
     time: Duration,
 ) -> Result<(Opening, Vec<String>)> {
     let search = &debugger.options().search;
-    let kinds = launch_config::adapters_for(resolved).map_err(from_launch)?;
+    let kinds = launch_config::adapters_for(resolved, &search.custom).map_err(from_launch)?;
     let server = resolved.debug_server.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     // One that listens already need not be installed here.
     let (adapter, mut way) = if let (Some(server), Some(kind)) = (server, kinds.first()) {
-        (adapters::adapter(*kind)?, Way::Tcp(server))
+        (adapters::adapter(*kind), Way::Tcp(server))
     } else {
         let (adapter, located) = adapters::choose(&kinds, search, &resolved.arguments)?;
         (adapter, Way::Start(located))

@@ -602,6 +602,10 @@ impl Session {
         if phase.is_over() {
             return;
         }
+        if self.adapter.manners().closes_at_the_end && matches!(phase, Phase::Running | Phase::Stopped) {
+            self.hear_terminated();
+            return;
+        }
         let session = Arc::clone(self);
         let reason = format!("the debug adapter {} ended by itself: {reason}", self.adapter.kind());
         tokio::spawn(async move {

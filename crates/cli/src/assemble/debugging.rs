@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use stepwell_debug::DebuggerOptions;
-use stepwell_debug::adapters::Search;
+use stepwell_debug::adapters::{ConfiguredAdapter, Search};
 use stepwell_tools::{DebugOptions, secret_variables};
 
 use super::confinement::OWN_PROGRAM;
@@ -26,6 +26,22 @@ pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow:
             report::usage(format!("debug.adapters: {reason}"), "look at the `debug` section of your settings")
         })?;
         search.configured.insert(kind, program);
+    }
+    for (name, custom) in settings.custom_debug_adapters() {
+        if custom.command.is_empty() {
+            return Err(report::usage(
+                format!("debug.custom.{name}: `command` is empty"),
+                "name the adapter's program and its words",
+            ));
+        }
+        let adapter = ConfiguredAdapter {
+            name,
+            command: custom.command,
+            types: custom.types,
+            always_attaches: custom.attach,
+            hint: "look at `debug.custom` in your settings".to_owned(),
+        };
+        search.custom.push(adapter.kept());
     }
     Ok(search)
 }

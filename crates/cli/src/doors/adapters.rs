@@ -26,22 +26,23 @@ pub async fn run(command: AdaptersCommand) -> anyhow::Result<Exit> {
         AdaptersCommand::List { json } => list(&assembly, language, json),
         AdaptersCommand::Doctor { adapters, json } => doctor(&assembly, language, &adapters, json).await,
         AdaptersCommand::Install { adapters, force } => {
-            install::run(&assembly, language, &kinds(&adapters)?, force).await
+            install::run(&assembly, language, &kinds(&assembly, &adapters)?, force).await
         }
     }
 }
 
 /// The adapters that are named; all where none is.
-fn kinds(names: &[String]) -> anyhow::Result<Vec<AdapterKind>> {
+fn kinds(assembly: &Assembly, names: &[String]) -> anyhow::Result<Vec<AdapterKind>> {
+    let search = debugging::search(&assembly.places, &assembly.settings, &assembly.workspace)?;
+    let all = AdapterKind::all(&search.custom);
     if names.is_empty() {
-        return Ok(AdapterKind::BUILT_IN.to_vec());
+        return Ok(all);
     }
-    let known = AdapterKind::BUILT_IN.map(AdapterKind::name).join(", ");
+    let known = all.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     names
         .iter()
         .map(|name| {
-            let kind = name.parse().ok().filter(|kind| AdapterKind::BUILT_IN.contains(kind));
-            kind.ok_or_else(|| {
+            all.iter().copied().find(|kind| kind.name() == name).ok_or_else(|| {
                 report::usage(format!("there is no adapter `{name}`"), format!("known are {known}"))
             })
         })
@@ -51,7 +52,7 @@ fn kinds(names: &[String]) -> anyhow::Result<Vec<AdapterKind>> {
 /// An adapter, or why there is none and what to do.
 fn located(assembly: &Assembly, kind: AdapterKind) -> anyhow::Result<Result<Located, Missing>> {
     let search = debugging::search(&assembly.places, &assembly.settings, &assembly.workspace)?;
-    let found = adapters::adapter(kind).and_then(|adapter| adapter.locate(&search, &Map::new()));
+    let found = adapters::adapter(kind).locate(&search, &Map::new());
     Ok(found.map_err(|error| {
         let hint = error.hint().unwrap_or_default().to_owned();
         match error {
@@ -69,7 +70,7 @@ struct Missing {
 fn list(assembly: &Assembly, language: Language, json: bool) -> anyhow::Result<Exit> {
     let mut rows = Vec::new();
     let style = Style::for_stdout();
-    for kind in AdapterKind::BUILT_IN {
+    for kind in kinds(assembly, &[])? {
         let languages = kind.languages().join(", ");
         match located(assembly, kind)? {
             Ok(located) => {
@@ -120,7 +121,7 @@ async fn doctor(
     let style = Style::for_stdout();
     let mut rows = Vec::new();
     let mut failed = false;
-    for kind in kinds(names)? {
+    for kind in kinds(assembly, names)? {
         let located = match located(assembly, kind)? {
             Ok(located) => located,
             Err(missing) => {

@@ -138,6 +138,21 @@ pub struct DebugSettings {
     /// Programs of debug adapters by name (`debugpy`, `lldb-dap`, `codelldb`, `gdb`, `delve`, `js-debug`), where the
     /// ones that are found by themselves are not wanted.
     pub adapters: BTreeMap<String, PathBuf>,
+    /// Other debug adapters by a name of your own, such as one for Java.
+    pub custom: BTreeMap<String, CustomAdapter>,
+}
+
+/// A debug adapter that is known by its command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CustomAdapter {
+    /// The program and its words. `{socket}` or `{port}` stands for where it must listen; without them it is spoken to through its
+    /// standard input and output. `{program}` is what is debugged, a word `{args}` its arguments.
+    pub command: Vec<String>,
+    /// Values of `type` in launch.json that it serves; its name by default.
+    pub types: Vec<String>,
+    /// Its command runs the program by itself, and it is told to attach.
+    pub attach: bool,
 }
 
 /// The names of [`Effort`], for the schema only.

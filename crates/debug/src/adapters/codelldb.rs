@@ -74,6 +74,7 @@ impl Adapter for CodeLldb {
             pages_variables: false,
             exception_filters: &["rust_panic"],
             prints_for_the_program: false,
+            closes_at_the_end: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }

@@ -71,6 +71,7 @@ impl Adapter for Debugpy {
             pages_variables: false,
             exception_filters: &["uncaught"],
             prints_for_the_program: false,
+            closes_at_the_end: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &["SystemExit"],
         }

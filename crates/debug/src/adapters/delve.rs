@@ -94,6 +94,7 @@ impl Adapter for Delve {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: true,
+            closes_at_the_end: false,
             clean_output: without_goroutine,
             passing_exceptions: &[],
         }

@@ -85,6 +85,7 @@ impl Adapter for Gdb {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: false,
+            closes_at_the_end: false,
             clean_output: without_pending,
             passing_exceptions: &[],
         }

@@ -3,39 +3,38 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use super::ConfiguredAdapter;
 
 /// A debug adapter we know how to start and to talk to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AdapterKind {
     Debugpy,
     LldbDap,
-    #[serde(rename = "codelldb")]
     CodeLldb,
     Gdb,
     Delve,
     JsDebug,
-    Rdbg,
-    Java,
-    Bash,
+    /// Known by its command alone.
+    Configured(&'static ConfiguredAdapter),
 }
 
 impl AdapterKind {
-    pub const ALL: [Self; 9] = [
-        Self::Debugpy,
-        Self::LldbDap,
-        Self::CodeLldb,
-        Self::Gdb,
-        Self::Delve,
-        Self::JsDebug,
-        Self::Rdbg,
-        Self::Java,
-        Self::Bash,
-    ];
+    /// The adapters that can serve a configuration of this `type`, the best first; none for a type we do not know. What the
+    /// person configured goes before what is built in.
+    pub fn from_type(kind: &str, configured: &[&'static ConfiguredAdapter]) -> Vec<Self> {
+        let own =
+            configured.iter().filter(|adapter| adapter.serves(kind)).map(|adapter| Self::Configured(adapter));
+        let mut kinds: Vec<Self> = own.collect();
+        kinds.extend(Self::built_in_for(kind));
+        match kind {
+            "rdbg" | "ruby_lsp" | "ruby" => kinds.push(Self::Configured(ConfiguredAdapter::rdbg())),
+            "bashdb" | "bash" => kinds.push(Self::Configured(ConfiguredAdapter::bash())),
+            _ => {}
+        }
+        kinds
+    }
 
-    /// The adapters that can serve a configuration of this `type`, the best first; none for a type we do not know.
-    pub fn from_type(kind: &str) -> &'static [Self] {
+    fn built_in_for(kind: &str) -> &'static [Self] {
         match kind {
             "python" | "debugpy" => &[Self::Debugpy],
             "lldb" | "codelldb" => &[Self::CodeLldb, Self::LldbDap, Self::Gdb],
@@ -44,9 +43,6 @@ impl AdapterKind {
             "go" | "delve" => &[Self::Delve],
             "node" | "pwa-node" | "node2" | "node-terminal" | "pwa-extensionHost" | "extensionHost"
             | "chrome" | "pwa-chrome" | "msedge" | "pwa-msedge" => &[Self::JsDebug],
-            "rdbg" | "ruby_lsp" | "ruby" => &[Self::Rdbg],
-            "java" => &[Self::Java],
-            "bashdb" | "bash" => &[Self::Bash],
             _ => &[],
         }
     }
@@ -61,10 +57,19 @@ impl AdapterKind {
             Self::LldbDap | Self::CodeLldb | Self::Gdb => &["C", "C++", "Rust"],
             Self::Delve => &["Go"],
             Self::JsDebug => &["JavaScript", "TypeScript"],
-            Self::Rdbg => &["Ruby"],
-            Self::Java => &["Java"],
-            Self::Bash => &["Bash"],
+            Self::Configured(adapter) => match adapter.name.as_str() {
+                "rdbg" => &["Ruby"],
+                "bash" => &["Bash"],
+                _ => &[],
+            },
         }
+    }
+
+    /// Every adapter there is: what is built in, what is known by its command, what the person configured.
+    pub fn all(configured: &[&'static ConfiguredAdapter]) -> Vec<Self> {
+        let known = [ConfiguredAdapter::rdbg(), ConfiguredAdapter::bash()];
+        let others = known.into_iter().chain(configured.iter().copied()).map(Self::Configured);
+        Self::BUILT_IN.into_iter().chain(others).collect()
     }
 
     /// The name people read and write.
@@ -76,9 +81,7 @@ impl AdapterKind {
             Self::Gdb => "gdb",
             Self::Delve => "delve",
             Self::JsDebug => "js-debug",
-            Self::Rdbg => "rdbg",
-            Self::Java => "java",
-            Self::Bash => "bash",
+            Self::Configured(adapter) => &adapter.name,
         }
     }
 }
@@ -93,8 +96,8 @@ impl FromStr for AdapterKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL
+        let known = || Self::BUILT_IN.map(Self::name).join(", ");
+        Self::BUILT_IN
             .into_iter()
             .find(|kind| kind.name() == name)
             .ok_or_else(|| format!("there is no adapter `{name}`; known are {}", known()))
@@ -107,8 +110,7 @@ mod tests {
 
     #[test]
     fn names_are_the_same_everywhere() {
-        for kind in AdapterKind::ALL {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        for kind in AdapterKind::BUILT_IN {
             assert_eq!(kind.name().parse(), Ok(kind));
         }
         assert!("windbg".parse::<AdapterKind>().unwrap_err().contains("lldb-dap"));
@@ -131,13 +133,26 @@ mod tests {
             ("chrome", "js-debug"),
             ("rdbg", "rdbg"),
             ("ruby_lsp", "rdbg"),
-            ("java", "java"),
+            ("java", ""),
             ("bashdb", "bash"),
+            ("perl", "mine"),
             ("cppvsdbg", ""),
             ("coreclr", ""),
         ];
+        let mine = ConfiguredAdapter {
+            name: "mine".to_owned(),
+            types: vec!["perl".to_owned(), "python".to_owned()],
+            ..ConfiguredAdapter::default()
+        };
+        let mine = [mine.kept()];
+        let names = |kinds: Vec<AdapterKind>| -> String {
+            kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(AdapterKind::from_type("python", &mine)), "mine debugpy");
         for (kind, adapters) in rows {
-            let found: Vec<_> = AdapterKind::from_type(kind).iter().map(|kind| kind.name()).collect();
+            let mine: &[&ConfiguredAdapter] = if kind == "perl" { &mine } else { &[] };
+            let found: Vec<_> =
+                names(AdapterKind::from_type(kind, mine)).split(' ').map(str::to_owned).collect();
             assert_eq!(found.join(" "), adapters, "{kind}");
         }
     }

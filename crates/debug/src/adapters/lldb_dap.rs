@@ -90,6 +90,7 @@ impl Adapter for LldbDap {
             pages_variables: true,
             exception_filters: &[],
             prints_for_the_program: false,
+            closes_at_the_end: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }

@@ -17,6 +17,8 @@ pub struct Manners {
     pub exception_filters: &'static [&'static str],
     /// Everything the adapter's process prints comes from the program.
     pub prints_for_the_program: bool,
+    /// Its process is the program: that the connection closes is how it says that the program has ended.
+    pub closes_at_the_end: bool,
     /// Takes out what the debugger adds to output by itself.
     pub clean_output: fn(&str) -> Cow<'_, str>,
     /// Exceptions that are only how a program ends.
@@ -26,6 +28,8 @@ pub struct Manners {
 /// Which log messages can be left to an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogDialect {
+    /// None.
+    Never,
     /// Not together with a condition or a hit condition.
     Alone,
     /// As `Alone`, and the line's end must be written.

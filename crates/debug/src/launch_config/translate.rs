@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::error::{LaunchError, Result};
 use super::resolve::{Request, Resolved, text};
 use super::words;
-use crate::adapters::AdapterKind;
+use crate::adapters::{AdapterKind, ConfiguredAdapter};
 
 /// What the adapter is sent, and what has to be done beside it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,8 +27,11 @@ pub struct Translated {
 }
 
 /// The adapters that can serve a configuration, the best first, or why there is none.
-pub fn adapters_for(resolved: &Resolved) -> Result<Vec<AdapterKind>> {
-    let mut adapters = AdapterKind::from_type(&resolved.kind).to_vec();
+pub fn adapters_for(
+    resolved: &Resolved,
+    configured: &[&'static ConfiguredAdapter],
+) -> Result<Vec<AdapterKind>> {
+    let mut adapters = AdapterKind::from_type(&resolved.kind, configured);
     let asks_for_lldb =
         resolved.kind == "cppdbg" && text(&resolved.arguments, "MIMode").as_deref() == Some("lldb");
     // gdb opens core files over its protocol only in its newest releases.
@@ -45,7 +48,7 @@ pub fn adapters_for(resolved: &Resolved) -> Result<Vec<AdapterKind>> {
             }
             "coreclr" | "clr" | "dotnet" => "no debugger for .NET is supported",
             "php" => "no debugger for PHP is supported",
-            _ => "no adapter for it is known",
+            _ => "no adapter for it is known; `debug.custom` in the settings names one by its command",
         };
         return Err(LaunchError::Refused { kind: resolved.kind.clone(), reason: reason.to_owned() });
     }
@@ -54,7 +57,8 @@ pub fn adapters_for(resolved: &Resolved) -> Result<Vec<AdapterKind>> {
 
 /// Turns a configuration's arguments into those of `adapter`.
 pub fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated> {
-    if !adapters_for(resolved)?.contains(&adapter) {
+    let is_configured = matches!(adapter, AdapterKind::Configured(_));
+    if !is_configured && !adapters_for(resolved, &[])?.contains(&adapter) {
         return Err(LaunchError::Refused {
             kind: resolved.kind.clone(),
             reason: format!("{adapter} cannot debug it"),
@@ -67,9 +71,12 @@ pub fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated
         AdapterKind::Debugpy => scripts::debugpy(resolved),
         AdapterKind::Delve => scripts::delve(resolved),
         AdapterKind::JsDebug => scripts::js_debug(resolved),
-        AdapterKind::Rdbg => scripts::rdbg(resolved),
-        AdapterKind::Java => scripts::java(resolved),
-        AdapterKind::Bash => scripts::bash(resolved),
+        AdapterKind::Configured(_) => match resolved.kind.as_str() {
+            "rdbg" | "ruby_lsp" | "ruby" => scripts::rdbg(resolved),
+            "java" => scripts::java(resolved),
+            "bashdb" | "bash" => scripts::bash(resolved),
+            _ => scripts::as_written(resolved),
+        },
     }
 }
 

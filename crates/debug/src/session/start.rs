@@ -147,7 +147,7 @@ impl Session {
         if opening.no_debug {
             arguments.insert("noDebug".to_owned(), Value::Bool(true));
         }
-        let launch = client.send(opening.how.command(), &arguments)?;
+        let launch = client.send(opening.adapter.request(opening.how).command(), &arguments)?;
         let launch = launch.answer(deadline.saturating_duration_since(Instant::now()));
         tokio::pin!(launch);
         let mut launched = false;
@@ -282,7 +282,8 @@ impl Session {
         let first = deadline.min(Instant::now() + FIRST_ANSWER);
         match opening.adapter.reach() {
             Reach::Pipes => {
-                let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, &[])?)?;
+                let (companion, pipes) =
+                    Companion::on_pipes(&self.adapter_call(opening, located, located.arguments.clone())?)?;
                 let Pipes { stdin, stdout, stderr } = pipes;
                 self.pump_complaints(stderr);
                 self.companions.lock().push(companion);
@@ -290,18 +291,27 @@ impl Session {
             }
             Reach::ConnectsBack => {
                 let (listener, port) = listen().await.map_err(io)?;
-                let words = opening.adapter.address_words(&format!("127.0.0.1:{port}"));
-                self.start_process(opening, located, &words)?;
+                self.start_process(opening, located, &format!("127.0.0.1:{port}"))?;
                 tokio::select! {
                     link = accept_one(listener, first) => link.map_err(io),
+                    () = self.adapter_ended() => Err(Self::ended_at_once(opening)),
+                }
+            }
+            Reach::Port => {
+                // Free now; the adapter takes it at once, or says that it could not.
+                let (listener, port) = listen().await.map_err(io)?;
+                drop(listener);
+                self.start_process(opening, located, &format!("127.0.0.1:{port}"))?;
+                let address = std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, port));
+                tokio::select! {
+                    link = connect(address, first) => link.map_err(io),
                     () = self.adapter_ended() => Err(Self::ended_at_once(opening)),
                 }
             }
             Reach::Socket => {
                 let folder = tempfile::Builder::new().prefix("stepwell-").tempdir().map_err(io)?;
                 let path = folder.path().join("adapter.sock");
-                let words = opening.adapter.address_words(&path.to_string_lossy());
-                self.start_process(opening, located, &words)?;
+                self.start_process(opening, located, &path.to_string_lossy())?;
                 // The folder goes when the session does: the path is kept in it, the folder in its pumps.
                 self.keep_folder(folder);
                 self.socket.set(path.clone()).ok();
@@ -320,12 +330,8 @@ impl Session {
         }
     }
 
-    fn start_process(
-        self: &Arc<Self>,
-        opening: &Opening,
-        located: &Located,
-        words: &[std::ffi::OsString],
-    ) -> Result<()> {
+    fn start_process(self: &Arc<Self>, opening: &Opening, located: &Located, address: &str) -> Result<()> {
+        let words = opening.adapter.with_address(located.arguments.clone(), address);
         let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
         let Pipes { stdin, stdout, stderr } = pipes;
         if opening.adapter.manners().prints_for_the_program {
@@ -349,10 +355,8 @@ impl Session {
         &self,
         opening: &Opening,
         located: &Located,
-        words: &[std::ffi::OsString],
+        arguments: Vec<std::ffi::OsString>,
     ) -> Result<ProgramCall> {
-        let mut arguments = located.arguments.clone();
-        arguments.extend_from_slice(words);
         let folder = opening.adapter.folder(&opening.arguments);
         let call = ProgramCall {
             program: located.program.clone().into(),

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stepwell_workspace::process::{Companion, EndWatch, Environment, KeepOutput, ProgramCall, TerminalEnd};
+use stepwell_workspace::process::{
+    Companion, EndWatch, Ending, Environment, KeepOutput, ProgramCall, TerminalEnd,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 
@@ -207,9 +209,18 @@ impl Session {
 
     /// Ends every process of the session.
     pub(super) async fn end_processes(&self) {
+        // Where the adapter's process is the program, its end tells how the program ended.
+        let is_program = self.adapter.manners().closes_at_the_end;
+        let ended_itself = is_program && tokio::time::timeout(GRACE, self.adapter_ended()).await.is_ok();
         let companions = std::mem::take(&mut *self.companions.lock());
-        for companion in companions {
-            companion.end(GRACE).await;
+        for (at, companion) in companions.into_iter().enumerate() {
+            let ending = companion.end(GRACE).await;
+            if at == 0
+                && ended_itself
+                && let Some(Ending::Exited(code)) = ending
+            {
+                self.state.lock().ending.exit_code.get_or_insert(i64::from(code));
+            }
         }
     }
 }

@@ -65,7 +65,7 @@ pub fn opening(kind: AdapterKind, adapter: &FakeAdapter) -> Opening {
     });
     Opening {
         name: "program".to_owned(),
-        adapter: adapters::adapter(kind).unwrap(),
+        adapter: adapters::adapter(kind),
         way: Way::Made(maker),
         how: How::Launch,
         arguments: Map::from_iter([("program".to_owned(), json!("program.py"))]),

@@ -13,6 +13,7 @@
 )]
 
 mod breakpoints;
+mod configured;
 mod lab;
 mod life;
 mod looking;

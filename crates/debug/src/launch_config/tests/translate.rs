@@ -5,13 +5,18 @@ use serde_json::{Value, json};
 
 use super::super::*;
 use super::{context, folder, object};
-use crate::adapters::AdapterKind;
+use crate::adapters::{AdapterKind, ConfiguredAdapter};
+
+/// One that a person configured.
+fn java() -> &'static ConfiguredAdapter {
+    ConfiguredAdapter { name: "java".to_owned(), ..ConfiguredAdapter::default() }.kept()
+}
 
 fn told(written: &Value, ctx: &Context) -> String {
     let mut written = written.clone();
     written["name"] = json!("x");
     let resolved = resolve_configuration(&object(written), &[], ctx).unwrap();
-    let adapters = match adapters_for(&resolved) {
+    let adapters = match adapters_for(&resolved, &[java()]) {
         Ok(adapters) => adapters,
         Err(error) => return format!("{error}\n"),
     };
@@ -589,8 +594,8 @@ fn others() {
     check(
         json!({"type": "frob", "request": "launch"}),
         expect![[r#"
-        configuration type `frob` cannot run here: no adapter for it is known
-    "#]],
+            configuration type `frob` cannot run here: no adapter for it is known; `debug.custom` in the settings names one by its command
+        "#]],
     );
 }
 

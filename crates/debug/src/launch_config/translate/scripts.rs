@@ -236,6 +236,12 @@ pub(super) fn rdbg(resolved: &Resolved) -> Result<Translated> {
     Ok(Translated { arguments, debugger, request: resolved.request, ..Translated::default() })
 }
 
+/// For an adapter of which nothing is known.
+pub(super) fn as_written(resolved: &Resolved) -> Result<Translated> {
+    let arguments = base(resolved)?;
+    Ok(Translated { arguments, request: resolved.request, ..Translated::default() })
+}
+
 pub(super) fn java(resolved: &Resolved) -> Result<Translated> {
     let mut arguments = base(resolved)?;
     if resolved.request == Request::Launch && text(&arguments, "mainClass").is_none() {
