@@ -208,6 +208,10 @@ impl Settings {
         layers.flat_map(|debug| debug.adapters).collect()
     }
 
+    pub fn auto_installs_adapters(&self) -> bool {
+        self.value(|layer| layer.debug.as_ref()?.auto_install).unwrap_or(false)
+    }
+
     pub fn custom_debug_adapters(&self) -> BTreeMap<String, CustomAdapter> {
         let layers = self.layers.iter().filter_map(|(_, layer)| layer.debug.clone());
         layers.flat_map(|debug| debug.custom).collect()

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use stepwell_workspace::process::ProgramCall;
 use tokio::sync::watch;
 
-use crate::adapters::Search;
+use crate::adapters::{AdapterKind, Search};
 use crate::breakpoints::BreakpointStore;
 use crate::ids::Ids;
 use crate::session::{Phase, Session};
@@ -36,6 +36,15 @@ pub struct DebuggerOptions {
     /// Variables that programs do not get.
     pub removed_variables: Vec<String>,
     pub confine: Option<Arc<dyn Confine>>,
+    /// Fetches an adapter that is not there.
+    pub installer: Option<Arc<dyn Installer>>,
+}
+
+/// Fetches adapters at their first use, where the person allows it.
+#[async_trait::async_trait]
+pub trait Installer: Send + Sync + std::fmt::Debug {
+    /// Whether it is there now; the error says why it could not be fetched.
+    async fn install(&self, kind: AdapterKind) -> std::result::Result<bool, String>;
 }
 
 #[derive(Debug)]

@@ -191,7 +191,7 @@ impl LaunchPlan {
             }
             // Whoever waits is told in time; the start itself may take longer and be waited for again.
             let left = deadline.saturating_duration_since(Instant::now()) + AFTERWARDS;
-            let (opening, notes) = opening(&planned.resolved, debugger, options, left)?;
+            let (opening, notes) = opening_or_installed(&planned.resolved, debugger, options, left).await?;
             launched.notes.extend(notes);
             let session = debugger.start(opening)?;
             session.watch_server(&planned.resolved);
@@ -217,6 +217,36 @@ async fn before(
     let Some(task) = task else { return Ok(None) };
     let plan = plan_task(tasks, task, ctx).map_err(from_launch)?;
     run_task(&plan, options.task_run()).await.map(Some).map_err(from_launch)
+}
+
+/// As [`opening`]; an adapter that is missing is fetched where that is allowed.
+async fn opening_or_installed(
+    resolved: &Resolved,
+    debugger: &Debugger,
+    options: &LaunchOptions,
+    time: Duration,
+) -> Result<(Opening, Vec<String>)> {
+    let missing = match opening(resolved, debugger, options, time) {
+        Err(error @ Error::NoAdapter { .. }) => error,
+        other => return other,
+    };
+    let Some(installer) = &debugger.options().installer else { return Err(missing) };
+    let kinds =
+        launch_config::adapters_for(resolved, &debugger.options().search.custom).map_err(from_launch)?;
+    for kind in kinds {
+        match installer.install(kind).await {
+            Ok(true) => return opening(resolved, debugger, options, time),
+            Ok(false) => {}
+            Err(reason) => {
+                return Err(Error::NoAdapter {
+                    adapter: kind.name().to_owned(),
+                    reason: format!("it could not be fetched: {reason}"),
+                    hint: missing.hint().unwrap_or_default().to_owned(),
+                });
+            }
+        }
+    }
+    Err(missing)
 }
 
 /// How an adapter is asked for a configuration.

@@ -24,6 +24,6 @@ pub mod watch;
 pub use adapter_check::{AdapterCheck, version_of};
 pub use debugger::{Debugger, Outcome, Wait};
 pub use error::{Error, Result};
-pub use house::{Confine, DebuggerOptions};
+pub use house::{Confine, DebuggerOptions, Installer};
 pub mod targets;
 pub mod trace;

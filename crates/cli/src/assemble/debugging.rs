@@ -7,6 +7,7 @@ use stepwell_debug::adapters::{ConfiguredAdapter, Search};
 use stepwell_tools::{DebugOptions, secret_variables};
 
 use super::confinement::OWN_PROGRAM;
+use crate::doors::adapters::OnDemand;
 use crate::report;
 use crate::settings::{Places, Settings};
 
@@ -53,6 +54,7 @@ pub fn options(places: &Places, settings: &Settings, workspace: &Path) -> anyhow
         breakpoint_file: Some(places.data.join("breakpoints").join(file_name(workspace))),
         removed_variables: secret_variables().into_iter().map(|(name, _)| name).collect(),
         confine: None,
+        installer: settings.auto_installs_adapters().then(|| OnDemand::allowed(places)),
     };
     Ok(DebugOptions { debugger, trusted: settings.trusted })
 }

@@ -1,7 +1,10 @@
 //! `stepwell adapters`: which debuggers are there, whether they work, and fetching those that can be fetched.
 
 mod install;
+mod on_demand;
 mod sources;
+
+pub use on_demand::OnDemand;
 
 use std::time::Duration;
 

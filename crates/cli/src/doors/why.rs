@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::WhyArgs;
 use crate::assemble::confinement::OWN_PROGRAM;
 use crate::assemble::{Assembly, debugging, workspace_root};
+use crate::doors::adapters::OnDemand;
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::language::Language;
@@ -32,7 +33,17 @@ pub async fn run(args: WhyArgs) -> anyhow::Result<Exit> {
     // The code that fails may lie above the folder the command is given in.
     search.workspace = project_root(&workspace);
     // It is the person's own command, so it gets the person's own environment.
-    let options = DebuggerOptions { search, keeper: Some(OWN_PROGRAM.into()), ..DebuggerOptions::default() };
+    let installer = if assembly.settings.auto_installs_adapters() {
+        OnDemand::allowed(&assembly.places)
+    } else {
+        OnDemand::asking(&assembly.places, language)
+    };
+    let options = DebuggerOptions {
+        search,
+        keeper: Some(OWN_PROGRAM.into()),
+        installer: Some(installer),
+        ..DebuggerOptions::default()
+    };
     let debugger = Arc::new(Debugger::new(options));
     let cancel = CancellationToken::new();
     let mut interrupts = Interrupts::listen()?;

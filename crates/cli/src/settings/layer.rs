@@ -138,6 +138,8 @@ pub struct DebugSettings {
     /// Programs of debug adapters by name (`debugpy`, `lldb-dap`, `codelldb`, `gdb`, `delve`, `js-debug`), where the
     /// ones that are found by themselves are not wanted.
     pub adapters: BTreeMap<String, PathBuf>,
+    /// Fetches a debug adapter into Stepwell's own folder when it is needed first, without asking.
+    pub auto_install: Option<bool>,
     /// Other debug adapters by a name of your own, such as one for Java.
     pub custom: BTreeMap<String, CustomAdapter>,
 }

@@ -301,18 +301,22 @@ fn what_is_missing_is_listed_with_the_way_to_have_it() {
     expect![[r#"
         exit code: 0
         --- stdout
-        - debugpy   Python                   not installed
+        - debugpy   Python                   no Python with the module `debugpy` was found
           hint: `stepwell adapters install debugpy` fetches it into Stepwell's own folder
-        - lldb-dap  C, C++, Rust             not installed
+        - lldb-dap  C, C++, Rust             lldb-dap is not installed
           hint: install it: `apt install lldb-19`, `brew install llvm`, or your system's package of LLDB
-        - codelldb  C, C++, Rust             not installed
+        - codelldb  C, C++, Rust             CodeLLDB is not installed
           hint: `stepwell adapters install codelldb`, or install the extension vadimcn.vscode-lldb in your editor
-        - gdb       C, C++, Rust             not installed
+        - gdb       C, C++, Rust             gdb is not installed
           hint: install it with your system's packages, or use lldb-dap
-        - delve     Go                       not installed
+        - delve     Go                       delve (dlv) is not installed
           hint: install it: `go install github.com/go-delve/delve/cmd/dlv@latest` or `apt install delve`
-        - js-debug  JavaScript, TypeScript   not installed
+        - js-debug  JavaScript, TypeScript   js-debug is not installed
           hint: `stepwell adapters install js-debug` fetches it into Stepwell's own folder
+        - rdbg      Ruby                     `rdbg` is not installed
+          hint: install it: `gem install debug` or `apt install ruby`
+        - bash      Bash                     `bash-dap` is not installed
+          hint: install it: `pip install bash-dap`
     "#]]
     .assert_eq(&world.show(&output));
     let chinese =
@@ -320,7 +324,7 @@ fn what_is_missing_is_listed_with_the_way_to_have_it() {
     assert!(String::from_utf8_lossy(&chinese.stdout).contains("未安装"), "{}", world.show(&chinese));
     let rows = world.command(&["adapters", "list", "--json"]).env("PATH", &path).output().unwrap();
     let rows: Vec<Value> = serde_json::from_slice(&rows.stdout).unwrap();
-    assert_eq!(rows.len(), 6);
+    assert_eq!(rows.len(), 8);
     assert!(
         rows.iter()
             .all(|row| row["found"] == false && row["hint"].as_str().is_some_and(|hint| !hint.is_empty()))
@@ -364,4 +368,35 @@ fn the_doctor_starts_what_is_there() {
     let text = world.show(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("ended before it was ready") && text.contains("cannot find libpython"), "{text}");
+}
+
+/// What is missing is fetched at its first use where the settings allow it, and otherwise only after a question, which nobody
+/// answers here.
+#[test]
+fn a_missing_adapter_is_fetched_where_that_is_allowed() {
+    if std::process::Command::new("node").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "node is missing");
+        eprintln!("skipped: node is missing");
+        return;
+    }
+    let package = tarball(&[
+        ("package/dist/vendor/js-debug/vsDebugServer.cjs", "process.exit(3)\n", 0o644),
+        ("package/package.json", "{}", 0o644),
+    ]);
+    for (config, is_fetched) in [("", false), ("[debug]\nauto_install = true\n", true)] {
+        let world = World::new([]);
+        world.set_config(config);
+        world.write("a.js", "throw new Error('no')\n");
+        let registry = npm_registry(&package);
+        let output = world
+            .command(&["why", "--", "node", "a.js"])
+            .env("npm_config_registry", format!("http://127.0.0.1:{}/npm/", registry.port))
+            .output()
+            .unwrap();
+        let text = shown(&world, &registry, &output);
+        assert_eq!(registry.asked().is_empty(), !is_fetched, "{text}");
+        assert_eq!(installed(&world).iter().any(|name| name.contains("js-debug")), is_fetched, "{text}");
+        let says = if is_fetched { "ended" } else { "js-debug is not installed" };
+        assert!(text.contains(says), "{text}");
+    }
 }

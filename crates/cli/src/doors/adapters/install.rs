@@ -39,6 +39,8 @@ pub enum Problem {
     Index { url: String, what: String },
     #[error("`{url}` is not the file that was announced: its checksum is {found}, not {wanted}")]
     Tampered { url: String, found: String, wanted: String },
+    #[error("another `stepwell adapters install` is running{0}")]
+    Busy(String),
     #[error("the package has no `{0}`; it is not what it was")]
     Incomplete(&'static str),
     #[error(transparent)]
@@ -91,7 +93,7 @@ pub async fn run(
 ) -> anyhow::Result<Exit> {
     let folder = debugging::adapters_folder(&assembly.places);
     for kind in kinds {
-        if !matches!(kind, AdapterKind::Debugpy | AdapterKind::JsDebug | AdapterKind::CodeLldb) {
+        if !is_fetched(*kind) {
             if let Err(missing) = super::located(assembly, *kind)? {
                 return Err(report::failed(
                     format!("{kind} comes with your system's packages and is not fetched by Stepwell"),
@@ -101,22 +103,13 @@ pub async fn run(
             told(language, *kind, "is installed on this system", "已安装在系统中", "");
         }
     }
-    files::create_private_dir(&folder)?;
-    let _lock = match LockFile::try_take(&folder.join(".install.lock"))? {
-        LockAttempt::Taken(lock) => lock,
-        LockAttempt::Busy { pid } => {
-            let who = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
-            return Err(report::failed(
-                format!("another `stepwell adapters install` is running{who}"),
-                "wait for it, then try again",
-            ));
-        }
-    };
-    remove_leftovers(&folder)?;
-    let client = HttpClient::new(TIMEOUTS);
+    // What is left of an install that was cut off goes, unless another one is just at work.
+    if let Ok(_lock) = alone_in(&folder) {
+        remove_leftovers(&folder)?;
+    }
     for kind in kinds {
         let place = folder.join(kind.name());
-        if !matches!(kind, AdapterKind::Debugpy | AdapterKind::JsDebug | AdapterKind::CodeLldb) {
+        if !is_fetched(*kind) {
             continue;
         }
         if *kind == AdapterKind::CodeLldb && !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -130,7 +123,7 @@ pub async fn run(
             told(language, *kind, "is installed already", "已安装", &version);
             continue;
         }
-        let installing = install(&client, *kind, &folder, language);
+        let installing = install_alone(*kind, &folder, language);
         let installed = tokio::select! {
             installed = installing => installed,
             stopped = tokio::signal::ctrl_c() => {
@@ -142,12 +135,12 @@ pub async fn run(
         match installed {
             Ok(version) => told(language, *kind, "is installed", "安装完成", &version),
             Err(problem) => {
-                remove_leftovers(&folder)?;
                 let manual = manual_way(*kind, &place);
                 let hint = match problem {
                     Problem::Fetch(_) | Problem::Index { .. } => {
                         format!("check the network and the proxy, or do it by hand: {manual}")
                     }
+                    Problem::Busy(_) => "wait for it, then try again".to_owned(),
                     Problem::Tampered { .. } => {
                         "nothing was installed; try again, and if it happens again, tell whoever runs the registry"
                             .to_owned()
@@ -188,7 +181,7 @@ fn noted_version(place: &Path) -> String {
 }
 
 /// What an install that was cut off left behind; whoever calls this has the lock.
-fn remove_leftovers(folder: &Path) -> anyhow::Result<()> {
+fn remove_leftovers(folder: &Path) -> stepwell_workspace::Result<()> {
     for path in files::list_dir(folder)? {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if name.starts_with(".new-") || name.starts_with(".old-") {
@@ -196,6 +189,32 @@ fn remove_leftovers(folder: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether Stepwell fetches it itself.
+pub fn is_fetched(kind: AdapterKind) -> bool {
+    matches!(kind, AdapterKind::Debugpy | AdapterKind::JsDebug | AdapterKind::CodeLldb)
+}
+
+/// Fetches an adapter while nobody else does, and leaves nothing half done. The version.
+pub async fn install_alone(kind: AdapterKind, folder: &Path, language: Language) -> Result<String, Problem> {
+    let _lock = alone_in(folder)?;
+    remove_leftovers(folder)?;
+    let installed = install(&HttpClient::new(TIMEOUTS), kind, folder, language).await;
+    if installed.is_err() {
+        remove_leftovers(folder)?;
+    }
+    installed
+}
+
+fn alone_in(folder: &Path) -> Result<LockFile, Problem> {
+    files::create_private_dir(folder)?;
+    match LockFile::try_take(&folder.join(".install.lock"))? {
+        LockAttempt::Taken(lock) => Ok(lock),
+        LockAttempt::Busy { pid } => {
+            Err(Problem::Busy(pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()))
+        }
+    }
 }
 
 /// Fetches, checks, unpacks and puts in place. The version.

@@ -1,0 +1,69 @@
+//! An adapter that is missing when it is needed: fetched where the settings allow it, or the person says yes.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stepwell_debug::Installer;
+use stepwell_debug::adapters::AdapterKind;
+
+use super::install;
+use crate::assemble::debugging::adapters_folder;
+use crate::language::Language;
+use crate::settings::Places;
+use crate::terminal::{self, error_line};
+
+#[derive(Debug)]
+pub struct OnDemand {
+    folder: PathBuf,
+    language: Language,
+    asks: bool,
+}
+
+impl OnDemand {
+    /// The settings allow it.
+    pub fn allowed(places: &Places) -> Arc<dyn Installer> {
+        Arc::new(Self { folder: adapters_folder(places), language: Language::English, asks: false })
+    }
+
+    /// Somebody who can be asked sits at the terminal.
+    pub fn asking(places: &Places, language: Language) -> Arc<dyn Installer> {
+        Arc::new(Self { folder: adapters_folder(places), language, asks: true })
+    }
+
+    /// Nothing is fetched when there is nobody to ask, and no answer is no.
+    async fn may(&self, kind: AdapterKind) -> bool {
+        if !self.asks {
+            return true;
+        }
+        if !std::io::stdin().is_terminal() || !terminal::stderr_is_terminal() {
+            return false;
+        }
+        let question = self.language.pick(
+            "is not installed. Fetch it into Stepwell's own folder? [y/N]",
+            "未安装。是否下载到 Stepwell 自己的文件夹？[y/N]",
+        );
+        error_line(&format!("{kind} {question}"));
+        let answer = tokio::task::spawn_blocking(|| {
+            let mut line = String::new();
+            std::io::stdin().lock().read_line(&mut line).map(|_| line)
+        });
+        let answer = answer.await.ok().and_then(Result::ok).unwrap_or_default();
+        matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "是")
+    }
+}
+
+#[async_trait]
+impl Installer for OnDemand {
+    async fn install(&self, kind: AdapterKind) -> Result<bool, String> {
+        // A machine with nothing at all gets debugpy or js-debug; native debuggers are better had from its packages.
+        if !install::is_fetched(kind) || kind == AdapterKind::CodeLldb || !self.may(kind).await {
+            return Ok(false);
+        }
+        install::install_alone(kind, &self.folder, self.language)
+            .await
+            .map_err(|problem| problem.to_string())?;
+        Ok(true)
+    }
+}
