@@ -12,6 +12,7 @@
     reason = "tests"
 )]
 
+mod autoload;
 mod breakpoints;
 mod configured;
 mod lab;
@@ -48,6 +49,11 @@ macro_rules! debuggers {
             #[tokio::test]
             async fn memory_is_looked_at_where_the_debugger_can() {
                 looking::memory(KIND, LANGUAGE).await;
+            }
+
+            #[tokio::test]
+            async fn scripts_beside_a_program_do_not_run() {
+                autoload::scripts_do_not_run(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
