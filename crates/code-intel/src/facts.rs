@@ -4,6 +4,7 @@
 //! resolved here. Types and values are kept as the text they have in the source, so that a later question can be
 //! answered without the tree.
 
+mod annotations;
 mod c;
 mod extract;
 mod go;
@@ -260,10 +261,19 @@ pub fn read_within(language: Language, text: &str, limits: Limits) -> Result<Fac
     if language == Language::Toml {
         return Ok(outline::toml(text));
     }
-    let tree = syntax::parse(language, text, limits)?;
-    let mut extractor = extract::Extractor::new(text, extract::rules(language));
+    let cleaned = match language {
+        Language::C | Language::Cpp if text.len() <= limits.bytes => annotations::without(text),
+        _ => None,
+    };
+    let parsed = cleaned.as_ref().map_or(text, |cleaned| cleaned.text.as_str());
+    let tree = syntax::parse(language, parsed, limits)?;
+    let mut extractor = extract::Extractor::new(parsed, extract::rules(language));
     extractor.walk(&tree, limits.time);
-    Ok(extractor.finish())
+    let mut facts = extractor.finish();
+    if let Some(cleaned) = &cleaned {
+        annotations::add_names(&mut facts, text, &cleaned.removed);
+    }
+    Ok(facts)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod database;
 mod read;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -115,6 +115,15 @@ pub struct Index {
     folders: HashMap<PathBuf, Option<FileStamp>>,
     outlines: RefCell<Cache<Facts>>,
     wholes: RefCell<Cache<(String, Facts)>>,
+    found: RefCell<Looked>,
+}
+
+/// What was looked up, as long as no file changes.
+#[derive(Default)]
+struct Looked {
+    /// Files by the last part of their paths.
+    by_name: Option<HashMap<String, Vec<FileId>>>,
+    included: HashMap<FileId, Arc<HashSet<FileId>>>,
 }
 
 /// Values by file, thrown away all at once when there are too many.
@@ -150,6 +159,7 @@ impl Index {
             folders: HashMap::new(),
             outlines: RefCell::new(Cache::new(20_000)),
             wholes: RefCell::new(Cache::new(400)),
+            found: RefCell::default(),
         };
         for entry in rows {
             index.put(entry);
@@ -158,6 +168,7 @@ impl Index {
     }
 
     fn put(&mut self, entry: FileEntry) -> FileId {
+        *self.found.get_mut() = Looked::default();
         if let Some(id) = self.by_path.get(&entry.path) {
             let id = *id;
             if let Some(slot) = self.entries.get_mut(id.0 as usize) {
@@ -186,6 +197,9 @@ impl Index {
             return Err(Error::Cancelled);
         }
         refreshed.removed = gone.len();
+        if !gone.is_empty() {
+            *self.found.get_mut() = Looked::default();
+        }
         for path in &gone {
             if let Some(id) = self.by_path.remove(path)
                 && let Some(slot) = self.entries.get_mut(id.0 as usize)
@@ -218,6 +232,7 @@ impl Index {
         self.entries.clear();
         self.by_path.clear();
         self.folders.clear();
+        *self.found.get_mut() = Looked::default();
         *self.outlines.borrow_mut() = Cache::new(20_000);
         *self.wholes.borrow_mut() = Cache::new(400);
     }
@@ -243,7 +258,7 @@ impl Index {
             WalkRules { globs: MADE_AGAIN.iter().map(ToString::to_string).collect(), ..WalkRules::default() };
         let query = NameQuery { pattern: "**".to_owned(), limit: usize::MAX };
         let found = self.workspace.find_files(&root, &query, &rules, is_cancelled)?;
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let mut changed = Vec::new();
         let mut folders: HashMap<PathBuf, Option<FileStamp>> = HashMap::new();
         for file in found.files {
@@ -320,6 +335,34 @@ impl Index {
 
     pub fn file(&self, path: &str) -> Option<FileId> {
         self.by_path.get(path).copied()
+    }
+
+    /// The files whose paths end in this name.
+    pub(crate) fn files_called(&self, name: &str) -> Vec<FileId> {
+        let mut found = self.found.borrow_mut();
+        let by_name = found.by_name.get_or_insert_with(|| {
+            let mut by_name: HashMap<String, Vec<FileId>> = HashMap::new();
+            for (id, entry) in self.entries() {
+                let name = entry.path.rsplit('/').next().unwrap_or_default();
+                by_name.entry(name.to_owned()).or_default().push(id);
+            }
+            by_name
+        });
+        by_name.get(name).cloned().unwrap_or_default()
+    }
+
+    /// What a file includes, directly or not, found once.
+    pub(crate) fn included_by(
+        &self,
+        id: FileId,
+        find: impl FnOnce() -> HashSet<FileId>,
+    ) -> Arc<HashSet<FileId>> {
+        if let Some(known) = self.found.borrow().included.get(&id) {
+            return Arc::clone(known);
+        }
+        let included = Arc::new(find());
+        self.found.borrow_mut().included.insert(id, Arc::clone(&included));
+        included
     }
 
     /// The file a person or a model names, or why it is not in the index.

@@ -5,6 +5,7 @@
 //! members through the type of what they are members of. What leads out of the workspace is said to be external.
 
 mod calls;
+mod cpp;
 mod expression;
 mod members;
 mod modules;
@@ -329,6 +330,8 @@ impl<'i> Resolver<'i> {
         let mut paired = self.everywhere(&definition.name, |file, other, facts| {
             !other.is_declaration
                 && other.kind.is_callable() == definition.kind.is_callable()
+                && other.kind.is_type() == definition.kind.is_type()
+                && other.kind != Kind::Type
                 && !(other.is_private && file != found.file)
                 && owner_name(facts, other).map(str::to_owned) == owner
         });
@@ -367,7 +370,9 @@ impl<'i> Resolver<'i> {
     /// Where a definition is used, in every file; its own name is left out.
     pub fn references(&self, target: &Found) -> Vec<Use> {
         let name = &target.definition.name;
-        let targets = self.same(target);
+        let own = self.same(target);
+        let mut targets = own.clone();
+        targets.extend(self.overridden(target));
         let is_local = target.definition.scope.is_some();
         let files = if is_local { vec![target.file] } else { self.index.using(name) };
         let mut uses = Vec::new();
@@ -377,12 +382,13 @@ impl<'i> Resolver<'i> {
             }
             let whole = self.index.whole(file);
             for occurrence in whole.1.occurrences.iter().filter(|other| other.span.of(&whole.0) == name) {
-                if targets.contains(&(file, occurrence.span.start)) {
+                if own.contains(&(file, occurrence.span.start)) {
                     continue;
                 }
                 self.steps.set(0);
                 let meaning = self.meaning(file, occurrence);
-                if meaning.found().iter().any(|found| targets.contains(&found.key())) {
+                let is_meant = |found: &Found| targets.contains(&found.key()) || self.makes(found, target);
+                if meaning.found().iter().any(is_meant) {
                     uses.push(Use { file, occurrence: *occurrence });
                 }
             }

@@ -119,7 +119,11 @@ fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
 
 /// The text of the type of a declaration; of one that defines a type at once, its name.
 fn type_text(x: &Extractor<'_>, node: Node<'_>) -> String {
-    let Some(of) = node.child_by_field_name("type") else { return String::new() };
+    // What `auto` stands for is told by the value.
+    let Some(of) = node.child_by_field_name("type").filter(|of| of.kind() != "placeholder_type_specifier")
+    else {
+        return String::new();
+    };
     let named = of.child_by_field_name("name").filter(|_| of.kind().ends_with("_specifier"));
     x.kept_text(Some(named.unwrap_or(of)))
 }
@@ -206,15 +210,16 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
         return;
     }
     let is_member = of.is_some() || x.is_in_type();
-    let kind = if is_member { Kind::Method } else { Kind::Function };
+    let owner = of.map(|of| plain(x.text_of(of)));
+    let kind = if is_member { method_kind(x, name, owner.as_deref()) } else { Kind::Function };
     let index = x.define(kind, name, node, Place::Here);
     let declared = type_text(x, node);
-    let owner = of.map(|of| plain(x.text_of(of)));
     let is_private = is_static(x, node) && !is_member;
+    let scope = local_type(x);
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
         definition.is_member = is_member;
-        definition.scope = None;
+        definition.scope = scope;
         if owner.is_some() {
             definition.owner = owner;
         }
@@ -223,19 +228,44 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
     x.open_body(node, index);
 }
 
-/// `TEST_F(Suite, Case) { ... }` is a method of a class `Suite_Case_Test` that extends `Suite`.
+/// A method that is called like its type makes a value of it.
+fn method_kind(x: &Extractor<'_>, name: Node<'_>, owner: Option<&str>) -> Kind {
+    let around = if owner.is_none() { x.enclosing_type() } else { None };
+    let owner = owner.or(around.as_ref().map(|(_, owner)| owner.as_str()));
+    if owner == Some(x.text_of(name)) { Kind::Constructor } else { Kind::Method }
+}
+
+/// Where the members of the type around are known, when that is one of a function.
+fn local_type(x: &mut Extractor<'_>) -> Option<super::Span> {
+    let of = x.enclosing_type().filter(|_| x.is_in_type()).and_then(|(of, _)| of)?;
+    x.definition_mut(of).and_then(|of| of.scope)
+}
+
+/// `TEST_F(Suite, Case) { ... }` makes a class `Suite_Case_Test` that extends `Suite`, with a method `TestBody`.
 fn test(x: &mut Extractor<'_>, node: Node<'_>, declarator: Node<'_>, name: Node<'_>) -> bool {
-    let parameters = declarator.child_by_field_name("parameters").map(children).unwrap_or_default();
-    let words: Vec<&str> = parameters.iter().map(|parameter| x.text_of(*parameter).trim()).collect();
-    let [suite, case] = words.as_slice() else { return false };
-    let index = x.define_as(Kind::Method, format!("{suite}_{case}_Test"), name, node, Place::Here);
-    let suite = Some((*suite).to_owned());
-    if let Some(definition) = x.definition_mut(index) {
-        definition.is_member = true;
+    let Some(parameters) = declarator.child_by_field_name("parameters") else { return false };
+    let [suite, case] = children(parameters)[..] else { return false };
+    let class = format!("{}_{}_Test", x.text_of(suite).trim(), x.text_of(case).trim());
+    let base = x.kept_text(Some(suite));
+    let maker = x.define_as(Kind::Class, class.clone(), case, node, Place::Here);
+    if let Some(definition) = x.definition_mut(maker) {
         definition.scope = None;
-        definition.owner = suite;
+        definition.bases.push(base);
     }
-    x.open_body(node, index);
+    // The macro writes these, so their names stand nowhere.
+    let bracket = parameters.start_byte() as u32;
+    for (made, at) in [(format!("~{class}"), bracket), ("TestBody".to_owned(), bracket + 1)] {
+        let index = x.define_as(Kind::Method, made, name, node, Place::Here);
+        if let Some(definition) = x.definition_mut(index) {
+            definition.name_span = super::Span { start: at, end: at };
+            definition.is_member = true;
+            definition.scope = None;
+            definition.owner = Some(class.clone());
+        }
+        if at > bracket {
+            x.open_body(node, index);
+        }
+    }
     true
 }
 
@@ -253,7 +283,7 @@ fn declaration(x: &mut Extractor<'_>, node: Node<'_>) {
         // `Type name(value);` in a function makes a variable as a rule, though it could declare a function.
         let is_function = function_declarator(declarator).is_some() && !is_local;
         let (kind, place) = if is_function {
-            (if x.is_in_type() { Kind::Method } else { Kind::Function }, Place::Here)
+            (if x.is_in_type() { method_kind(x, name, None) } else { Kind::Function }, Place::Here)
         } else {
             (Kind::Variable, after(x, node))
         };
@@ -294,8 +324,11 @@ fn fields(x: &mut Extractor<'_>, node: Node<'_>) {
     for declarator in children_by_field(node, "declarator") {
         let Some(name) = declared_name(declarator) else { continue };
         let is_method = function_declarator(declarator).is_some();
-        let index = x.define(if is_method { Kind::Method } else { Kind::Field }, name, node, Place::Member);
+        let kind = if is_method { method_kind(x, name, None) } else { Kind::Field };
+        let index = x.define(kind, name, node, Place::Member);
+        let scope = local_type(x);
         if let Some(definition) = x.definition_mut(index) {
+            definition.scope = scope;
             definition.declared.clone_from(&declared);
             definition.is_declaration = is_method;
         }
@@ -338,11 +371,14 @@ fn parameter(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn aggregate(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(body) = node.child_by_field_name("body") else { return };
     let kind = match node.kind() {
         "class_specifier" => Kind::Class,
         "union_specifier" => Kind::Union,
         _ => Kind::Struct,
+    };
+    let Some(body) = node.child_by_field_name("body") else {
+        announced(x, node, kind);
+        return;
     };
     let Some(name) = node.child_by_field_name("name") else {
         // `typedef struct { ... } Name;` has its name behind it.
@@ -364,10 +400,15 @@ fn aggregate(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         return;
     };
-    let (name, _) = qualified(name);
+    let (name, of) = qualified(name);
     let name =
         if name.kind() == "template_type" { name.child_by_field_name("name").unwrap_or(name) } else { name };
     let index = x.define(kind, name, node, Place::Here);
+    let owner = of.map(|of| plain(x.text_of(of)));
+    if let Some(definition) = x.definition_mut(index).filter(|_| owner.is_some()) {
+        definition.owner = owner;
+        definition.is_member = true;
+    }
     let clauses = children(node).into_iter().filter(|child| child.kind() == "base_class_clause");
     let bases = clauses.flat_map(children);
     let bases = bases.filter(|base| base.kind() != "access_specifier" && base.kind() != "virtual");
@@ -376,6 +417,28 @@ fn aggregate(x: &mut Extractor<'_>, node: Node<'_>) {
         definition.bases = bases;
     }
     x.open_body(body, index);
+}
+
+/// `class Name;` says that there is such a type.
+fn announced(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
+    let alone = |parent: Node<'_>| match parent.kind() {
+        "translation_unit"
+        | "declaration_list"
+        | "preproc_if"
+        | "preproc_ifdef"
+        | "preproc_else"
+        | "preproc_elif"
+        | "template_declaration" => true,
+        "field_declaration" => parent.child_by_field_name("declarator").is_none(),
+        _ => false,
+    };
+    let name = node.child_by_field_name("name").filter(|name| name.kind() == "type_identifier");
+    if let Some(name) = name.filter(|_| node.parent().is_some_and(alone)) {
+        let index = x.define(kind, name, node, Place::Here);
+        if let Some(definition) = x.definition_mut(index) {
+            definition.is_declaration = true;
+        }
+    }
 }
 
 /// The field in `(struct type){ .field = 1 }` or `struct type name = { .field = 1 }`.

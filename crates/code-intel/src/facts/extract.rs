@@ -79,7 +79,7 @@ impl<'t> Extractor<'t> {
             facts: Facts::default(),
             scopes: Vec::new(),
             receivers: HashMap::new(),
-            column: ColumnCounter::default(),
+            column: ColumnCounter { line_start: 0, offset: 0, column: 1 },
         }
     }
 
@@ -384,7 +384,7 @@ pub(super) fn beneath<'n>(
 }
 
 /// Columns in characters, counted on from the last one asked for: lines can be very long.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ColumnCounter {
     line_start: usize,
     offset: usize,

@@ -7,6 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+#[path = "native_tests.rs"]
+mod native;
+
 /// Definitions for others as `line kind path`, then imports as `line module`.
 fn check(path: &str, text: &str, expected: Expect) {
     let language = Language::detect(Path::new(path), text).unwrap();

@@ -47,7 +47,9 @@ impl Resolver<'_> {
             let Some(function) = self.function_around(used.file, used.occurrence.span.start) else {
                 continue;
             };
-            if seen.insert(function.key()) {
+            // The name of a method that it overrides is no call.
+            let is_own_name = function.definition.name_span == used.occurrence.span;
+            if !is_own_name && seen.insert(function.key()) {
                 found.push((function, used.occurrence.at.line));
             }
         }

@@ -20,6 +20,20 @@ pub(super) enum Step {
 
 const DEEPEST: usize = 24;
 
+/// Functions of C++ that give a value of the type in their angle brackets, or a pointer to one.
+const MAKERS: &[&str] = &[
+    "static_cast",
+    "dynamic_cast",
+    "const_cast",
+    "reinterpret_cast",
+    "static_pointer_cast",
+    "dynamic_pointer_cast",
+    "make_unique",
+    "make_shared",
+    "any_cast",
+    "get_if",
+];
+
 /// The steps of an expression; `None` where it is anything else.
 pub(super) fn steps(text: &str) -> Option<Vec<Step>> {
     within(text, 0)
@@ -106,10 +120,20 @@ fn within(text: &str, depth: usize) -> Option<Vec<Step>> {
         } else if rest.starts_with('<') {
             // Arguments of a generic function; else a comparison, which is no value of interest.
             let end = closing(rest)?;
-            if !rest[end..].starts_with(['(', '{', '.']) {
+            let after = &rest[end..];
+            if !after.starts_with(['(', '{', '.']) {
                 return None;
             }
-            rest = &rest[end..];
+            let last = steps.last();
+            if let Some(Step::Name(name) | Step::Path(name)) = last
+                && MAKERS.contains(&name.as_str())
+                && after.starts_with('(')
+            {
+                steps = vec![Step::Made(rest[1..end - 1].trim().to_owned())];
+                rest = &after[closing(after)?..];
+                continue;
+            }
+            rest = after;
         } else if rest == "?"
             || rest.starts_with("?.")
             || rest.starts_with("?;")
@@ -199,6 +223,8 @@ mod tests {
             ("pkg.T{A: \")\"}", Some(vec![made("pkg.T")])),
             ("(struct a *)b", Some(vec![made("struct a *")])),
             ("f(x)#1", Some(vec![name("f"), Step::Call, Step::Place(1)])),
+            ("static_cast<A*>(b)->c", Some(vec![made("A*"), member("c")])),
+            ("std::make_unique<a::B>(1, 2)", Some(vec![made("a::B")])),
             ("a or b", Some(vec![name("a")])),
             ("a + b", None),
             ("\"text\"", None),

@@ -197,7 +197,7 @@ impl Resolver<'_> {
             })
     }
 
-    fn own_members(&self, of: &Found, name: &str) -> Vec<Found> {
+    pub(super) fn own_members(&self, of: &Found, name: &str) -> Vec<Found> {
         let whole;
         let outline;
         // The members of a local type are in no outline.
@@ -316,7 +316,10 @@ impl Resolver<'_> {
             return Vec::new();
         }
         let types = self.enclosing_type(file, offset);
-        self.member_of_types(&types, name).found().to_vec()
+        let mut found = self.member_of_types(&types, name).found().to_vec();
+        // The name of the type itself is not that of what makes it.
+        found.retain(|one| one.definition.kind != Kind::Constructor);
+        found
     }
 
     /// A name of the class in whose body a place is directly (Python).

@@ -166,10 +166,14 @@ impl Resolver<'_> {
         // An include folder that is not named: the file whose path ends so, the nearest first.
         let ending = format!("/{}", module.trim_start_matches("./").trim_start_matches("../"));
         let mut found: Vec<(usize, &str, FileId)> = Vec::new();
-        for (id, entry) in self.index.entries().filter(|(_, entry)| entry.path.ends_with(&ending)) {
-            let common =
-                from.split('/').zip(entry.path.split('/')).take_while(|(one, other)| one == other).count();
-            found.push((usize::MAX - common, entry.path.as_str(), id));
+        let name = ending.rsplit('/').next().unwrap_or_default();
+        for id in self.index.files_called(name) {
+            let path = self.index.path(id);
+            if path.ends_with(&ending) {
+                let common =
+                    from.split('/').zip(path.split('/')).take_while(|(one, other)| one == other).count();
+                found.push((usize::MAX - common, path, id));
+            }
         }
         found.sort_unstable();
         found.first().map(|(.., id)| *id).into_iter().collect()
@@ -177,11 +181,12 @@ impl Resolver<'_> {
 
     fn java_type(&self, module: &str) -> Vec<FileId> {
         let ending = format!("{}.java", module.replace('.', "/"));
-        let found = self.index.entries().filter(|(_, entry)| {
-            entry.path == ending
-                || entry.path.strip_suffix(&ending).is_some_and(|before| before.ends_with('/'))
-        });
-        found.map(|(id, _)| id).collect()
+        let name = ending.rsplit('/').next().unwrap_or_default();
+        let is_meant = |id: &FileId| {
+            let path = self.index.path(*id);
+            path == ending || path.strip_suffix(&ending).is_some_and(|before| before.ends_with('/'))
+        };
+        self.index.files_called(name).into_iter().filter(is_meant).collect()
     }
 
     /// The file of a path like `crate::a::b`, as far as it names modules that are files.

@@ -364,12 +364,16 @@ impl Resolver<'_> {
         if found.is_empty() {
             return Meaning::External;
         }
-        let included = self.all_included(file);
-        found.sort_by_key(|one| {
+        if found.len() == 1 {
+            return Meaning::of(found);
+        }
+        let included = self.index.included_by(file, || self.all_included(file));
+        found.sort_by_cached_key(|one| {
             let is_near = one.file == file || included.contains(&one.file);
             let is_defined = !one.definition.is_declaration;
             (
                 !is_near,
+                one.definition.is_member,
                 !is_defined,
                 one.definition.kind != Kind::Type,
                 usize::MAX - self.nearness(file, one.file),
@@ -532,8 +536,9 @@ impl Resolver<'_> {
                 let found = self.everywhere(name, |_, definition, facts| {
                     let container =
                         definition.container.and_then(|container| facts.definitions.get(container as usize));
-                    container
-                        .is_some_and(|container| container.name == last && container.kind == Kind::Module)
+                    definition.owner.is_none()
+                        && container
+                            .is_some_and(|container| container.name == last && container.kind == Kind::Module)
                 });
                 if found.is_empty() { Meaning::External } else { self.nearest(file, found) }
             }

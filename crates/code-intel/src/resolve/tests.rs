@@ -3,6 +3,9 @@
 use super::*;
 use crate::index::tests::workspace;
 
+#[path = "native_tests.rs"]
+mod native;
+
 /// Asks what the marked name means; answers are `file:line`, or `external`, or `unknown`.
 fn check(files: &[(&str, &str)], expected: &[&str]) {
     const MARK: &str = "<|>";

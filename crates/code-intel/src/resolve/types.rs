@@ -51,6 +51,10 @@ const TRANSPARENT: &[&str] = &[
     "type",
     "unique_ptr",
     "shared_ptr",
+    "weak_ptr",
+    "optional",
+    "reference_wrapper",
+    "atomic",
     "InstanceType",
     "Self",
 ];
@@ -204,7 +208,9 @@ impl Resolver<'_> {
         match self.member_wanted(&value, name, want) {
             Meaning::Found(found, _) => self.value_of_found(&found),
             Meaning::External => {
-                if SAME.contains(&name) {
+                if let Some(value) = self.cpp_library_member(&value, name) {
+                    value
+                } else if SAME.contains(&name) {
                     value
                 } else if INSIDE.contains(&name) {
                     Self::element(value)
@@ -269,7 +275,7 @@ impl Resolver<'_> {
     }
 
     /// One of the things a value holds.
-    fn element(value: Value) -> Value {
+    pub(super) fn element(value: Value) -> Value {
         match value {
             Value::Instance { file, offset, text } => match element_of(&text) {
                 Some(text) => Value::Instance { file, offset, text },
@@ -324,6 +330,12 @@ impl Resolver<'_> {
         let mut all = Vec::new();
         for one in found {
             let definition = &one.definition;
+            // One that is only announced here has its members elsewhere.
+            let real = self.paired(one);
+            if definition.kind.is_type() && !real.is_empty() {
+                all.extend(real);
+                continue;
+            }
             let is_alias = definition.kind == Kind::Type && !definition.declared.is_empty();
             if is_alias && self.step() {
                 let is_own = head(&definition.declared) == definition.name;
@@ -509,6 +521,8 @@ fn element_of(text: &str) -> Option<String> {
         "Coroutine",
         "OrderedDict",
         "defaultdict",
+        "std::map",
+        "unordered_map",
     ]
     .iter()
     .any(|name| head.ends_with(name));
