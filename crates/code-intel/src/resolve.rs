@@ -7,9 +7,12 @@
 mod calls;
 mod cpp;
 mod expression;
+mod generics;
 mod members;
 mod modules;
 mod names;
+mod rust;
+mod rust_library;
 mod types;
 
 use std::cell::Cell;
@@ -229,6 +232,9 @@ impl<'i> Resolver<'i> {
         if let Some(package) = self.go_package_name(file, name, occurrence) {
             return Meaning::of(vec![package]);
         }
+        if let Some(meaning) = self.rust_meaning(file, text, occurrence) {
+            return meaning;
+        }
         let rest = text.get(occurrence.span.end as usize..).unwrap_or_default();
         let want = if rest.starts_with('(') || rest.starts_with("::<") { Want::Call } else { Want::Any };
         let meaning = match occurrence.receiver {
@@ -240,10 +246,13 @@ impl<'i> Resolver<'i> {
         };
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
         match meaning {
-            Meaning::Found(found, certainty) => match self.completed(self.adjusted(file, found, before)) {
-                Meaning::Found(found, _) => Meaning::Found(found, certainty),
-                other => other,
-            },
+            Meaning::Found(found, certainty) => {
+                let found = self.by_arguments(file, self.adjusted(file, found, before), text, occurrence);
+                match self.completed(found) {
+                    Meaning::Found(found, _) => Meaning::Found(found, certainty),
+                    other => other,
+                }
+            }
             _ if !own.is_empty() => Meaning::of(own),
             other => other,
         }
@@ -388,7 +397,9 @@ impl<'i> Resolver<'i> {
                 self.steps.set(0);
                 let meaning = self.meaning(file, occurrence);
                 let is_meant = |found: &Found| targets.contains(&found.key()) || self.makes(found, target);
-                if meaning.found().iter().any(is_meant) {
+                let is_used = meaning.found().iter().any(is_meant)
+                    || self.is_field_of_pattern(file, &whole.0, occurrence, target);
+                if is_used {
                     uses.push(Use { file, occurrence: *occurrence });
                 }
             }

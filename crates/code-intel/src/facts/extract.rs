@@ -160,6 +160,18 @@ impl<'t> Extractor<'t> {
         self.facts.occurrences.push(Occurrence { span, at, receiver: Receiver::None });
     }
 
+    /// The same, in the text of a node: bytes from its start.
+    pub fn used_within(&mut self, node: Node<'_>, start: usize, length: usize) {
+        let mut at = self.position(node);
+        let before = self.text_of(node).get(..start).unwrap_or_default();
+        let lines = before.bytes().filter(|byte| *byte == b'\n').count() as u32;
+        let tail = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32;
+        at = Position { line: at.line + lines, column: if lines > 0 { tail + 1 } else { at.column + tail } };
+        let start = (node.start_byte() + start) as u32;
+        let span = Span { start, end: start + length as u32 };
+        self.facts.occurrences.push(Occurrence { span, at, receiver: Receiver::None });
+    }
+
     /// Says how the name in a node is reached.
     pub fn reached(&mut self, name: Node<'_>, receiver: Receiver) {
         self.receivers.insert(name.start_byte() as u32, receiver);
@@ -236,6 +248,15 @@ impl<'t> Extractor<'t> {
         let definitions = &self.facts.definitions;
         let from = definitions.len().saturating_sub(NEWEST);
         let found = definitions[from..].iter().rposition(|definition| definition.name_span == name)?;
+        Some((from + found) as u32)
+    }
+
+    /// The newest definition of a kind and a name.
+    pub fn newest(&self, kind: Kind, name: &str) -> Option<u32> {
+        const NEWEST: usize = 64;
+        let definitions = &self.facts.definitions;
+        let from = definitions.len().saturating_sub(NEWEST);
+        let found = definitions[from..].iter().rposition(|one| one.kind == kind && one.name == name)?;
         Some((from + found) as u32)
     }
 

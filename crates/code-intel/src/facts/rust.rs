@@ -52,16 +52,16 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
                 if let Some(body) = node.child_by_field_name("body") {
                     x.open_body(body, index);
                 }
+                tuple_types(x, node, index);
             }
         }
+        "string_literal" => captured(x, node),
         "type_parameter" | "const_parameter" => {
             let name = node.child_by_field_name("name").or_else(|| node.named_child(0));
             if let Some(name) = name {
                 let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
                 let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
-                let bounds = x.kept_text(node.child_by_field_name("bounds"));
-                let bounds = bounds.trim_start_matches(':').split('+').map(|bound| bound.trim().to_owned());
-                let bounds = bounds.filter(|bound| !bound.is_empty()).collect();
+                let bounds = bounds(&x.kept_text(node.child_by_field_name("bounds")));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.bases = bounds;
                 }
@@ -71,9 +71,12 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
             let name = beneath(node, |node| node.kind() == "identifier", |_| false).into_iter().next();
             if let Some(name) = name {
-                x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                // What tells it from a type of that name.
+                set(x, index, "'".to_owned(), String::new());
             }
         }
+        "where_predicate" => bounded(x, node),
         "token_tree" => tokens(x, node),
         "block" | "match_arm" | "for_expression" | "while_expression" | "if_expression" => {
             x.open_scope(node);
@@ -89,10 +92,11 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "closure_expression" => {
             x.open_scope(node);
             if let Some(list) = node.child_by_field_name("parameters") {
+                let given = given_to_closure(x, node);
                 for parameter in children(list) {
                     let pattern = parameter.child_by_field_name("pattern").unwrap_or(parameter);
                     let declared = x.kept_text(parameter.child_by_field_name("type"));
-                    bound(x, pattern, parameter, &declared, "", Kind::Parameter, Place::In(span(node)));
+                    bound(x, pattern, parameter, &declared, &given, Kind::Parameter, Place::In(span(node)));
                 }
             }
         }
@@ -141,6 +145,10 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
         definition.is_declaration = node.kind() == "function_signature_item";
     }
     let owner = x.enclosing_type().filter(|_| kind == Kind::Method);
+    let of_impl = implemented(x, node);
+    if let Some(definition) = x.definition_mut(index) {
+        definition.bases = of_impl;
+    }
     x.open_body(node, index);
     let Some(list) = node.child_by_field_name("parameters") else { return };
     for parameter in children(list) {
@@ -159,18 +167,84 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
     }
 }
 
+/// The trait whose impl an item stands in, and the type if it is more than a name: `&Type`, `[Type]`.
+fn implemented(x: &Extractor<'_>, node: Node<'_>) -> Vec<String> {
+    let around = node.parent().and_then(|body| body.parent()).filter(|around| around.kind() == "impl_item");
+    let Some(around) = around else { return Vec::new() };
+    let Some(of) = around.child_by_field_name("trait") else { return Vec::new() };
+    let mut texts = vec![x.kept_text(Some(of))];
+    let for_type = around.child_by_field_name("type").filter(|of| of.kind() == "reference_type");
+    texts.extend(for_type.map(|of| x.kept_text(Some(of))));
+    texts
+}
+
+/// The traits of `: A + B + 'a + ?Sized`.
+fn bounds(text: &str) -> Vec<String> {
+    let bounds = text.trim_start_matches(':').split('+').map(|bound| bound.trim().to_owned());
+    bounds.filter(|bound| !bound.is_empty() && !bound.starts_with(['\'', '?'])).collect()
+}
+
+/// `where T: Bound` says about a parameter what `<T: Bound>` says.
+fn bounded(x: &mut Extractor<'_>, node: Node<'_>) {
+    let (Some(left), Some(bounds)) = (node.child_by_field_name("left"), node.child_by_field_name("bounds"))
+    else {
+        return;
+    };
+    let bounds = self::bounds(&x.kept_text(Some(bounds)));
+    let name = x.text_of(left);
+    if let Some(index) = x.newest(Kind::TypeParameter, name)
+        && let Some(definition) = x.definition_mut(index)
+        && definition.scope.is_some_and(|scope| scope.contains(node.start_byte() as u32))
+    {
+        definition.bases.extend(bounds);
+    }
+}
+
 fn item(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
     let Some(name) = node.child_by_field_name("name") else { return };
     let index = x.define(kind, name, node, Place::Here);
-    let bounds = x.kept_text(node.child_by_field_name("bounds").filter(|_| kind == Kind::Trait));
-    let bounds = bounds.trim_start_matches(':').split('+').map(|bound| bound.trim().to_owned());
-    let bounds = bounds.filter(|bound| !bound.is_empty()).collect();
+    let bounds = bounds(&x.kept_text(node.child_by_field_name("bounds").filter(|_| kind == Kind::Trait)));
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bounds;
         definition.is_declaration = kind == Kind::Module && node.child_by_field_name("body").is_none();
     }
     if let Some(body) = node.child_by_field_name("body").filter(|_| kind != Kind::Macro) {
         x.open_body(body, index);
+    }
+    tuple_types(x, node, index);
+}
+
+/// `struct Name(A, B)`: the types of its places.
+fn tuple_types(x: &mut Extractor<'_>, node: Node<'_>, index: u32) {
+    let body =
+        node.child_by_field_name("body").filter(|body| body.kind() == "ordered_field_declaration_list");
+    if body.is_some() {
+        let declared = x.kept_text(body);
+        set(x, index, declared, String::new());
+    }
+}
+
+/// `"{name}"` in what a macro is given uses the name.
+fn captured(x: &mut Extractor<'_>, node: Node<'_>) {
+    if node.parent().is_none_or(|parent| parent.kind() != "token_tree") {
+        return;
+    }
+    let text = x.text_of(node);
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{') {
+        let start = at + open + 1;
+        let rest = &text[start..];
+        if let Some(after) = rest.strip_prefix('{') {
+            at = text.len() - after.len();
+            continue;
+        }
+        let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let is_name = name.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        if is_name && rest[name.len()..].starts_with(['}', ':']) {
+            x.used_within(node, start, name.len());
+        }
+        at = start + name.len();
     }
 }
 
@@ -187,6 +261,10 @@ fn alias(x: &mut Extractor<'_>, node: Node<'_>) {
     let index = x.define(Kind::Type, name, node, Place::Here);
     let declared = x.kept_text(node.child_by_field_name("type"));
     set(x, index, declared, String::new());
+    let of_impl = implemented(x, node);
+    if let Some(definition) = x.definition_mut(index) {
+        definition.bases = of_impl;
+    }
 }
 
 fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
@@ -243,6 +321,61 @@ fn binding(x: &mut Extractor<'_>, node: Node<'_>, place: Place) {
     bound(x, pattern, node, &declared, &value, Kind::Variable, place);
 }
 
+/// What the closure in `values.method(|value| ...)` is given, as an expression: one of the values.
+fn given_to_closure(x: &Extractor<'_>, closure: Node<'_>) -> String {
+    const ONE_EACH: &[&str] = &[
+        "map",
+        "for_each",
+        "filter",
+        "filter_map",
+        "flat_map",
+        "find",
+        "find_map",
+        "any",
+        "all",
+        "position",
+        "take_while",
+        "skip_while",
+        "map_while",
+        "inspect",
+        "partition",
+        "max_by_key",
+        "min_by_key",
+        "sort_by_key",
+        "sort_by",
+        "sort_unstable_by_key",
+        "sort_unstable_by",
+        "max_by",
+        "min_by",
+        "retain",
+        "and_then",
+        "map_or",
+        "map_or_else",
+        "is_some_and",
+        "is_ok_and",
+        "is_none_or",
+        "dedup_by_key",
+        "group_by",
+        "reduce",
+        "try_for_each",
+        "binary_search_by",
+        "binary_search_by_key",
+        "partition_point",
+        "rposition",
+        "sum_by",
+        "then",
+    ];
+    let call = closure.parent().and_then(|arguments| arguments.parent());
+    let function = call.filter(|call| call.kind() == "call_expression");
+    let function = function.and_then(|call| call.child_by_field_name("function"));
+    let Some(function) = function.filter(|function| function.kind() == "field_expression") else {
+        return String::new();
+    };
+    let method = function.child_by_field_name("field").map(|name| x.text_of(name)).unwrap_or_default();
+    let value = x.kept_text(function.child_by_field_name("value"));
+    if value.is_empty() || !ONE_EACH.contains(&method) { String::new() } else { format!("({value})[0]") }
+}
+
 /// The names a pattern binds. A name in upper case, or one that begins so, is a constant or a variant that is
 /// compared with.
 fn bound(
@@ -292,7 +425,11 @@ fn bound(
             Shape::Inside => own_value = format!("({value}).unwrap()"),
             Shape::Field(of) => own_value = format!("{of}{{}}.{text}"),
             Shape::Variant(of, place) => own_value = format!("{of}{{}}.{place}"),
-            Shape::Other => {}
+            Shape::Place(place) if declared.is_empty() && !value.is_empty() => {
+                own_value = format!("({value})#{place}");
+            }
+            Shape::Place(place) if !declared.is_empty() => own_type = tuple_part(declared, place),
+            Shape::Place(_) | Shape::Other => {}
         }
         set(x, index, own_type, own_value);
     }
@@ -307,7 +444,31 @@ enum Shape {
     Field(String),
     /// A place in a tuple struct or variant of this name.
     Variant(String, usize),
+    /// A place in a tuple.
+    Place(usize),
     Other,
+}
+
+/// The type of one place of a tuple type.
+fn tuple_part(text: &str, place: usize) -> String {
+    let inside =
+        text.trim().trim_start_matches('&').trim().strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+    let (mut depth, mut parts) = (0_i32, vec![String::new()]);
+    for character in inside.unwrap_or_default().chars() {
+        match character {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = parts.last_mut() {
+            last.push(character);
+        }
+    }
+    parts.get(place).map(|part| part.trim().to_owned()).unwrap_or_default()
 }
 
 fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
@@ -333,6 +494,10 @@ fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
                 let place = children(parent).iter().skip(1).position(|child| child.id() == node.id());
                 return place.map_or(Shape::Other, |place| Shape::Variant(text.to_owned(), place));
             }
+            "tuple_pattern" if is_outermost(parent, pattern) => {
+                let place = children(parent).iter().position(|child| child.id() == node.id());
+                return place.map_or(Shape::Other, Shape::Place);
+            }
             "field_pattern" | "struct_pattern" => {
                 let outer = if parent.kind() == "struct_pattern" { Some(parent) } else { parent.parent() };
                 let of = outer.and_then(|outer| outer.child_by_field_name("type"));
@@ -341,6 +506,19 @@ fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
             _ => return Shape::Other,
         }
     }
+}
+
+/// Whether nothing but what borrows is around a part of a pattern.
+fn is_outermost(part: Node<'_>, pattern: Node<'_>) -> bool {
+    let mut node = part;
+    while node.id() != pattern.id() {
+        let Some(parent) = node.parent() else { return false };
+        if !matches!(parent.kind(), "match_pattern" | "mut_pattern" | "ref_pattern" | "reference_pattern") {
+            return false;
+        }
+        node = parent;
+    }
+    true
 }
 
 /// The field in `Type { field: value }` or in a pattern of that form.
@@ -358,7 +536,8 @@ fn made(x: &mut Extractor<'_>, node: Node<'_>, outer: &str, of: &str) {
     }
     let of = holder.and_then(|holder| holder.child_by_field_name(of));
     if let (Some(field), Some(of)) = (field, of)
-        && field.kind() == "field_identifier"
+        && (matches!(field.kind(), "field_identifier" | "shorthand_field_identifier")
+            || node.kind() == "shorthand_field_initializer")
     {
         x.reached(field, Receiver::Made(span(of)));
     }

@@ -54,7 +54,7 @@ impl Resolver<'_> {
             // An iterator stands for what it points to.
             "front" | "back" | "at" | "top" | "value" | "value_or" | "begin" | "cbegin" | "rbegin"
             | "end" | "find" | "lower_bound" | "upper_bound" | "emplace_back" => {
-                Some(Self::element(value.clone()))
+                Some(self.element(value.clone()))
             }
             "get" | "lock" | "load" | "release" => Some(value.clone()),
             _ => None,

@@ -50,8 +50,12 @@ impl Resolver<'_> {
     pub(super) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Meaning {
         match value {
             Value::Instance { file, offset, text } => {
-                let types = self.types_of(*file, *offset, text);
+                let types = self.made_types(*file, *offset, text);
                 if types.is_empty() {
+                    let given = self.given_to_foreign(*file, text, name);
+                    if !given.is_empty() {
+                        return Meaning::of(given);
+                    }
                     return if text.is_empty() { Meaning::Unknown } else { Meaning::External };
                 }
                 self.wanted(&types, name, want)
@@ -134,7 +138,9 @@ impl Resolver<'_> {
         }
         // A Rust type may have it from a trait of the workspace.
         let language = types.first().and_then(|one| self.language(one.file));
-        if language == Some(Language::Rust) {
+        let is_bounded =
+            |one: &Found| one.definition.kind == Kind::TypeParameter && !one.definition.bases.is_empty();
+        if language == Some(Language::Rust) && !types.iter().all(is_bounded) {
             let traits = self.everywhere(name, |_, definition, facts| {
                 definition
                     .container
@@ -142,7 +148,7 @@ impl Resolver<'_> {
                     .is_some_and(|of| of.kind == Kind::Trait)
             });
             if !traits.is_empty() {
-                return Meaning::of(traits.into_iter().take(1).collect());
+                return Meaning::of(self.implemented(types, traits).into_iter().take(1).collect());
             }
         }
         Meaning::External
@@ -218,7 +224,7 @@ impl Resolver<'_> {
                 return false;
             }
             match &one.owner {
-                Some(owner) => owner == type_name,
+                Some(owner) => owner == type_name && of.definition.kind != Kind::TypeParameter,
                 None => one.container.is_some() && one.container.map(|container| container as usize) == index,
             }
         };
@@ -239,6 +245,7 @@ impl Resolver<'_> {
                 file != of.file
                     && one.is_member
                     && one.owner.as_deref() == Some(type_name)
+                    && of.definition.kind != Kind::TypeParameter
                     && (!is_go || super::modules::folder(self.index.path(file)) == folder)
             });
             found.extend(others);
@@ -304,7 +311,7 @@ impl Resolver<'_> {
             Some(one) if one.kind.is_type() => vec![Found { file, definition: one.clone() }],
             Some(one) => {
                 let owner = one.owner.clone().unwrap_or_default();
-                self.type_named(file, &owner, 0)
+                self.type_named(file, &owner, one.span.start)
             }
             None => Vec::new(),
         }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::modules::{folder, join_python};
+use super::rust::{is_lifetime, seen_in_modules};
 use super::{Certainty, Found, Meaning, Resolver, scope_size};
 use crate::facts::{Definition, Import, ImportedName, Kind, Occurrence, Position, Span};
 use crate::index::FileId;
@@ -58,7 +59,8 @@ impl Resolver<'_> {
         let whole = self.index.whole(file);
         let mut best: Option<u32> = None;
         let mut found: Vec<&Definition> = Vec::new();
-        for definition in whole.1.definitions.iter().filter(|one| !one.is_member && one.name == name) {
+        let is_name = |one: &&Definition| !one.is_member && one.name == name && !is_lifetime(one);
+        for definition in whole.1.definitions.iter().filter(is_name) {
             let Some(size) = scope_size(definition.scope, offset) else { continue };
             if best.is_none_or(|best| size < best) {
                 best = Some(size);
@@ -68,6 +70,11 @@ impl Resolver<'_> {
                 found.push(definition);
             }
         }
+        let found = if best == Some(u32::MAX) && self.is_rust(file) {
+            seen_in_modules(&whole.1, found, offset)
+        } else {
+            found
+        };
         let chosen = self.chosen(file, found, offset);
         chosen.into_iter().map(|definition| Found { file, definition: definition.clone() }).collect()
     }
@@ -82,14 +89,10 @@ impl Resolver<'_> {
             return vec![parameter];
         }
         match self.language(file) {
-            // Modules in braces stand in the same file.
+            // A name that is bound again hides the one before; of what stands for others the first is meant.
             Some(Language::Rust) => {
-                let inner = found.iter().filter(|one| one.scope.is_none());
-                let near = inner.min_by_key(|one| one.span.start.abs_diff(offset)).copied();
-                match near {
-                    Some(near) => vec![near],
-                    None => found.last().copied().into_iter().collect(),
-                }
+                let first = found.iter().find(|one| one.scope.is_none());
+                first.or(found.last()).copied().into_iter().collect()
             }
             Some(Language::Python) => {
                 let real: Vec<&Definition> =
@@ -236,7 +239,11 @@ impl Resolver<'_> {
             let is_exports = is_script && one.owner.as_deref() == Some("exports");
             one.name == name && (!one.is_member || is_exports) && one.scope.is_none()
         };
-        let own: Vec<&Definition> = outline.definitions.iter().filter(fits).collect();
+        let mut own: Vec<&Definition> = outline.definitions.iter().filter(fits).collect();
+        if self.is_rust(file) {
+            // What stands in no module in braces comes first.
+            own.sort_by_key(|one| one.container.is_some());
+        }
         let own = self.chosen(file, own, u32::MAX);
         let own: Vec<Found> = own.into_iter().map(|one| Found { file, definition: one.clone() }).collect();
         if !own.is_empty() {
@@ -423,6 +430,11 @@ impl Resolver<'_> {
             }
             _ => {}
         }
+        // What a module in braces has may be brought by a macro or a wildcard.
+        let hidden = self.exported(file, name, &mut Seen::new());
+        if !hidden.is_empty() {
+            return Meaning::of(hidden);
+        }
         // A macro is known in the whole crate.
         let macros = self.everywhere(name, |_, definition, _| definition.kind == Kind::Macro);
         if macros.is_empty() { Meaning::External } else { Meaning::of(macros.into_iter().take(1).collect()) }
@@ -465,6 +477,10 @@ impl Resolver<'_> {
                 } else {
                     Some(one.file)
                 };
+                let inside = self.in_braces(one, name);
+                if !inside.is_empty() {
+                    return Meaning::of(inside);
+                }
                 let inside =
                     module.map(|module| self.exported(module, name, &mut Seen::new())).unwrap_or_default();
                 if !inside.is_empty() {
@@ -508,6 +524,20 @@ impl Resolver<'_> {
                 let whole = format!("{plain}::{name}");
                 let first = plain.split("::").next().unwrap_or(&plain);
                 let is_local_path = matches!(first, "crate" | "self" | "super");
+                if first == "super"
+                    && let Some(meaning) = self.above_braces(file, &plain, name, offset)
+                {
+                    return meaning;
+                }
+                if let Some(meaning) = self.as_trait(file, path, name, offset) {
+                    return meaning;
+                }
+                if plain == "Self" {
+                    let own = self.of_this_impl(file, name, offset);
+                    if !own.is_empty() {
+                        return Meaning::of(own);
+                    }
+                }
                 if !is_local_path {
                     let outer = if plain.contains("::") {
                         let (before, last) = plain.rsplit_once("::").unwrap_or(("", &plain));
@@ -575,7 +605,7 @@ impl Resolver<'_> {
                 return Meaning::of(vec![Found { file, definition: field.clone() }]);
             }
         }
-        let types = self.types_of(file, occurrence.span.start, span.of(text));
+        let types = self.made_types(file, occurrence.span.start, span.of(text));
         self.member_of_types(&types, name)
     }
 

@@ -78,3 +78,85 @@ fn an_overriding_method_is_used_where_the_overridden_one_is() {
     )]);
     assert_eq!(used, ["a.cc:3", "a.cc:4", "a.cc:5", "a.cc:7", "a.cc:7", "a.cc:8", "a.cc:8"]);
 }
+
+const RUST_UTIL: (&str, &str) = (
+    "src/util.rs",
+    "use std::collections::HashMap;\npub struct Table<K, V> { items: HashMap<K, V>, first: Option<V> }\nimpl<K, V> Table<K, V> {\n    pub fn get(&self, k: &K) -> Option<&V> { None }\n    pub fn entry(&mut self, k: K) -> Slot<'_, K, V> { todo!() }\n    pub fn values(&self) -> impl Iterator<Item = &V> { self.items.values() }\n}\npub struct Slot<'a, K, V> { k: &'a K, v: &'a V }\nimpl<'a, K, V> Slot<'a, K, V> { pub fn or_put(self, v: V) -> &'a mut V { todo!() } }\npub struct Walk { at: usize }\nimpl Iterator for Walk {\n    type Item = crate::shape::Shape;\n    fn next(&mut self) -> Option<Self::Item> { None }\n}\n",
+);
+const RUST_SHAPE: (&str, &str) = (
+    "src/shape.rs",
+    "pub trait Draw {\n    type Out;\n    fn draw(&self) -> Self::Out;\n    fn twice(&self) { self.draw(); }\n}\npub trait Named: Draw { fn label(&self) -> String; }\n#[derive(Default, Clone)]\npub struct Shape { pub side: u32, pub kids: Vec<Shape>, pub link: Option<Box<Shape>> }\nimpl Shape {\n    pub const MAX: u32 = 4;\n    pub fn new() -> Self { Self { side: 1, kids: vec![], link: None } }\n    pub fn area(&self) -> u32 { self.side * Self::MAX }\n    pub fn all(&self) -> Result<Vec<Shape>, Error> { Ok(vec![]) }\n}\nimpl Draw for Shape {\n    type Out = u32;\n    fn draw(&self) -> Self::Out { 1 }\n}\npub enum Error {\n    Io(Detail),\n    Other { detail: Detail },\n}\npub struct Detail { pub code: i32 }\nimpl Detail {\n    pub fn show(&self) {}\n}\npub mod inner {\n    pub struct Deep;\n    impl Deep {\n        pub fn go(&self) {}\n    }\n    pub fn help() {}\n}\npub fn outer() {}\nimpl From<u32> for Shape {\n    fn from(d: u32) -> Self { Shape::new() }\n}\nimpl From<Detail> for Shape {\n    fn from(d: Detail) -> Self { Shape::new() }\n}\nimpl Draw for str {\n    type Out = u8;\n    fn draw(&self) -> Self::Out { 1 }\n}\n",
+);
+
+#[test]
+fn rust_values_are_known_through_generics_iterators_and_patterns() {
+    let lib = (
+        "src/lib.rs",
+        "pub mod shape;\nmod util;\nmod app;\npub use self::shape::{Shape, inner::Deep as Deeper};\npub mod prelude { pub use crate::shape::*; }\n",
+    );
+    let head = "use crate::prelude::*;\nuse crate::shape::{self, inner::{self, help}, Error};\nuse crate::util::{Table, Walk};\nuse crate::Deeper;\n";
+    let area = "src/shape.rs:12";
+    for (text, expected) in [
+        ("fn f(t: &Table<u8, Shape>) { t.get(&k).unwrap().<|>area(); }", area),
+        ("fn f(t: &Table<u8, Shape>) { if let Some(s) = t.get(&k) { s.<|>area(); } }", area),
+        ("fn f(t: &mut Table<u8, Shape>) { t.entry(k).or_put(Shape::new()).<|>area(); }", area),
+        ("fn f(t: &Table<u8, Shape>) { for s in t.values() { s.<|>area(); } }", area),
+        ("fn f(t: &Table<u8, Shape>) { t.values().map(|s| s.<|>area()).sum(); }", area),
+        ("fn f(t: &Table<u8, Shape>) { for (i, s) in t.values().enumerate() { s.<|>area(); } }", area),
+        ("fn f(w: Walk) { for s in w { s.<|>area(); } }", area),
+        ("fn f() { let s = Shape::default(); s.<|>area(); }", area),
+        ("fn f(s: Shape) { s.all()?.into_iter().filter(|s| s.<|>area() > 1); }", area),
+        ("fn f(s: Shape) { s.kids.iter().find(|k| true).map(|k| k.<|>area()); }", area),
+        ("fn f(s: Shape) { s.link.as_ref().unwrap().<|>area(); }", area),
+        ("fn f(s: Shape) { s.kids.first().map(|first| first.<|>area()); }", area),
+        ("fn f(v: &[Shape]) { v.iter().rev().next().unwrap().<|>area(); }", area),
+        ("fn f(p: (u8, Shape)) { let (a, b) = p; b.<|>area(); }", area),
+        ("struct Own(u8, Shape);\nfn f(o: Own) { o.1.<|>area(); }", area),
+        ("fn f(s: Shape) { match s.all() { Ok(v) => v[0].<|>area(), _ => 0 }; }", area),
+        ("fn f(e: Error) { if let Error::Io(d) = e { d.<|>show(); } }", "src/shape.rs:25"),
+        (
+            "fn f(e: Error) { match e { Error::Other { detail } => detail.<|>show(), _ => () } }",
+            "src/shape.rs:25",
+        ),
+        ("fn f(d: Detail) { let e = Error::Other { <|>detail: d }; }", "src/shape.rs:21"),
+        ("fn f(d: Deeper) { d.<|>go(); }", "src/shape.rs:30"),
+        ("fn f() { <|>help(); }", "src/shape.rs:32"),
+        ("fn f() { shape::inner::<|>help(); }", "src/shape.rs:32"),
+        ("fn f(s: Shape) { s.<|>draw(); }", "src/shape.rs:17"),
+        ("fn f(s: Shape) { s.<|>twice(); }", "src/shape.rs:4"),
+        ("fn f(s: Shape) { Draw::<|>draw(&s); }", "src/shape.rs:17"),
+        ("fn f(s: Shape) { <Shape as Draw>::<|>draw(&s); }", "src/shape.rs:17"),
+        ("fn f() { \"text\".<|>draw(); }", "src/shape.rs:43"),
+        ("fn f() { let text = \"text\"; Draw::<|>draw(text); }", "src/shape.rs:43"),
+        ("fn f(d: Detail) { Shape::<|>from(d); }", "src/shape.rs:39"),
+        ("fn f<T: Named>(t: &T) { t.<|>draw(); }", "src/shape.rs:3"),
+        ("fn f<T>(t: &T) where T: Named { t.<|>label(); }", "src/shape.rs:6"),
+        ("fn f<T: Draw>(t: T::<|>Out) {}", "src/shape.rs:2"),
+        ("fn f<T: Iterator>(t: T::<|>Out) {}", "external"),
+        ("fn f<'a>(a: &'<|>a str) {}", "src/app.rs:5"),
+        (
+            "mod one { pub fn go() {} }\nmod two {\n    pub fn go() {}\n    fn f() { <|>go(); }\n}",
+            "src/app.rs:7",
+        ),
+        ("mod one { pub fn go() {} }\nmod two { pub fn go() {} }\nfn f() { two::<|>go(); }", "src/app.rs:6"),
+        ("fn up() {}\nmod one { fn up() { super::<|>up(); } }", "src/app.rs:5"),
+        ("fn f(v: &[Shape]) { v.len().<|>area(); }", "external"),
+    ] {
+        let text = format!("{head}{text}\n");
+        check(&[lib, RUST_UTIL, RUST_SHAPE, ("src/app.rs", &text)], &[expected]);
+    }
+}
+
+#[test]
+fn rust_names_in_texts_of_macros_and_short_fields_are_uses() {
+    let (used, _) = uses(&[(
+        "src/lib.rs",
+        "fn f() {\n    let <|>name = 1;\n    println!(\"{name} {{name}}\");\n    log!(\"{}\", name);\n    let text = \"{name}\";\n    A { name };\n}\nstruct A { name: u8 }\n",
+    )]);
+    assert_eq!(used, ["src/lib.rs:3", "src/lib.rs:4", "src/lib.rs:6"]);
+    let (used, _) = uses(&[(
+        "src/lib.rs",
+        "struct A { <|>name: u8 }\nfn f(name: u8) -> A {\n    A { name }\n}\nfn g(a: A) {\n    let A { name } = a;\n    a.name;\n}\n",
+    )]);
+    assert_eq!(used, ["src/lib.rs:3", "src/lib.rs:6", "src/lib.rs:7"]);
+}

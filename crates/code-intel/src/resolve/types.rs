@@ -1,6 +1,7 @@
 //! What the value of an expression is.
 
 use super::expression::{Step, steps};
+use super::generics::place_of;
 use super::names::without_generics;
 use super::{Found, Meaning, Resolver, Want};
 use crate::facts::Kind;
@@ -105,7 +106,7 @@ impl Resolver<'_> {
     pub(super) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
         match steps(text) {
             Some(steps) => self.value_of_steps(file, &steps, offset),
-            None => Value::Unknown,
+            None => self.rust_literal(file, text, offset).unwrap_or(Value::Unknown),
         }
     }
 
@@ -117,14 +118,24 @@ impl Resolver<'_> {
             Some(Step::Made(text)) => Value::Instance { file, offset, text: text.clone() },
             _ => Value::Unknown,
         };
+        let mut receiver = Value::Unknown;
         while let Some(step) = steps.next() {
             let want = if steps.peek() == Some(&&Step::Call) { Want::Call } else { Want::Any };
             value = match step {
-                Step::Member(name) | Step::Path(name) => self.value_of_member(value, name, want),
-                Step::Call => self.value_of_call(value),
-                Step::Element => Self::element(value),
+                Step::Member(name) | Step::Path(name) => {
+                    receiver = value.clone();
+                    let member = self.value_of_member(value, name, want);
+                    self.with_arguments(&receiver, member)
+                }
+                Step::Call => {
+                    let given = self.value_of_call(value);
+                    self.with_arguments(&receiver, given)
+                }
+                Step::Element => self.element(value),
                 Step::Made(text) => Value::Instance { file, offset, text: text.clone() },
-                Step::Place(place) => nth_returned(value, *place),
+                Step::Place(place) => {
+                    self.rust_place(&value, *place).unwrap_or_else(|| nth_returned(value, *place))
+                }
                 Step::Name(_) => Value::Unknown,
             };
         }
@@ -196,13 +207,19 @@ impl Resolver<'_> {
     }
 
     fn value_of_member(&self, value: Value, name: &str, want: Want) -> Value {
+        if let Some(value) = self.rust_tuple_field(&value, name) {
+            return value;
+        }
         let is_generic = |value: &Value| matches!(value, Value::Instance { .. });
         if is_generic(&value) && self.is_std(&value) {
+            if let Some(value) = self.rust_library_member(&value, name) {
+                return value;
+            }
             if SAME.contains(&name) {
                 return value;
             }
             if INSIDE.contains(&name) {
-                return Self::element(value);
+                return self.element(value);
             }
         }
         match self.member_wanted(&value, name, want) {
@@ -210,10 +227,12 @@ impl Resolver<'_> {
             Meaning::External => {
                 if let Some(value) = self.cpp_library_member(&value, name) {
                     value
+                } else if let Some(value) = self.rust_library_member(&value, name) {
+                    value
                 } else if SAME.contains(&name) {
                     value
                 } else if INSIDE.contains(&name) {
-                    Self::element(value)
+                    self.element(value)
                 } else {
                     Value::External
                 }
@@ -275,7 +294,10 @@ impl Resolver<'_> {
     }
 
     /// One of the things a value holds.
-    pub(super) fn element(value: Value) -> Value {
+    pub(super) fn element(&self, value: Value) -> Value {
+        if let Some(item) = self.item(&value) {
+            return item;
+        }
         match value {
             Value::Instance { file, offset, text } => match element_of(&text) {
                 Some(text) => Value::Instance { file, offset, text },
@@ -291,6 +313,10 @@ impl Resolver<'_> {
         let mut found = Vec::new();
         let Some(_deeper) = self.enter() else { return found };
         for part in alternatives(text) {
+            if let Some((file, offset, part)) = place_of(&part) {
+                found.extend(self.types_of(file, offset, part));
+                continue;
+            }
             let head = head(&part);
             if head.is_empty() {
                 continue;
@@ -309,6 +335,16 @@ impl Resolver<'_> {
             found.extend(self.aliased(&named));
         }
         found
+    }
+
+    /// The types of a value that is being made: also a variant of an enum has fields.
+    pub(super) fn made_types(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+        let types = self.types_of(file, offset, text);
+        if !types.is_empty() || !self.is_rust(file) {
+            return types;
+        }
+        let variant = self.named_type(file, offset, &head(text));
+        variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
     }
 
     fn named_type(&self, file: FileId, offset: u32, head: &str) -> Meaning {
@@ -410,7 +446,7 @@ fn nth_returned(value: Value, place: usize) -> Value {
 }
 
 /// Splits where a character stands outside of all brackets.
-fn split_top(text: &str, at: char) -> Vec<&str> {
+pub(super) fn split_top(text: &str, at: char) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
     for (index, character) in text.char_indices() {
         match character {
@@ -489,7 +525,7 @@ pub(super) fn head(text: &str) -> String {
 }
 
 /// The type of what a collection or a wrapper holds.
-fn element_of(text: &str) -> Option<String> {
+pub(super) fn element_of(text: &str) -> Option<String> {
     let text = text.trim().trim_matches('"').trim_start_matches(['&', '*']).trim_start_matches("mut ");
     if let Some(rest) = text.strip_prefix("[]").or_else(|| text.strip_suffix("[]")) {
         return Some(rest.to_owned());

@@ -1,0 +1,435 @@
+//! What Rust has that the others have not: modules in braces, lifetimes, traits and their impls, and fields that are
+//! named like a variable.
+
+use std::collections::HashSet;
+
+use super::types::{Value, head};
+use super::{Found, Meaning, Resolver};
+use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
+use crate::index::FileId;
+use crate::languages::Language;
+
+impl Resolver<'_> {
+    pub(super) fn is_rust(&self, file: FileId) -> bool {
+        self.language(file) == Some(Language::Rust)
+    }
+
+    /// What a name in a Rust file means where the general way does not tell.
+    pub(super) fn rust_meaning(&self, file: FileId, text: &str, occurrence: &Occurrence) -> Option<Meaning> {
+        if !self.is_rust(file) {
+            return None;
+        }
+        let before = text.get(..occurrence.span.start as usize).unwrap_or_default();
+        let name = occurrence.span.of(text);
+        if before.ends_with('\'') {
+            return Some(Meaning::of(self.lifetime(file, name, occurrence.span.start)));
+        }
+        // `Type { name }` is the variable and the field.
+        if let Receiver::Made(span) = occurrence.receiver
+            && span != occurrence.span
+            && is_shorthand(text, occurrence)
+        {
+            let mut found = self.made(file, span, occurrence, text).found().to_vec();
+            found.extend(self.name(file, name, occurrence.span.start).found().iter().cloned());
+            return Some(Meaning::of(found));
+        }
+        None
+    }
+
+    /// Whether a name in `let Type { name } = value` is that of a field that is asked about.
+    pub(super) fn is_field_of_pattern(
+        &self,
+        file: FileId,
+        text: &str,
+        occurrence: &Occurrence,
+        target: &Found,
+    ) -> bool {
+        match occurrence.receiver {
+            Receiver::Made(span) if target.definition.kind == Kind::Field && self.is_rust(file) => {
+                let fields = self.made(file, span, occurrence, text);
+                fields.found().iter().any(|one| one.key() == target.key())
+            }
+            _ => false,
+        }
+    }
+
+    fn lifetime(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+        let whole = self.index.whole(file);
+        let is_meant = |one: &&Definition| {
+            is_lifetime(one) && one.name == name && one.scope.is_some_and(|scope| scope.contains(offset))
+        };
+        let innermost =
+            whole.1.definitions.iter().filter(is_meant).min_by_key(|one| one.scope.map_or(0, Span::len));
+        innermost.map(|one| Found { file, definition: one.clone() }).into_iter().collect()
+    }
+
+    /// A name in a module in braces.
+    pub(super) fn in_braces(&self, module: &Found, name: &str) -> Vec<Found> {
+        let outline = self.index.outline(module.file);
+        let of = module.definition.name_span;
+        let Some(index) = outline.definitions.iter().position(|one| one.name_span == of && !of.is_empty())
+        else {
+            return Vec::new();
+        };
+        let fits =
+            |one: &&Definition| one.name == name && !one.is_member && one.container == Some(index as u32);
+        let found = outline.definitions.iter().find(fits);
+        found.map(|one| Found { file: module.file, definition: one.clone() }).into_iter().collect()
+    }
+
+    /// `super::name` in a module in braces; `None` where the place is in none.
+    pub(super) fn above_braces(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
+        let whole = self.index.whole(file);
+        let facts = &whole.1;
+        let mut rest = path;
+        let mut levels = Some(module_at(facts, offset)?);
+        while let (Some(level), Some(after)) = (levels, rest.strip_prefix("super")) {
+            levels = facts.definitions.get(level as usize).and_then(|one| module_of(facts, one));
+            rest = after.trim_start_matches("::");
+            if rest.starts_with("super") && levels.is_none() {
+                // Further up there are other files.
+                return Some(self.rust_path(file, &format!("{rest}::{name}"), &mut HashSet::new()));
+            }
+        }
+        let first = if rest.is_empty() { name } else { rest.split("::").next().unwrap_or(rest) };
+        let is_there = |one: &&Definition| {
+            one.name == first && !one.is_member && one.scope.is_none() && module_of(facts, one) == levels
+        };
+        let found: Vec<Found> = facts
+            .definitions
+            .iter()
+            .filter(is_there)
+            .map(|one| Found { file, definition: one.clone() })
+            .collect();
+        if rest.is_empty() {
+            return if found.is_empty() { None } else { Some(Meaning::of(found)) };
+        }
+        let mut found = Meaning::of(found);
+        for part in rest.split("::").skip(1).chain([name]) {
+            found = self.within_found(found.found(), part);
+        }
+        Some(found)
+    }
+
+    /// A member of the impl around a place: what `Self::name` means first of all.
+    pub(super) fn of_this_impl(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+        let whole = self.index.whole(file);
+        let Some(around) = impl_around(&whole.1, offset) else { return Vec::new() };
+        let fits = |one: &&Definition| one.name == name && one.is_member && around.contains(one.span.start);
+        let found = whole.1.definitions.iter().find(fits);
+        found.map(|one| Found { file, definition: one.clone() }).into_iter().collect()
+    }
+
+    /// Of the traits that have a member of a name those that a type implements, and the rest behind them.
+    pub(super) fn implemented(&self, types: &[Found], members: Vec<Found>) -> Vec<Found> {
+        let (mut own, mut rest) = (Vec::new(), Vec::new());
+        for member in members {
+            let of = self.owner_types(&member);
+            let is_own = of.iter().any(|of| types.iter().any(|one| self.implements(one, of)));
+            if is_own { own.push(member) } else { rest.push(member) }
+        }
+        own.extend(rest);
+        own
+    }
+
+    /// Whether something is defined for a type by an impl of a trait.
+    fn implements(&self, of: &Found, implemented: &Found) -> bool {
+        const MOST: usize = 24;
+        let outline = self.index.outline(implemented.file);
+        let index =
+            outline.definitions.iter().position(|one| one.name_span == implemented.definition.name_span);
+        let Some(index) = index else { return false };
+        let members = outline.definitions.iter().filter(|one| one.container == Some(index as u32));
+        let (type_name, trait_name) = (&of.definition.name, &implemented.definition.name);
+        members.take(MOST).any(|member| {
+            let is_impl = |_: FileId, one: &Definition, _: &Facts| {
+                one.owner.as_ref() == Some(type_name)
+                    && one.bases.first().is_some_and(|of| last_part(&head(of)) == trait_name)
+            };
+            self.step() && !self.everywhere(&member.name, is_impl).is_empty()
+        })
+    }
+
+    /// A member that the workspace gives to a type that is not in it: `impl Trait for str`.
+    pub(super) fn given_to_foreign(&self, file: FileId, text: &str, name: &str) -> Vec<Found> {
+        if !self.is_rust(file) {
+            return Vec::new();
+        }
+        let plain = without_reference(text);
+        let mut owners = vec![if plain.starts_with('[') { plain.to_owned() } else { head(plain) }];
+        if let Some(inner) = plain.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) {
+            owners.push(format!("[{inner}]"));
+        }
+        if owners[0] == "String" {
+            owners.push("str".to_owned());
+        }
+        for owner in owners {
+            let owner = last_part(&owner).to_owned();
+            let found = self.everywhere(name, |other, one, _| {
+                self.is_rust(other) && one.is_member && one.owner.as_deref() == Some(&owner)
+            });
+            if !found.is_empty() {
+                return found.into_iter().take(1).collect();
+            }
+        }
+        Vec::new()
+    }
+
+    /// The value of a literal.
+    pub(super) fn rust_literal(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
+        if !self.is_rust(file) {
+            return None;
+        }
+        let text = text.trim();
+        let is_closed =
+            text.len() >= 2 && text.ends_with('"') && text[1..text.len() - 1].matches('"').count() == 0;
+        let of = match text.as_bytes().first()? {
+            b'"' if is_closed => "&str",
+            b'b' if text.starts_with("b\"") && is_closed => "&[u8]",
+            b'r' if text.starts_with("r\"") || text.starts_with("r#\"") => "&str",
+            _ => return None,
+        };
+        Some(Value::Instance { file, offset, text: of.to_owned() })
+    }
+
+    /// Of several impls that define a name for one type, or of a trait's impls, the one that the arguments of a
+    /// call ask for.
+    pub(super) fn by_arguments(
+        &self,
+        file: FileId,
+        found: Vec<Found>,
+        text: &str,
+        occurrence: &Occurrence,
+    ) -> Vec<Found> {
+        let [one] = found.as_slice() else { return found };
+        if !self.is_rust(one.file) || one.definition.kind != Kind::Method {
+            return found;
+        }
+        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
+        let is_path = matches!(occurrence.receiver, Receiver::Path(_));
+        let trait_text = one.definition.bases.first().map(String::as_str).unwrap_or_default();
+        let of_trait = if trait_text.is_empty() { self.owner_types(one) } else { Vec::new() };
+        let is_traits = of_trait.iter().any(|of| of.definition.kind == Kind::Trait);
+        if !is_path && is_traits || !is_traits && trait_text.is_empty() {
+            return found;
+        }
+        let name = &one.definition.name;
+        if is_traits {
+            // `Trait::method(value)`.
+            let given = match self.first_argument(file, after, occurrence.span.start) {
+                Some(Value::Instance { text, file, offset }) => match self.types_of(file, offset, &text) {
+                    types if types.is_empty() => self.given_to_foreign(file, &text, name),
+                    types => self.member_of_types(&types, name).found().to_vec(),
+                },
+                Some(Value::Of(types)) => self.member_of_types(&types, name).found().to_vec(),
+                _ => return found,
+            };
+            let trait_name = of_trait.first().map(|of| of.definition.name.clone()).unwrap_or_default();
+            let is_of = |one: &Found| {
+                one.definition.bases.first().is_some_and(|of| last_part(&head(of)) == trait_name)
+            };
+            return if given.first().is_some_and(is_of) { given } else { found };
+        }
+        let siblings = self.everywhere(name, |_, other, _| {
+            other.owner == one.definition.owner
+                && other.bases.first().is_some_and(|of| head(of) == head(trait_text))
+        });
+        if siblings.len() < 2 {
+            return found;
+        }
+        if !is_path {
+            // Of impls for `&Type`, `&mut Type` and `Type` the one for what the value is.
+            let wanted = borrowed(&self.receiver_text(file, text, occurrence));
+            let fits =
+                |one: &&Found| borrowed(one.definition.bases.get(1).map_or("", String::as_str)) == wanted;
+            return siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()]);
+        }
+        let wanted = match self.first_argument(file, after, occurrence.span.start) {
+            Some(Value::Instance { text, .. }) => normal_type(&text),
+            Some(Value::Of(types)) => {
+                types.first().map(|one| one.definition.name.clone()).unwrap_or_default()
+            }
+            _ => return found,
+        };
+        let fits = |one: &&Found| {
+            let of = one.definition.bases.first().map(String::as_str).unwrap_or_default();
+            let inside = of.split_once('<').map(|(_, inside)| inside.trim_end_matches('>'));
+            inside.is_some_and(|inside| normal_type(inside) == wanted)
+        };
+        siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()])
+    }
+
+    /// The text of the type of the value that a member is reached through.
+    fn receiver_text(&self, file: FileId, text: &str, occurrence: &Occurrence) -> String {
+        let Receiver::Value(span) = occurrence.receiver else { return String::new() };
+        if span.of(text) == "self" {
+            let around = self.function_around(file, occurrence.span.start);
+            return around.and_then(|around| around.definition.bases.get(1).cloned()).unwrap_or_default();
+        }
+        match self.value(file, span.of(text), occurrence.span.start) {
+            Value::Instance { text, .. } => text,
+            _ => String::new(),
+        }
+    }
+
+    /// The value of the first argument of a call.
+    fn first_argument(&self, file: FileId, after: &str, offset: u32) -> Option<Value> {
+        const LONGEST: usize = 300;
+        let inside = after.strip_prefix('(')?;
+        let mut depth = 0_i32;
+        let end = inside.char_indices().take(LONGEST).find(|(_, character)| {
+            match character {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth -= 1,
+                ',' if depth == 0 => return true,
+                _ => {}
+            }
+            depth < 0
+        });
+        let argument = inside[..end?.0].trim();
+        let taken = argument.trim_start_matches(['&', '*']).trim_start_matches("mut ");
+        if taken.ends_with(".as_bytes()") {
+            return Some(Value::Instance { file, offset, text: "&[u8]".to_owned() });
+        }
+        match self.value(file, taken, offset) {
+            Value::Instance { text, file, offset } if argument.starts_with('*') => {
+                Some(Value::Instance { text: dereferenced(&text).to_owned(), file, offset })
+            }
+            value => Some(value),
+        }
+    }
+
+    /// `<Type as Trait>::name`.
+    pub(super) fn as_trait(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
+        let inside = path.trim().strip_prefix('<')?.strip_suffix('>')?;
+        let (of, implemented) = inside.rsplit_once(" as ")?;
+        let types = self.types_of(file, offset, of);
+        let own = self.member_of_types(&types, name);
+        if !types.is_empty() && !own.found().is_empty() {
+            return Some(own);
+        }
+        Some(self.member_of_types(&self.types_of(file, offset, implemented), name))
+    }
+}
+
+/// Whether a field stands without a value.
+fn is_shorthand(text: &str, occurrence: &Occurrence) -> bool {
+    let after = text.get(occurrence.span.end as usize..).unwrap_or_default().trim_start();
+    after.starts_with([',', '}'])
+}
+
+/// Of the definitions of a name at the top levels of a file those that are seen from a place: the modules in braces
+/// around it are looked at from the inside out, others not at all.
+pub(super) fn seen_in_modules<'d>(
+    facts: &'d Facts,
+    found: Vec<&'d Definition>,
+    offset: u32,
+) -> Vec<&'d Definition> {
+    if offset == u32::MAX || found.iter().any(|one| one.scope.is_some()) {
+        return found.into_iter().take(1).collect();
+    }
+    let mut around = Some(module_at(facts, offset));
+    while let Some(module) = around {
+        let inside: Vec<&Definition> =
+            found.iter().filter(|one| module_of(facts, one) == module).copied().collect();
+        if !inside.is_empty() {
+            return inside.into_iter().take(1).collect();
+        }
+        around = module
+            .map(|module| facts.definitions.get(module as usize).and_then(|module| module_of(facts, module)));
+    }
+    Vec::new()
+}
+
+/// Whether a definition is that of a lifetime.
+pub(super) fn is_lifetime(definition: &Definition) -> bool {
+    definition.kind == Kind::TypeParameter && definition.declared == "'"
+}
+
+/// The innermost module in braces around a place.
+fn module_at(facts: &Facts, offset: u32) -> Option<u32> {
+    let modules = facts
+        .definitions
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.kind == Kind::Module && !one.is_declaration && one.span.contains(offset));
+    modules.min_by_key(|(_, one)| one.span.len()).map(|(index, _)| index as u32)
+}
+
+/// The module in braces that a definition stands in.
+fn module_of(facts: &Facts, definition: &Definition) -> Option<u32> {
+    const DEEPEST: usize = 32;
+    let mut container = definition.container;
+    for _ in 0..DEEPEST {
+        let index = container?;
+        let outer = facts.definitions.get(index as usize)?;
+        if outer.kind == Kind::Module {
+            return Some(index);
+        }
+        container = outer.container;
+    }
+    None
+}
+
+/// The bytes of the innermost impl around a place.
+fn impl_around(facts: &Facts, offset: u32) -> Option<Span> {
+    let is_impl = |one: &&Definition| {
+        one.name == "Self" && one.kind == Kind::Type && one.scope.is_some_and(|scope| scope.contains(offset))
+    };
+    facts.definitions.iter().filter(is_impl).filter_map(|one| one.scope).min_by_key(|scope| scope.len())
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// How a type is borrowed.
+fn borrowed(text: &str) -> &'static str {
+    match text.trim().strip_prefix('&') {
+        Some(rest) if rest.split_whitespace().take(2).any(|word| word == "mut") => "&mut",
+        Some(_) => "&",
+        None => "",
+    }
+}
+
+/// A type behind one reference.
+fn dereferenced(text: &str) -> &str {
+    let Some(mut rest) = text.trim().strip_prefix('&') else { return text };
+    if rest.starts_with('\'') {
+        rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
+    }
+    rest.trim_start().strip_prefix("mut ").unwrap_or(rest).trim()
+}
+
+fn without_reference(text: &str) -> &str {
+    let mut text = text.trim();
+    loop {
+        let before = text;
+        text = text.trim_start_matches('&').trim_start();
+        if text.starts_with('\'') {
+            text = text.split_once(' ').map_or("", |(_, rest)| rest).trim_start();
+        }
+        text = text.strip_prefix("mut ").unwrap_or(text);
+        if text == before {
+            return text;
+        }
+    }
+}
+
+/// A type without lifetimes and spaces, to be compared.
+fn normal_type(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text.trim();
+    while let Some(first) = rest.chars().next() {
+        if first == '\'' {
+            let end = rest[1..].find(|character: char| !character.is_alphanumeric() && character != '_');
+            rest = &rest[end.map_or(rest.len(), |end| end + 1)..];
+            continue;
+        }
+        if !first.is_whitespace() {
+            plain.push(first);
+        }
+        rest = &rest[first.len_utf8()..];
+    }
+    plain
+}

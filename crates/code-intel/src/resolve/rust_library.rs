@@ -1,0 +1,224 @@
+//! What the standard library of Rust gives: iterators and their adapters, options and results.
+
+use super::types::{Value, head, split_top};
+use super::{Meaning, Resolver};
+use crate::facts::Kind;
+use crate::languages::Language;
+
+/// Adapters that give the same things, or some of them, in the same order.
+const SAME_ITEMS: &[&str] = &[
+    "filter",
+    "skip",
+    "step_by",
+    "skip_while",
+    "take_while",
+    "inspect",
+    "fuse",
+    "chain",
+    "cycle",
+    "drain",
+    "values",
+    "values_mut",
+    "into_values",
+    "rev",
+    "peekable",
+    "by_ref",
+    "filter_map",
+    "or",
+    "or_else",
+    "xor",
+    "as_slice",
+    "as_mut_slice",
+    "to_vec",
+    "into_boxed_slice",
+    "lines",
+    "take",
+    "replace",
+    "collect",
+    "map_err",
+    "ok",
+    "iter",
+    "iter_mut",
+    "into_iter",
+    "as_ref",
+    "as_mut",
+    "cloned",
+    "copied",
+    "as_deref",
+    "as_deref_mut",
+    "split_first",
+    "split_last",
+    "into_inner",
+    "into_ok",
+    "entry",
+    "drain_filter",
+    "split_off",
+];
+/// What gives one of the things, or the only one.
+const ONE_ITEM: &[&str] = &[
+    "next_back",
+    "nth",
+    "find",
+    "max_by_key",
+    "min_by_key",
+    "max_by",
+    "min_by",
+    "max",
+    "min",
+    "reduce",
+    "peek",
+    "peek_mut",
+    "swap_remove",
+    "remove",
+    "unwrap_unchecked",
+    "or_insert",
+    "or_insert_with",
+    "or_default",
+    "or_insert_with_key",
+    "get_or_insert_with",
+    "get_or_insert",
+    "insert",
+    "find_map",
+    "pop_front",
+    "pop_back",
+    "front",
+    "back",
+    "first_mut",
+    "last_mut",
+    "unwrap_or_else",
+    "index",
+];
+
+impl Resolver<'_> {
+    /// What a method of the library gives that a value of one of its types, or of an iterator, has.
+    pub(super) fn rust_library_member(&self, value: &Value, name: &str) -> Option<Value> {
+        let (Value::Instance { file, offset, text }, true) = (value, self.is_rust_value(value)) else {
+            return self.default_of(value, name);
+        };
+        let made = |text: String| Some(Value::Instance { file: *file, offset: *offset, text });
+        let item = || match self.element(value.clone()) {
+            Value::Instance { text, .. } => text,
+            _ => "_".to_owned(),
+        };
+        match name {
+            "enumerate" => made(format!("Iterator<(usize, {})>", item())),
+            "char_indices" => made("Iterator<(usize, char)>".to_owned()),
+            "zip" => made(format!("Iterator<({}, _)>", item())),
+            "windows" | "chunks" | "chunks_exact" => made(format!("Iterator<[{}]>", item())),
+            "iter" | "iter_mut" | "into_iter" | "drain" if is_map(text) => {
+                let inside = text.split_once('<')?.1.trim_end_matches('>');
+                made(format!("Iterator<({inside})>"))
+            }
+            "keys" | "into_keys" if is_map(text) => {
+                let inside = text.split_once('<')?.1;
+                made(format!("Iterator<{}>", split_top(inside, ',').first()?.trim()))
+            }
+            "flatten" => {
+                let inner = self.element(self.element(value.clone()));
+                match inner {
+                    Value::Instance { text, .. } => made(format!("Iterator<{text}>")),
+                    _ => None,
+                }
+            }
+            _ if SAME_ITEMS.contains(&name) => Some(value.clone()),
+            _ if ONE_ITEM.contains(&name) => Some(self.element(value.clone())),
+            _ => None,
+        }
+    }
+
+    fn is_rust_value(&self, value: &Value) -> bool {
+        matches!(value, Value::Instance { file, .. } if self.language(*file) == Some(Language::Rust))
+    }
+
+    /// `Type::default()` is a value of the type also where the impl is derived.
+    fn default_of(&self, value: &Value, name: &str) -> Option<Value> {
+        let Value::Type(types) = value else { return None };
+        let is_rust = types.first().is_some_and(|one| self.is_rust(one.file));
+        (is_rust && matches!(name, "default" | "from")).then(|| value.clone())
+    }
+
+    /// What an iterator of the workspace gives, by what its `next` returns.
+    pub(super) fn item(&self, value: &Value) -> Option<Value> {
+        let types = match value {
+            Value::Instance { file, offset, text } if self.is_rust(*file) => {
+                self.types_of(*file, *offset, text)
+            }
+            Value::Of(types) if types.first().is_some_and(|one| self.is_rust(one.file)) => types.clone(),
+            _ => return None,
+        };
+        for of in &types {
+            if of.definition.kind == Kind::TypeParameter {
+                // `I: Iterator<Item = A>`.
+                let bound = of.definition.bases.iter().find(|bound| bound.contains("Item"));
+                if let Some(text) = bound.and_then(|bound| super::types::element_of(bound)) {
+                    return Some(Value::Instance { file: of.file, offset: of.definition.span.start, text });
+                }
+            }
+            for name in ["next", "into_iter"] {
+                let Meaning::Found(found, _) = self.member_of_types(std::slice::from_ref(of), name) else {
+                    continue;
+                };
+                let next =
+                    found.first().filter(|one| one.definition.owner.as_ref() == Some(&of.definition.name))?;
+                let given = next.definition.declared.as_str();
+                let inside =
+                    if name == "next" { super::types::element_of(given)? } else { "Self::Item".to_owned() };
+                let (file, offset) = (next.file, next.definition.span.start);
+                let text = match inside.strip_prefix("Self::") {
+                    Some(associated) => {
+                        self.of_this_impl(file, associated, offset).first()?.definition.declared.clone()
+                    }
+                    None => inside,
+                };
+                return Some(self.with_arguments(value, Value::Instance { file, offset, text }));
+            }
+        }
+        None
+    }
+
+    /// `value.0`, of a tuple or of a structure or variant that is one.
+    pub(super) fn rust_tuple_field(&self, value: &Value, name: &str) -> Option<Value> {
+        let place: usize = name.parse().ok()?;
+        let types = match value {
+            Value::Instance { file, offset, text } if self.is_rust(*file) => {
+                if let Some(value) = self.rust_place(value, place) {
+                    return Some(value);
+                }
+                self.made_types(*file, *offset, text)
+            }
+            Value::Of(types) if types.first().is_some_and(|one| self.is_rust(one.file)) => types.clone(),
+            _ => return None,
+        };
+        types.iter().find_map(|one| {
+            let text = one.definition.declared.clone();
+            let whole = Value::Instance { file: one.file, offset: one.definition.span.start, text };
+            Some(self.with_arguments(value, self.rust_place(&whole, place)?))
+        })
+    }
+
+    /// A place in a tuple.
+    pub(super) fn rust_place(&self, value: &Value, place: usize) -> Option<Value> {
+        let Value::Instance { file, offset, text } = value else { return None };
+        if !self.is_rust(*file) {
+            return None;
+        }
+        let text = text.trim().trim_start_matches('&').trim_start_matches("mut ").trim();
+        let inside = text.strip_prefix('(')?.strip_suffix(')')?;
+        let part = split_top(inside, ',').into_iter().nth(place).unwrap_or_default().trim();
+        // In a structure it may be for others.
+        let part = part.strip_prefix("pub").map_or(part, |rest| match rest.trim_start().strip_prefix('(') {
+            Some(rest) => rest.split_once(')').map_or(rest, |(_, rest)| rest),
+            None => rest,
+        });
+        let part = part.trim().to_owned();
+        Some(if part == "_" {
+            Value::Unknown
+        } else {
+            Value::Instance { file: *file, offset: *offset, text: part }
+        })
+    }
+}
+
+fn is_map(text: &str) -> bool {
+    matches!(head(text).rsplit("::").next(), Some("HashMap" | "BTreeMap" | "IndexMap"))
+}
