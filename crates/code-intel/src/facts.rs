@@ -24,6 +24,9 @@ pub use outline::{described, doc_line, signature, whole};
 /// What reading a file may cost.
 pub const LIMITS: Limits = Limits { bytes: 2 * 1024 * 1024, time: Duration::from_secs(2), errors: 0 };
 
+/// What the name of a type that has no name of its own ends in: `new Base() { ... }` is `Base{}`.
+pub(crate) const NAMELESS: &str = "{}";
+
 /// What a definition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {

@@ -8,11 +8,14 @@ mod calls;
 mod cpp;
 mod expression;
 mod generics;
+mod java;
 mod members;
 mod modules;
 mod names;
+mod overloads;
 mod rust;
 mod rust_library;
+mod rust_names;
 mod types;
 
 use std::cell::Cell;
@@ -248,6 +251,7 @@ impl<'i> Resolver<'i> {
         match meaning {
             Meaning::Found(found, certainty) => {
                 let found = self.by_arguments(file, self.adjusted(file, found, before), text, occurrence);
+                let found = self.by_count(found, text, occurrence);
                 match self.completed(found) {
                     Meaning::Found(found, _) => Meaning::Found(found, certainty),
                     other => other,
@@ -273,6 +277,7 @@ impl<'i> Resolver<'i> {
                 found.extend(makers);
                 found
             }
+            Some(Language::Java) if ends("new") => self.with_makers(file, found),
             _ => found,
         }
     }
@@ -344,6 +349,7 @@ impl<'i> Resolver<'i> {
                 && !(other.is_private && file != found.file)
                 && owner_name(facts, other).map(str::to_owned) == owner
         });
+        paired = self.same_parameters(found, paired);
         paired.sort_by_key(|other| usize::MAX - self.nearness(found.file, other.file));
         paired.truncate(1);
         paired

@@ -2,8 +2,8 @@
 
 use tree_sitter::Node;
 
-use super::Kind;
 use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::{Kind, NAMELESS};
 
 pub(super) const RULES: Rules = Rules { names: &["identifier", "type_identifier"], visit };
 
@@ -22,6 +22,19 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "enum_constant" => {
             if let Some(name) = node.child_by_field_name("name") {
                 x.define(Kind::EnumMember, name, node, Place::Member);
+                // A constant may have a body of its own.
+                if let Some(body) = node.child_by_field_name("body") {
+                    let owner = format!("{}{NAMELESS}", x.text_of(name));
+                    x.open_members(body, &owner);
+                }
+            }
+        }
+        "object_creation_expression" => {
+            let body = children(node).into_iter().find(|child| child.kind() == "class_body");
+            if let (Some(body), Some(of)) = (body, node.child_by_field_name("type")) {
+                let of = x.text_of(of).split('<').next().unwrap_or_default();
+                let owner = format!("{of}{NAMELESS}");
+                x.open_members(body, &owner);
             }
         }
         "method_declaration" | "constructor_declaration" | "compact_constructor_declaration" => {
@@ -32,8 +45,10 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             if let Some(parameters) = node.child_by_field_name("parameters") {
                 let single = (parameters.kind() == "identifier").then_some(parameters);
                 let inferred = (parameters.kind() == "inferred_parameters").then(|| children(parameters));
+                let given = given_to_lambda(x, node);
                 for name in single.into_iter().chain(inferred.into_iter().flatten()) {
-                    x.define(Kind::Parameter, name, name, Place::In(span(node)));
+                    let index = x.define(Kind::Parameter, name, name, Place::In(span(node)));
+                    set(x, index, String::new(), given.clone());
                 }
             }
         }
@@ -50,7 +65,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             x.open_scope(node);
             if let Some(name) = node.child_by_field_name("name") {
                 let index = x.define(Kind::Variable, name, node, Place::Here);
-                let declared = x.kept_text(node.child_by_field_name("type"));
+                let declared = type_text(x, node);
                 let over = x.kept_text(node.child_by_field_name("value"));
                 set(x, index, declared, format!("{over}[0]"));
             }
@@ -66,11 +81,22 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "type_parameter" => {
             if let Some(name) = node.named_child(0) {
                 let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
-                x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let bounds = children(node).into_iter().filter(|child| child.kind() == "type_bound");
+                let bounds = bounds.flat_map(children).map(|bound| x.kept_text(Some(bound))).collect();
+                if let Some(definition) = x.definition_mut(index) {
+                    definition.bases = bounds;
+                }
             }
         }
         "block" | "for_statement" | "switch_block" | "catch_clause" | "try_with_resources_statement" => {
             x.open_scope(node);
+        }
+        "method_reference" => {
+            let parts = children(node);
+            if let [of, .., name] = parts.as_slice() {
+                x.reached(*name, super::Receiver::Value(span(*of)));
+            }
         }
         "field_access" => x.member_access(node, "object", "field"),
         "method_invocation" => x.member_access(node, "object", "name"),
@@ -83,6 +109,48 @@ fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
         definition.declared = declared;
         definition.value = value;
     }
+}
+
+/// The text of a type; what `var` stands for is told by the value.
+fn type_text(x: &Extractor<'_>, node: Node<'_>) -> String {
+    let text = x.kept_text(node.child_by_field_name("type"));
+    if text == "var" { String::new() } else { text }
+}
+
+/// What the lambda in `values.method(value -> ...)` is given, as an expression: one of the values.
+fn given_to_lambda(x: &Extractor<'_>, lambda: Node<'_>) -> String {
+    const ONE_EACH: &[&str] = &[
+        "forEach",
+        "filter",
+        "map",
+        "flatMap",
+        "mapToInt",
+        "mapToLong",
+        "mapToDouble",
+        "mapToObj",
+        "anyMatch",
+        "allMatch",
+        "noneMatch",
+        "ifPresent",
+        "ifPresentOrElse",
+        "removeIf",
+        "peek",
+        "sorted",
+        "takeWhile",
+        "dropWhile",
+        "forEachOrdered",
+        "max",
+        "min",
+        "sort",
+        "replaceAll",
+        "thenApply",
+        "thenAccept",
+    ];
+    let call = lambda.parent().and_then(|arguments| arguments.parent());
+    let Some(call) = call.filter(|call| call.kind() == "method_invocation") else { return String::new() };
+    let method = call.child_by_field_name("name").map(|name| x.text_of(name)).unwrap_or_default();
+    let value = x.kept_text(call.child_by_field_name("object"));
+    if value.is_empty() || !ONE_EACH.contains(&method) { String::new() } else { format!("({value})[0]") }
 }
 
 fn import(x: &mut Extractor<'_>, node: Node<'_>) {
@@ -131,7 +199,7 @@ fn method(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn variables(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind, place: Place) {
-    let declared = x.kept_text(node.child_by_field_name("type"));
+    let declared = type_text(x, node);
     for declarator in children_by_field(node, "declarator") {
         if let Some(name) = declarator.child_by_field_name("name") {
             let index = x.define(kind, name, node, place);

@@ -1,9 +1,10 @@
-//! What C++ and Java have that the others have not: virtual methods and constructors.
+//! Names of C and C++, and what C++ and Java have that the others have not: virtual methods and constructors.
 
 use std::collections::HashSet;
 
+use super::names::without_generics;
 use super::types::Value;
-use super::{Found, Resolver};
+use super::{Found, Meaning, Resolver};
 use crate::facts::Kind;
 use crate::index::FileId;
 use crate::languages::Language;
@@ -20,6 +21,7 @@ impl Resolver<'_> {
         if !has_virtual || definition.kind != Kind::Method {
             return found;
         }
+        let own_count = self.parameters_of(target).map(|parameters| parameters.len());
         let mut seen = HashSet::new();
         let mut level = self.owner_types(target);
         for _ in 0..DEEPEST {
@@ -31,7 +33,8 @@ impl Resolver<'_> {
             }
             for base in &next {
                 for member in self.own_members(base, &definition.name) {
-                    if member.definition.kind == Kind::Method {
+                    let count = self.parameters_of(&member).map(|parameters| parameters.len());
+                    if member.definition.kind == Kind::Method && count == own_count {
                         found.extend(self.same(&member));
                     }
                 }
@@ -63,11 +66,81 @@ impl Resolver<'_> {
 
     /// Whether what was found makes values of a type that is asked about: its constructor is called like it.
     pub(super) fn makes(&self, found: &Found, target: &Found) -> bool {
-        let is_cpp = self.language(target.file) == Some(Language::Cpp);
-        if !is_cpp || found.definition.kind != Kind::Constructor || !target.definition.kind.is_type() {
+        let has_makers = matches!(self.language(target.file), Some(Language::Cpp | Language::Java));
+        if !has_makers || found.definition.kind != Kind::Constructor || !target.definition.kind.is_type() {
             return false;
         }
         found.definition.name == target.definition.name
             && self.owner_types(found).iter().any(|one| one.key() == target.key())
+    }
+
+    /// C and C++: every file may declare it; those that are included are nearer.
+    pub(super) fn global(&self, file: FileId, name: &str) -> Meaning {
+        let mut found = self.everywhere(name, |other, definition, _| {
+            (!definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember)
+                && !(definition.is_private && other != file && !self.is_header(other))
+                && matches!(self.language(other), Some(Language::C | Language::Cpp))
+        });
+        if found.is_empty() {
+            return Meaning::External;
+        }
+        if found.len() == 1 {
+            return Meaning::of(found);
+        }
+        let included = self.index.included_by(file, || self.all_included(file));
+        found.sort_by_cached_key(|one| {
+            let is_near = one.file == file || included.contains(&one.file);
+            let is_defined = !one.definition.is_declaration;
+            (
+                !is_near,
+                one.definition.is_member,
+                !is_defined,
+                one.definition.kind != Kind::Type,
+                usize::MAX - self.nearness(file, one.file),
+            )
+        });
+        // What no included file knows may still be known by a definition elsewhere, but not if it is another's own.
+        found.truncate(1);
+        Meaning::of(found)
+    }
+
+    fn is_header(&self, file: FileId) -> bool {
+        self.index.path(file).rsplit('.').next().is_some_and(|ending| ending.starts_with('h'))
+    }
+
+    /// The files that are included, directly or not.
+    fn all_included(&self, file: FileId) -> HashSet<FileId> {
+        const MOST: usize = 500;
+        let mut seen = HashSet::from([file]);
+        let mut open = vec![file];
+        while let Some(next) = open.pop() {
+            let outline = self.index.outline(next);
+            for import in &outline.imports {
+                for found in self.module_files(next, &import.module) {
+                    if seen.len() < MOST && seen.insert(found) {
+                        open.push(found);
+                    }
+                }
+            }
+        }
+        seen
+    }
+
+    /// `path::name` in C++.
+    pub(super) fn in_cpp_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
+        let last = without_generics(path);
+        let last = last.rsplit("::").next().unwrap_or(&last).to_owned();
+        let types = self.types_of(file, offset, &last);
+        let member = self.member_of_types(&types, name);
+        if !member.found().is_empty() {
+            return member;
+        }
+        let found = self.everywhere(name, |_, definition, facts| {
+            let container =
+                definition.container.and_then(|container| facts.definitions.get(container as usize));
+            definition.owner.is_none()
+                && container.is_some_and(|container| container.name == last && container.kind == Kind::Module)
+        });
+        if found.is_empty() { Meaning::External } else { self.nearest(file, found) }
     }
 }

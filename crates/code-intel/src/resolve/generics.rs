@@ -9,26 +9,72 @@ impl Resolver<'_> {
     /// The value that a member of a value gave, with the arguments of the type in place of its parameters: what
     /// `Box<A>` has as a `T` is an `A`.
     pub(super) fn with_arguments(&self, receiver: &Value, given: Value) -> Value {
-        let Value::Instance { file, offset, text } = receiver else { return given };
-        let Value::Instance { text: wanted, .. } = &given else { return given };
-        let Some(mut arguments) = arguments(text) else { return given };
-        for argument in &mut arguments {
-            *argument = placed(*file, *offset, argument);
+        let Value::Instance { file: given_file, offset: given_offset, text: wanted } = &given else {
+            return given;
+        };
+        if !self.has_parameter(*given_file, *given_offset, wanted) {
+            return given;
         }
-        for of in self.types_of(*file, *offset, text) {
-            let parameters = self.parameters(&of);
-            if parameters.len() > arguments.len() {
-                continue;
-            }
-            let replaced = replaced(wanted, &parameters, &arguments);
-            if replaced != *wanted {
-                return match given {
-                    Value::Instance { file, offset, .. } => Value::Instance { file, offset, text: replaced },
-                    other => other,
-                };
-            }
+        let replaced = self.replaced_by(receiver, wanted);
+        match (given, replaced) {
+            (Value::Instance { file, offset, .. }, Some(text)) => Value::Instance { file, offset, text },
+            (given, _) => given,
         }
-        given
+    }
+
+    /// A text with the arguments of a value's type, or of the bases it extends, in place of their parameters.
+    fn replaced_by(&self, receiver: &Value, wanted: &str) -> Option<String> {
+        const DEEPEST: usize = 4;
+        let mut level: Vec<(Found, Vec<String>)> = match receiver {
+            Value::Instance { file, offset, text } => {
+                let arguments = placed_arguments(*file, *offset, text);
+                let types = self.types_of(*file, *offset, text).into_iter();
+                types.map(|one| (one, arguments.clone())).collect()
+            }
+            Value::Of(types) => types.iter().map(|one| (one.clone(), Vec::new())).collect(),
+            Value::Around(file, offset) => {
+                self.enclosing_type(*file, *offset).into_iter().map(|one| (one, Vec::new())).collect()
+            }
+            _ => return None,
+        };
+        for _ in 0..DEEPEST {
+            let mut next = Vec::new();
+            for (of, arguments) in &level {
+                let parameters = self.parameters(of);
+                if !arguments.is_empty() && parameters.len() <= arguments.len() {
+                    let replaced = replaced(wanted, &parameters, arguments);
+                    if replaced != wanted {
+                        return Some(replaced);
+                    }
+                }
+                for base in of.definition.bases.iter().filter(|_| self.step()) {
+                    let at = of.definition.span.start;
+                    let base = if arguments.is_empty() {
+                        base.clone()
+                    } else {
+                        replaced(base, &parameters, arguments)
+                    };
+                    let arguments = placed_arguments(of.file, at, &base);
+                    next.extend(
+                        self.types_of(of.file, at, &base).into_iter().map(|one| (one, arguments.clone())),
+                    );
+                }
+            }
+            level = next;
+        }
+        None
+    }
+
+    /// Whether a text names a type parameter that is known at a place.
+    fn has_parameter(&self, file: FileId, offset: u32, text: &str) -> bool {
+        let whole = self.index.whole(file);
+        let is_named = |one: &Definition| {
+            one.kind == Kind::TypeParameter
+                && one.declared != "'"
+                && text.contains(&one.name)
+                && one.scope.is_some_and(|scope| scope.contains(offset))
+        };
+        whole.1.definitions.iter().any(is_named)
     }
 
     /// The names of the type parameters of a type.
@@ -64,6 +110,12 @@ pub(super) fn place_of(text: &str) -> Option<(FileId, u32, &str)> {
     let (place, text) = rest.split_once(MARK)?;
     let (file, offset) = place.split_once(':')?;
     Some((FileId(file.parse().ok()?), offset.parse().ok()?, text))
+}
+
+/// The arguments of a type, with the place where their names are known.
+fn placed_arguments(file: FileId, offset: u32, text: &str) -> Vec<String> {
+    let arguments = arguments(text).unwrap_or_default();
+    arguments.iter().map(|argument| placed(file, offset, argument)).collect()
 }
 
 /// What stands in the angle brackets of a type, without lifetimes.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::types::Value;
 use super::{Found, Meaning, Resolver, Want, owner_name};
-use crate::facts::{Definition, Facts, Kind};
+use crate::facts::{Definition, Facts, Kind, NAMELESS};
 use crate::index::FileId;
 use crate::languages::Language;
 
@@ -22,7 +22,10 @@ impl Resolver<'_> {
         want: Want,
     ) -> Meaning {
         let Some(_deeper) = self.enter() else { return Meaning::Unknown };
-        let value = self.value(file, receiver, offset);
+        let mut value = self.value(file, receiver, offset);
+        if matches!(value, Value::External | Value::Unknown) {
+            value = self.java_qualified(file, receiver).unwrap_or(value);
+        }
         match self.member_wanted(&value, name, want) {
             Meaning::Unknown => self.guessed(file, receiver, name, &value),
             other => other,
@@ -87,6 +90,7 @@ impl Resolver<'_> {
                 if members.is_empty() { Meaning::External } else { Meaning::of(members) }
             }
             Value::External => Meaning::External,
+            Value::Around(file, offset) => self.wanted(&self.enclosing_type(*file, *offset), name, want),
             Value::Unknown => Meaning::Unknown,
         }
     }
@@ -311,7 +315,10 @@ impl Resolver<'_> {
             Some(one) if one.kind.is_type() => vec![Found { file, definition: one.clone() }],
             Some(one) => {
                 let owner = one.owner.clone().unwrap_or_default();
-                self.type_named(file, &owner, one.span.start)
+                match owner.strip_suffix(NAMELESS) {
+                    Some(base) => self.type_named(file, base, 0),
+                    None => self.type_named(file, &owner, one.span.start),
+                }
             }
             None => Vec::new(),
         }
@@ -321,6 +328,12 @@ impl Resolver<'_> {
     pub(super) fn implicit_member(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
         if self.language(file) == Some(Language::C) {
             return Vec::new();
+        }
+        if self.language(file) == Some(Language::Java) {
+            let levels = self.java_types_around(file, offset);
+            let found = levels.iter().map(|types| self.member_of_types(types, name).found().to_vec());
+            let mut found = found.filter(|found| !found.is_empty());
+            return found.next().unwrap_or_default();
         }
         let types = self.enclosing_type(file, offset);
         let mut found = self.member_of_types(&types, name).found().to_vec();

@@ -18,7 +18,7 @@ impl Resolver<'_> {
             }
             Some(Language::Go) => self.go_package(path, module),
             Some(Language::C | Language::Cpp) => self.included(path, module),
-            Some(Language::Java) => self.java_type(module),
+            Some(Language::Java) => self.java_files(module),
             Some(Language::Rust) => self.rust_module(file, module).into_iter().collect(),
             _ => Vec::new(),
         }
@@ -179,7 +179,8 @@ impl Resolver<'_> {
         found.first().map(|(.., id)| *id).into_iter().collect()
     }
 
-    fn java_type(&self, module: &str) -> Vec<FileId> {
+    /// The files that a type of this whole name may stand in.
+    pub(super) fn java_files(&self, module: &str) -> Vec<FileId> {
         let ending = format!("{}.java", module.replace('.', "/"));
         let name = ending.rsplit('/').next().unwrap_or_default();
         let is_meant = |id: &FileId| {

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use super::modules::{folder, join_python};
-use super::rust::{is_lifetime, seen_in_modules};
+use super::rust::is_lifetime;
+use super::rust_names::seen_in_modules;
 use super::{Certainty, Found, Meaning, Resolver, scope_size};
 use crate::facts::{Definition, Import, ImportedName, Kind, Occurrence, Position, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 
 /// What has been looked at on the way through re-exports.
-type Seen = HashSet<(FileId, String)>;
+pub(super) type Seen = HashSet<(FileId, String)>;
 
 impl Resolver<'_> {
     /// A name that stands alone at a place.
@@ -43,7 +44,7 @@ impl Resolver<'_> {
             }
             Some(Language::Java) => {
                 let member = self.implicit_member(file, name, offset);
-                if member.is_empty() { self.in_java_package(file, name) } else { Meaning::of(member) }
+                if member.is_empty() { self.in_java_package(file, name, offset) } else { Meaning::of(member) }
             }
             Some(Language::Rust) => self.rust_name(file, name, offset),
             Some(Language::Python) => {
@@ -174,6 +175,9 @@ impl Resolver<'_> {
         let language = self.language(file);
         if language == Some(Language::Rust) {
             return self.rust_path(file, &format!("{}::{}", import.module, imported.name), seen);
+        }
+        if language == Some(Language::Java) {
+            return self.java_import(import, &imported.name);
         }
         let files = self.module_files(file, &import.module);
         if imported.name.is_empty() {
@@ -346,128 +350,6 @@ impl Resolver<'_> {
         if found.is_empty() { Meaning::External } else { Meaning::of(found) }
     }
 
-    fn in_java_package(&self, file: FileId, name: &str) -> Meaning {
-        let outline = self.index.outline(file);
-        let packages: Vec<&str> = outline
-            .imports
-            .iter()
-            .filter(|import| import.names.iter().any(|imported| imported.name == "*"))
-            .map(|import| import.module.as_str())
-            .chain([outline.package.as_str()])
-            .collect();
-        let found = self.everywhere(name, |_, definition, facts| {
-            definition.kind.is_type() && !definition.is_member && packages.contains(&facts.package.as_str())
-        });
-        if found.is_empty() { Meaning::External } else { Meaning::of(found) }
-    }
-
-    /// C and C++: every file may declare it; those that are included are nearer.
-    fn global(&self, file: FileId, name: &str) -> Meaning {
-        let mut found = self.everywhere(name, |other, definition, _| {
-            (!definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember)
-                && !(definition.is_private && other != file && !self.is_header(other))
-                && matches!(self.language(other), Some(Language::C | Language::Cpp))
-        });
-        if found.is_empty() {
-            return Meaning::External;
-        }
-        if found.len() == 1 {
-            return Meaning::of(found);
-        }
-        let included = self.index.included_by(file, || self.all_included(file));
-        found.sort_by_cached_key(|one| {
-            let is_near = one.file == file || included.contains(&one.file);
-            let is_defined = !one.definition.is_declaration;
-            (
-                !is_near,
-                one.definition.is_member,
-                !is_defined,
-                one.definition.kind != Kind::Type,
-                usize::MAX - self.nearness(file, one.file),
-            )
-        });
-        // What no included file knows may still be known by a definition elsewhere, but not if it is another's own.
-        found.truncate(1);
-        Meaning::of(found)
-    }
-
-    fn is_header(&self, file: FileId) -> bool {
-        self.index.path(file).rsplit('.').next().is_some_and(|ending| ending.starts_with('h'))
-    }
-
-    /// The files that are included, directly or not.
-    fn all_included(&self, file: FileId) -> HashSet<FileId> {
-        const MOST: usize = 500;
-        let mut seen = HashSet::from([file]);
-        let mut open = vec![file];
-        while let Some(next) = open.pop() {
-            let outline = self.index.outline(next);
-            for import in &outline.imports {
-                for found in self.module_files(next, &import.module) {
-                    if seen.len() < MOST && seen.insert(found) {
-                        open.push(found);
-                    }
-                }
-            }
-        }
-        seen
-    }
-
-    fn rust_name(&self, file: FileId, name: &str, offset: u32) -> Meaning {
-        match name {
-            "crate" => {
-                return self.crate_root(file).map_or(Meaning::Unknown, |root| self.module_meaning(root));
-            }
-            "self" => return self.module_meaning(file),
-            "super" => {
-                return self
-                    .rust_module(file, "super")
-                    .map_or(Meaning::Unknown, |found| self.module_meaning(found));
-            }
-            "Self" => {
-                let types = self.enclosing_type(file, offset);
-                return Meaning::of(types);
-            }
-            _ => {}
-        }
-        // What a module in braces has may be brought by a macro or a wildcard.
-        let hidden = self.exported(file, name, &mut Seen::new());
-        if !hidden.is_empty() {
-            return Meaning::of(hidden);
-        }
-        // A macro is known in the whole crate.
-        let macros = self.everywhere(name, |_, definition, _| definition.kind == Kind::Macro);
-        if macros.is_empty() { Meaning::External } else { Meaning::of(macros.into_iter().take(1).collect()) }
-    }
-
-    /// A whole path in Rust: `crate::a::B`.
-    pub(super) fn rust_path(&self, file: FileId, path: &str, seen: &mut Seen) -> Meaning {
-        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
-        let path = path.trim_start_matches("::");
-        let Some((before, last)) = path.rsplit_once("::") else {
-            return self
-                .rust_module(file, path)
-                .map_or(Meaning::External, |found| self.module_meaning(found));
-        };
-        if let Some(module) = self.rust_module(file, before) {
-            let found = self.exported(module, last, seen);
-            if !found.is_empty() {
-                return Meaning::of(found);
-            }
-            return self.rust_module(file, path).map_or(Meaning::Unknown, |found| self.module_meaning(found));
-        }
-        // The path goes through a type or a re-exported module.
-        let outer = if before.contains("::") {
-            self.rust_path(file, before, seen)
-        } else {
-            self.name(file, before, 0)
-        };
-        match outer {
-            Meaning::Found(found, _) => self.within_found(&found, last),
-            other => other,
-        }
-    }
-
     /// A name within modules and types that were found.
     pub(super) fn within_found(&self, found: &[Found], name: &str) -> Meaning {
         for one in found {
@@ -519,59 +401,8 @@ impl Resolver<'_> {
                     ImportedName { name: name.to_owned(), alias: name.to_owned(), at: Position::default() };
                 self.imported(file, &import, &imported, &mut Seen::new())
             }
-            Some(Language::Rust) => {
-                let plain = without_generics(path);
-                let whole = format!("{plain}::{name}");
-                let first = plain.split("::").next().unwrap_or(&plain);
-                let is_local_path = matches!(first, "crate" | "self" | "super");
-                if first == "super"
-                    && let Some(meaning) = self.above_braces(file, &plain, name, offset)
-                {
-                    return meaning;
-                }
-                if let Some(meaning) = self.as_trait(file, path, name, offset) {
-                    return meaning;
-                }
-                if plain == "Self" {
-                    let own = self.of_this_impl(file, name, offset);
-                    if !own.is_empty() {
-                        return Meaning::of(own);
-                    }
-                }
-                if !is_local_path {
-                    let outer = if plain.contains("::") {
-                        let (before, last) = plain.rsplit_once("::").unwrap_or(("", &plain));
-                        self.in_path(file, before, last, offset)
-                    } else {
-                        self.name(file, &plain, offset)
-                    };
-                    return match outer {
-                        Meaning::Found(found, _) => match self.within_found(&self.aliased(&found), name) {
-                            Meaning::Unknown => self.only_member(file, name, true),
-                            other => other,
-                        },
-                        other => other,
-                    };
-                }
-                self.rust_path(file, &whole, &mut Seen::new())
-            }
-            Some(Language::C | Language::Cpp) => {
-                let last = without_generics(path);
-                let last = last.rsplit("::").next().unwrap_or(&last).to_owned();
-                let types = self.types_of(file, offset, &last);
-                let member = self.member_of_types(&types, name);
-                if !member.found().is_empty() {
-                    return member;
-                }
-                let found = self.everywhere(name, |_, definition, facts| {
-                    let container =
-                        definition.container.and_then(|container| facts.definitions.get(container as usize));
-                    definition.owner.is_none()
-                        && container
-                            .is_some_and(|container| container.name == last && container.kind == Kind::Module)
-                });
-                if found.is_empty() { Meaning::External } else { self.nearest(file, found) }
-            }
+            Some(Language::Rust) => self.in_rust_path(file, path, name, offset),
+            Some(Language::C | Language::Cpp) => self.in_cpp_path(file, path, name, offset),
             _ => self.member(file, path, name, offset, super::Want::Any),
         }
     }

@@ -1,8 +1,6 @@
 //! What Rust has that the others have not: modules in braces, lifetimes, traits and their impls, and fields that are
 //! named like a variable.
 
-use std::collections::HashSet;
-
 use super::types::{Value, head};
 use super::{Found, Meaning, Resolver};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
@@ -61,54 +59,6 @@ impl Resolver<'_> {
         let innermost =
             whole.1.definitions.iter().filter(is_meant).min_by_key(|one| one.scope.map_or(0, Span::len));
         innermost.map(|one| Found { file, definition: one.clone() }).into_iter().collect()
-    }
-
-    /// A name in a module in braces.
-    pub(super) fn in_braces(&self, module: &Found, name: &str) -> Vec<Found> {
-        let outline = self.index.outline(module.file);
-        let of = module.definition.name_span;
-        let Some(index) = outline.definitions.iter().position(|one| one.name_span == of && !of.is_empty())
-        else {
-            return Vec::new();
-        };
-        let fits =
-            |one: &&Definition| one.name == name && !one.is_member && one.container == Some(index as u32);
-        let found = outline.definitions.iter().find(fits);
-        found.map(|one| Found { file: module.file, definition: one.clone() }).into_iter().collect()
-    }
-
-    /// `super::name` in a module in braces; `None` where the place is in none.
-    pub(super) fn above_braces(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
-        let whole = self.index.whole(file);
-        let facts = &whole.1;
-        let mut rest = path;
-        let mut levels = Some(module_at(facts, offset)?);
-        while let (Some(level), Some(after)) = (levels, rest.strip_prefix("super")) {
-            levels = facts.definitions.get(level as usize).and_then(|one| module_of(facts, one));
-            rest = after.trim_start_matches("::");
-            if rest.starts_with("super") && levels.is_none() {
-                // Further up there are other files.
-                return Some(self.rust_path(file, &format!("{rest}::{name}"), &mut HashSet::new()));
-            }
-        }
-        let first = if rest.is_empty() { name } else { rest.split("::").next().unwrap_or(rest) };
-        let is_there = |one: &&Definition| {
-            one.name == first && !one.is_member && one.scope.is_none() && module_of(facts, one) == levels
-        };
-        let found: Vec<Found> = facts
-            .definitions
-            .iter()
-            .filter(is_there)
-            .map(|one| Found { file, definition: one.clone() })
-            .collect();
-        if rest.is_empty() {
-            return if found.is_empty() { None } else { Some(Meaning::of(found)) };
-        }
-        let mut found = Meaning::of(found);
-        for part in rest.split("::").skip(1).chain([name]) {
-            found = self.within_found(found.found(), part);
-        }
-        Some(found)
     }
 
     /// A member of the impl around a place: what `Self::name` means first of all.
@@ -298,18 +248,6 @@ impl Resolver<'_> {
             value => Some(value),
         }
     }
-
-    /// `<Type as Trait>::name`.
-    pub(super) fn as_trait(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
-        let inside = path.trim().strip_prefix('<')?.strip_suffix('>')?;
-        let (of, implemented) = inside.rsplit_once(" as ")?;
-        let types = self.types_of(file, offset, of);
-        let own = self.member_of_types(&types, name);
-        if !types.is_empty() && !own.found().is_empty() {
-            return Some(own);
-        }
-        Some(self.member_of_types(&self.types_of(file, offset, implemented), name))
-    }
 }
 
 /// Whether a field stands without a value.
@@ -318,57 +256,9 @@ fn is_shorthand(text: &str, occurrence: &Occurrence) -> bool {
     after.starts_with([',', '}'])
 }
 
-/// Of the definitions of a name at the top levels of a file those that are seen from a place: the modules in braces
-/// around it are looked at from the inside out, others not at all.
-pub(super) fn seen_in_modules<'d>(
-    facts: &'d Facts,
-    found: Vec<&'d Definition>,
-    offset: u32,
-) -> Vec<&'d Definition> {
-    if offset == u32::MAX || found.iter().any(|one| one.scope.is_some()) {
-        return found.into_iter().take(1).collect();
-    }
-    let mut around = Some(module_at(facts, offset));
-    while let Some(module) = around {
-        let inside: Vec<&Definition> =
-            found.iter().filter(|one| module_of(facts, one) == module).copied().collect();
-        if !inside.is_empty() {
-            return inside.into_iter().take(1).collect();
-        }
-        around = module
-            .map(|module| facts.definitions.get(module as usize).and_then(|module| module_of(facts, module)));
-    }
-    Vec::new()
-}
-
 /// Whether a definition is that of a lifetime.
 pub(super) fn is_lifetime(definition: &Definition) -> bool {
     definition.kind == Kind::TypeParameter && definition.declared == "'"
-}
-
-/// The innermost module in braces around a place.
-fn module_at(facts: &Facts, offset: u32) -> Option<u32> {
-    let modules = facts
-        .definitions
-        .iter()
-        .enumerate()
-        .filter(|(_, one)| one.kind == Kind::Module && !one.is_declaration && one.span.contains(offset));
-    modules.min_by_key(|(_, one)| one.span.len()).map(|(index, _)| index as u32)
-}
-
-/// The module in braces that a definition stands in.
-fn module_of(facts: &Facts, definition: &Definition) -> Option<u32> {
-    const DEEPEST: usize = 32;
-    let mut container = definition.container;
-    for _ in 0..DEEPEST {
-        let index = container?;
-        let outer = facts.definitions.get(index as usize)?;
-        if outer.kind == Kind::Module {
-            return Some(index);
-        }
-        container = outer.container;
-    }
-    None
 }
 
 /// The bytes of the innermost impl around a place.

@@ -22,6 +22,8 @@ pub(super) enum Value {
     /// The type itself.
     Type(Vec<Found>),
     Function(Vec<Found>),
+    /// A value of the type around a place, which is not looked for until it is needed.
+    Around(FileId, u32),
     Module(FileId),
     External,
     Unknown,
@@ -118,7 +120,9 @@ impl Resolver<'_> {
             Some(Step::Made(text)) => Value::Instance { file, offset, text: text.clone() },
             _ => Value::Unknown,
         };
-        let mut receiver = Value::Unknown;
+        // A member that stands alone is one of the type around.
+        let mut receiver = Value::Around(file, offset);
+        value = self.with_arguments(&receiver, value);
         while let Some(step) = steps.next() {
             let want = if steps.peek() == Some(&&Step::Call) { Want::Call } else { Want::Any };
             value = match step {
@@ -227,6 +231,8 @@ impl Resolver<'_> {
             Meaning::External => {
                 if let Some(value) = self.cpp_library_member(&value, name) {
                     value
+                } else if let Some(value) = self.java_library_member(&value, name) {
+                    value
                 } else if let Some(value) = self.rust_library_member(&value, name) {
                     value
                 } else if SAME.contains(&name) {
@@ -289,7 +295,7 @@ impl Resolver<'_> {
             // What a method of the standard library gave.
             value @ (Value::Instance { .. } | Value::Of(_)) => value,
             Value::External => Value::External,
-            Value::Module(_) | Value::Unknown => Value::Unknown,
+            Value::Module(_) | Value::Around(..) | Value::Unknown => Value::Unknown,
         }
     }
 
@@ -301,10 +307,26 @@ impl Resolver<'_> {
         match value {
             Value::Instance { file, offset, text } => match element_of(&text) {
                 Some(text) => Value::Instance { file, offset, text },
-                None => Value::Unknown,
+                None => self.element_of_alias(file, offset, &text),
             },
             Value::External => Value::External,
             _ => Value::Unknown,
+        }
+    }
+
+    /// One of the things that a name for a collection holds: `type List []Item`.
+    fn element_of_alias(&self, file: FileId, offset: u32, text: &str) -> Value {
+        let Some(_deeper) = self.enter() else { return Value::Unknown };
+        let named = self.named_type(file, offset, &head(text));
+        let is_alias =
+            |one: &&Found| one.definition.kind == Kind::Type && !one.definition.declared.is_empty();
+        match named.found().iter().find(is_alias) {
+            Some(one) => self.element(Value::Instance {
+                file: one.file,
+                offset: one.definition.span.start,
+                text: one.definition.declared.clone(),
+            }),
+            None => Value::Unknown,
         }
     }
 
@@ -356,6 +378,12 @@ impl Resolver<'_> {
             return self.in_path(file, before, last, offset);
         }
         if let Some((before, last)) = head.rsplit_once('.') {
+            if self.language(file) == Some(Language::Java) {
+                let types = self.java_type_named(head);
+                if !types.is_empty() {
+                    return Meaning::of(types);
+                }
+            }
             return self.member_of(&self.value(file, before, offset), last);
         }
         self.name(file, head, offset)

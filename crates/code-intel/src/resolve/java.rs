@@ -1,0 +1,189 @@
+//! Names of Java: packages, types in types, static imports, and what its library gives.
+
+use std::collections::HashSet;
+
+use super::types::Value;
+use super::{Found, Meaning, Resolver};
+use crate::facts::{Definition, Import, Kind, NAMELESS};
+use crate::index::FileId;
+use crate::languages::Language;
+
+impl Resolver<'_> {
+    pub(super) fn in_java_package(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+        let outline = self.index.outline(file);
+        let wildcards: Vec<&str> = outline
+            .imports
+            .iter()
+            .filter(|import| import.names.iter().any(|imported| imported.name == "*"))
+            .map(|import| import.module.as_str())
+            .collect();
+        let found = self.everywhere(name, |_, definition, facts| {
+            definition.kind.is_type()
+                && !definition.is_member
+                && (facts.package == outline.package || wildcards.contains(&facts.package.as_str()))
+        });
+        if !found.is_empty() {
+            // The package's own come before those of others.
+            let (own, others): (Vec<Found>, Vec<Found>) =
+                found.into_iter().partition(|one| self.index.outline(one.file).package == outline.package);
+            return Meaning::of(if own.is_empty() { others } else { own });
+        }
+        // `import static a.Type.*`.
+        for module in wildcards {
+            let member = self.member_of_types(&self.java_type_named(module), name);
+            if !member.found().is_empty() {
+                return member;
+            }
+        }
+        self.in_switch(file, name, offset)
+    }
+
+    /// The type of a whole name, also one in another: `a.b.Type`, `a.b.Outer.Inner`.
+    pub(super) fn java_type_named(&self, path: &str) -> Vec<Found> {
+        let mut outer = path;
+        let mut inner: Vec<&str> = Vec::new();
+        loop {
+            let last = outer.rsplit('.').next().unwrap_or(outer);
+            for file in self.java_files(outer) {
+                let outline = self.index.outline(file);
+                let is_it = |one: &&Definition| one.name == last && one.kind.is_type() && !one.is_member;
+                if let Some(found) = outline.definitions.iter().find(is_it) {
+                    let mut found = vec![Found { file, definition: found.clone() }];
+                    for part in inner.iter().rev() {
+                        found = self.member_of_types(&found, part).found().to_vec();
+                    }
+                    found.retain(|one| one.definition.kind.is_type());
+                    return found;
+                }
+            }
+            let Some((before, last)) = outer.rsplit_once('.') else { return Vec::new() };
+            inner.push(last);
+            outer = before;
+        }
+    }
+
+    /// What `import a.b.Type.member` or `import a.b.Outer.Inner` brings.
+    pub(super) fn java_import(&self, import: &Import, name: &str) -> Meaning {
+        let types = self.java_type_named(&import.module);
+        if !types.is_empty() {
+            return Meaning::of(types);
+        }
+        match import.module.rsplit_once('.') {
+            Some((of, _)) => match self.java_type_named(of) {
+                types if types.is_empty() => Meaning::External,
+                types => self.member_of_types(&types, name),
+            },
+            None => Meaning::External,
+        }
+    }
+
+    /// The value of a name that is written with its package.
+    pub(super) fn java_qualified(&self, file: FileId, path: &str) -> Option<Value> {
+        let is_path = path.contains('.')
+            && path.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '.'));
+        if self.language(file) != Some(Language::Java) || !is_path {
+            return None;
+        }
+        let types = self.java_type_named(path);
+        (!types.is_empty()).then_some(Value::Type(types))
+    }
+
+    /// `case NAME:` of a switch over an enum.
+    fn in_switch(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+        let whole = self.index.whole(file);
+        let before = whole.0.get(..offset as usize).unwrap_or_default();
+        let line = before.trim_end().rsplit(['\n', ';', '{', '}']).next().unwrap_or_default().trim_start();
+        if !line.starts_with("case") {
+            return Meaning::External;
+        }
+        let subject = before.rfind("switch").and_then(|at| {
+            let inside = before.get(at + "switch".len()..)?.trim_start().strip_prefix('(')?;
+            inside.split_once(')').map(|(subject, _)| subject)
+        });
+        let Some(subject) = subject else { return Meaning::External };
+        let value = self.value(file, subject, offset);
+        match self.member_of(&value, name) {
+            Meaning::Found(found, certainty) => Meaning::Found(found, certainty),
+            _ if matches!(value, Value::Unknown) => self.only_member(file, name, true),
+            _ => Meaning::External,
+        }
+    }
+
+    /// The types around a place, from the inside out: the members of all of them are known there.
+    pub(super) fn java_types_around(&self, file: FileId, offset: u32) -> Vec<Vec<Found>> {
+        let whole = self.index.whole(file);
+        let mut around: Vec<&Definition> = whole
+            .1
+            .definitions
+            .iter()
+            .filter(|one| one.span.contains(offset))
+            .filter(|one| {
+                one.kind.is_type() && one.kind != Kind::TypeParameter
+                    || one.owner.as_ref().is_some_and(|owner| owner.ends_with(NAMELESS))
+            })
+            .collect();
+        around.sort_by_key(|one| one.span.len());
+        let mut seen = HashSet::new();
+        let mut levels = Vec::new();
+        for one in around {
+            match one.owner.as_deref().and_then(|owner| owner.strip_suffix(NAMELESS)) {
+                Some(base) if !one.kind.is_type() => {
+                    if seen.insert(base.to_owned()) {
+                        // Its name is understood outside of all types, not among its own members.
+                        levels.push(self.types_of(file, 0, base));
+                    }
+                }
+                _ => levels.push(vec![Found { file, definition: one.clone() }]),
+            }
+        }
+        levels
+    }
+
+    /// What a method of a collection, a stream or an optional gives.
+    pub(super) fn java_library_member(&self, value: &Value, name: &str) -> Option<Value> {
+        let Value::Instance { file, offset, text } = value else { return None };
+        if self.language(*file) != Some(Language::Java) || !text.contains(['<', '[']) {
+            return None;
+        }
+        match name {
+            "get" | "getOrDefault" | "next" | "previous" | "first" | "last" | "getFirst" | "getLast"
+            | "remove" | "poll" | "peek" | "pop" | "element" | "orElse" | "orElseThrow" | "orElseGet"
+            | "join" | "take" | "pollFirst" | "pollLast" | "peekFirst" | "peekLast" | "removeFirst"
+            | "removeLast" | "put" | "computeIfAbsent" | "putIfAbsent" | "set" => {
+                Some(self.element(value.clone()))
+            }
+            "entrySet" => {
+                let inside = text.split_once('<')?.1.trim_end_matches('>');
+                Some(Value::Instance {
+                    file: *file,
+                    offset: *offset,
+                    text: format!("Set<Map.Entry<{inside}>>"),
+                })
+            }
+            "getKey" | "getValue" => {
+                let inside = text.split_once('<')?.1;
+                let inside = inside.strip_suffix('>').unwrap_or(inside);
+                let place = usize::from(name == "getValue");
+                let text = super::types::split_top(inside, ',').get(place)?.trim().to_owned();
+                Some(Value::Instance { file: *file, offset: *offset, text })
+            }
+            "keySet" => {
+                let inside = text.split_once('<')?.1;
+                let key = super::types::split_top(inside, ',').first()?.trim().to_owned();
+                Some(Value::Instance { file: *file, offset: *offset, text: format!("Set<{key}>") })
+            }
+            "values" => match self.element(value.clone()) {
+                Value::Instance { file, offset, text } => {
+                    Some(Value::Instance { file, offset, text: format!("Collection<{text}>") })
+                }
+                other => Some(other),
+            },
+            "stream" | "parallelStream" | "filter" | "sorted" | "distinct" | "limit" | "skip"
+            | "iterator" | "listIterator" | "subList" | "toList" | "findFirst" | "findAny" | "max"
+            | "min" | "reversed" | "descendingIterator" | "takeWhile" | "dropWhile" | "of" | "clone" => {
+                Some(value.clone())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Functions of one name that differ in what they take (C++ and Java).
+
+use super::{Found, Resolver, owner_name};
+use crate::facts::{Kind, Occurrence};
+use crate::index::FileId;
+use crate::languages::Language;
+
+impl Resolver<'_> {
+    /// Of functions of one name those that can take as many arguments as stand behind a name.
+    pub(super) fn by_count(&self, found: Vec<Found>, text: &str, occurrence: &Occurrence) -> Vec<Found> {
+        let Some(first) = found.iter().find(|one| one.definition.kind.is_callable()) else { return found };
+        let is_cpp = self.language(first.file) == Some(Language::Cpp);
+        if !is_cpp && self.language(first.file) != Some(Language::Java) {
+            return found;
+        }
+        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
+        let is_made = found.iter().any(|one| one.definition.kind.is_type());
+        let Some(count) = listed(after).map(|list| list.len()) else {
+            // `new Outer.Inner()` makes no `Outer`.
+            return if is_made {
+                found.into_iter().filter(|one| !one.definition.is_callable()).collect()
+            } else {
+                found
+            };
+        };
+        let fits = |one: &Found| {
+            let parameters = Some(one).filter(|one| one.definition.is_callable());
+            let parameters = parameters.and_then(|one| self.parameters_of(one));
+            parameters.is_none_or(|parameters| takes(&parameters, count))
+        };
+        let fitting: Vec<Found> = found.iter().filter(|one| fits(one)).cloned().collect();
+        if !fitting.is_empty() {
+            return fitting;
+        }
+        if !is_cpp {
+            return found;
+        }
+        // The one that was found may stand for others of its name.
+        let outline = self.index.outline(first.file);
+        let owner = owner_name(&outline, &first.definition).map(str::to_owned);
+        let mut others = self.everywhere(&first.definition.name, |file, other, facts| {
+            self.can_use(file, first.file)
+                && other.kind.is_callable()
+                && owner_name(facts, other).map(str::to_owned) == owner
+        });
+        others.retain(fits);
+        others.sort_by_key(|one| {
+            (one.definition.is_declaration, usize::MAX - self.nearness(first.file, one.file))
+        });
+        others.truncate(1);
+        if others.is_empty() { found } else { others }
+    }
+
+    /// The parameters of a function, each as it is written.
+    pub(super) fn parameters_of(&self, function: &Found) -> Option<Vec<String>> {
+        let whole = self.index.whole(function.file);
+        listed(whole.0.get(function.definition.name_span.end as usize..)?)
+    }
+
+    /// Of definitions that may be those of a prototype the ones that take the same.
+    pub(super) fn same_parameters(&self, declared: &Found, found: Vec<Found>) -> Vec<Found> {
+        if found.len() < 2 || !declared.definition.kind.is_callable() {
+            return found;
+        }
+        let Some(wanted) = self.parameters_of(declared) else { return found };
+        let of = |one: &Found| self.parameters_of(one).unwrap_or_default();
+        let types = |all: &[String]| all.iter().map(|one| parameter_type(one)).collect::<Vec<_>>();
+        let exact: Vec<Found> =
+            found.iter().filter(|one| types(&of(one)) == types(&wanted)).cloned().collect();
+        if !exact.is_empty() {
+            return exact;
+        }
+        let near: Vec<Found> = found.iter().filter(|one| of(one).len() == wanted.len()).cloned().collect();
+        if near.is_empty() { found } else { near }
+    }
+
+    /// `new Type(...)` in Java also means what makes it.
+    pub(super) fn with_makers(&self, file: FileId, mut found: Vec<Found>) -> Vec<Found> {
+        let makers: Vec<Found> = found
+            .iter()
+            .filter(|one| one.definition.kind.is_type() && self.language(file) == Some(Language::Java))
+            .flat_map(|one| self.own_members(one, &one.definition.name))
+            .filter(|one| one.definition.kind == Kind::Constructor)
+            .collect();
+        found.extend(makers);
+        found
+    }
+}
+
+/// What stands in the brackets that a text begins with, behind what may stand in angle brackets.
+fn listed(text: &str) -> Option<Vec<String>> {
+    const LONGEST: usize = 4000;
+    let text = text.get(..text.floor_char_boundary(LONGEST))?.trim_start();
+    let text = if text.starts_with('<') { text.get(text.find('>')? + 1..)?.trim_start() } else { text };
+    let inside = text.strip_prefix('(')?;
+    let (mut depth, mut angles, mut quote, mut previous) = (0_usize, 0_usize, None, ' ');
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for (at, character) in inside.char_indices() {
+        if let Some(open) = quote {
+            if character == open && previous != '\\' {
+                quote = None;
+            }
+            previous = if previous == '\\' { ' ' } else { character };
+            continue;
+        }
+        match character {
+            '"' | '\'' => quote = Some(character),
+            '(' | '[' | '{' => depth += 1,
+            // `Map<A, B>`, and not a comparison.
+            '<' if previous.is_alphanumeric() => angles += 1,
+            '>' if previous != '-' && previous != '=' => angles = angles.saturating_sub(1),
+            ',' if depth == 0 && angles == 0 => {
+                parts.push(&inside[start..at]);
+                start = at + 1;
+            }
+            ')' if depth == 0 => {
+                parts.push(&inside[start..at]);
+                let parts =
+                    parts.into_iter().map(str::trim).filter(|part| !part.is_empty() && *part != "void");
+                return Some(parts.map(ToOwned::to_owned).collect());
+            }
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        previous = character;
+    }
+    None
+}
+
+/// Whether parameters take that many arguments.
+fn takes(parameters: &[String], count: usize) -> bool {
+    let is_open = parameters.iter().any(|one| one.contains("..."));
+    let needed = parameters.iter().filter(|one| !one.contains('=') && !one.contains("...")).count();
+    needed <= count && (is_open || count <= parameters.len())
+}
+
+/// A parameter without its name, its default and its spaces.
+fn parameter_type(text: &str) -> String {
+    let text = text.split('=').next().unwrap_or(text).trim();
+    let name_at = text.rfind(|character: char| !character.is_alphanumeric() && character != '_');
+    let of = match name_at {
+        Some(at) if !text[..at].trim().is_empty() && at + 1 < text.len() => &text[..=at],
+        _ => text,
+    };
+    of.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_counted_past_brackets_and_quotes() {
+        for (text, expected) in [
+            ("()", Some(0)),
+            ("(void) {", Some(0)),
+            ("(a, f(b, c), \"),\", ',')", Some(4)),
+            ("<A, B>(x)", Some(1)),
+            ("(Map<A, B> m, int n)", Some(2)),
+            ("(a < b, c > d)", Some(2)),
+            ("(\"\\\"\", 'a')", Some(2)),
+            ("; (a)", None),
+            ("(a", None),
+        ] {
+            assert_eq!(listed(text).map(|list| list.len()), expected, "{text}");
+        }
+        let all = |text: &str| listed(text).unwrap_or_default();
+        assert!(takes(&all("(int a, int b = 2)"), 1) && !takes(&all("(int a, int b = 2)"), 3));
+        assert!(takes(&all("(String f, Object... more)"), 1) && takes(&all("(String f, Object... more)"), 5));
+        assert_eq!(parameter_type("const std::string& name"), parameter_type("const std::string &other = x"));
+        assert_ne!(parameter_type("int a"), parameter_type("long a"));
+    }
+}

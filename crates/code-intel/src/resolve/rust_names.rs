@@ -1,0 +1,211 @@
+//! Paths and modules of Rust.
+
+use std::collections::HashSet;
+
+use super::names::{Seen, without_generics};
+use super::{Found, Meaning, Resolver};
+use crate::facts::{Definition, Facts, Kind};
+use crate::index::FileId;
+
+impl Resolver<'_> {
+    pub(super) fn rust_name(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+        match name {
+            "crate" => {
+                return self.crate_root(file).map_or(Meaning::Unknown, |root| self.module_meaning(root));
+            }
+            "self" => return self.module_meaning(file),
+            "super" => {
+                return self
+                    .rust_module(file, "super")
+                    .map_or(Meaning::Unknown, |found| self.module_meaning(found));
+            }
+            "Self" => {
+                let types = self.enclosing_type(file, offset);
+                return Meaning::of(types);
+            }
+            _ => {}
+        }
+        // What a module in braces has may be brought by a macro or a wildcard.
+        let hidden = self.exported(file, name, &mut Seen::new());
+        if !hidden.is_empty() {
+            return Meaning::of(hidden);
+        }
+        // A macro is known in the whole crate.
+        let macros = self.everywhere(name, |_, definition, _| definition.kind == Kind::Macro);
+        if macros.is_empty() { Meaning::External } else { Meaning::of(macros.into_iter().take(1).collect()) }
+    }
+
+    /// A whole path in Rust: `crate::a::B`.
+    pub(super) fn rust_path(&self, file: FileId, path: &str, seen: &mut Seen) -> Meaning {
+        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+        let path = path.trim_start_matches("::");
+        let Some((before, last)) = path.rsplit_once("::") else {
+            return self
+                .rust_module(file, path)
+                .map_or(Meaning::External, |found| self.module_meaning(found));
+        };
+        if let Some(module) = self.rust_module(file, before) {
+            let found = self.exported(module, last, seen);
+            if !found.is_empty() {
+                return Meaning::of(found);
+            }
+            return self.rust_module(file, path).map_or(Meaning::Unknown, |found| self.module_meaning(found));
+        }
+        // The path goes through a type or a re-exported module.
+        let outer = if before.contains("::") {
+            self.rust_path(file, before, seen)
+        } else {
+            self.name(file, before, 0)
+        };
+        match outer {
+            Meaning::Found(found, _) => self.within_found(&found, last),
+            other => other,
+        }
+    }
+
+    /// `path::name` in Rust.
+    pub(super) fn in_rust_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
+        let plain = without_generics(path);
+        let whole = format!("{plain}::{name}");
+        let first = plain.split("::").next().unwrap_or(&plain);
+        let is_local_path = matches!(first, "crate" | "self" | "super");
+        if first == "super"
+            && let Some(meaning) = self.above_braces(file, &plain, name, offset)
+        {
+            return meaning;
+        }
+        if let Some(meaning) = self.as_trait(file, path, name, offset) {
+            return meaning;
+        }
+        if plain == "Self" {
+            let own = self.of_this_impl(file, name, offset);
+            if !own.is_empty() {
+                return Meaning::of(own);
+            }
+        }
+        if !is_local_path {
+            let outer = if plain.contains("::") {
+                let (before, last) = plain.rsplit_once("::").unwrap_or(("", &plain));
+                self.in_path(file, before, last, offset)
+            } else {
+                self.name(file, &plain, offset)
+            };
+            return match outer {
+                Meaning::Found(found, _) => match self.within_found(&self.aliased(&found), name) {
+                    Meaning::Unknown => self.only_member(file, name, true),
+                    other => other,
+                },
+                other => other,
+            };
+        }
+        self.rust_path(file, &whole, &mut Seen::new())
+    }
+
+    /// A name in a module in braces.
+    pub(super) fn in_braces(&self, module: &Found, name: &str) -> Vec<Found> {
+        let outline = self.index.outline(module.file);
+        let of = module.definition.name_span;
+        let Some(index) = outline.definitions.iter().position(|one| one.name_span == of && !of.is_empty())
+        else {
+            return Vec::new();
+        };
+        let fits =
+            |one: &&Definition| one.name == name && !one.is_member && one.container == Some(index as u32);
+        let found = outline.definitions.iter().find(fits);
+        found.map(|one| Found { file: module.file, definition: one.clone() }).into_iter().collect()
+    }
+
+    /// `super::name` in a module in braces; `None` where the place is in none.
+    pub(super) fn above_braces(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
+        let whole = self.index.whole(file);
+        let facts = &whole.1;
+        let mut rest = path;
+        let mut levels = Some(module_at(facts, offset)?);
+        while let (Some(level), Some(after)) = (levels, rest.strip_prefix("super")) {
+            levels = facts.definitions.get(level as usize).and_then(|one| module_of(facts, one));
+            rest = after.trim_start_matches("::");
+            if rest.starts_with("super") && levels.is_none() {
+                // Further up there are other files.
+                return Some(self.rust_path(file, &format!("{rest}::{name}"), &mut HashSet::new()));
+            }
+        }
+        let first = if rest.is_empty() { name } else { rest.split("::").next().unwrap_or(rest) };
+        let is_there = |one: &&Definition| {
+            one.name == first && !one.is_member && one.scope.is_none() && module_of(facts, one) == levels
+        };
+        let found: Vec<Found> = facts
+            .definitions
+            .iter()
+            .filter(is_there)
+            .map(|one| Found { file, definition: one.clone() })
+            .collect();
+        if rest.is_empty() {
+            return if found.is_empty() { None } else { Some(Meaning::of(found)) };
+        }
+        let mut found = Meaning::of(found);
+        for part in rest.split("::").skip(1).chain([name]) {
+            found = self.within_found(found.found(), part);
+        }
+        Some(found)
+    }
+
+    /// `<Type as Trait>::name`.
+    pub(super) fn as_trait(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
+        let inside = path.trim().strip_prefix('<')?.strip_suffix('>')?;
+        let (of, implemented) = inside.rsplit_once(" as ")?;
+        let types = self.types_of(file, offset, of);
+        let own = self.member_of_types(&types, name);
+        if !types.is_empty() && !own.found().is_empty() {
+            return Some(own);
+        }
+        Some(self.member_of_types(&self.types_of(file, offset, implemented), name))
+    }
+}
+
+/// Of the definitions of a name at the top levels of a file those that are seen from a place: the modules in braces
+/// around it are looked at from the inside out, others not at all.
+pub(super) fn seen_in_modules<'d>(
+    facts: &'d Facts,
+    found: Vec<&'d Definition>,
+    offset: u32,
+) -> Vec<&'d Definition> {
+    if offset == u32::MAX || found.iter().any(|one| one.scope.is_some()) {
+        return found.into_iter().take(1).collect();
+    }
+    let mut around = Some(module_at(facts, offset));
+    while let Some(module) = around {
+        let inside: Vec<&Definition> =
+            found.iter().filter(|one| module_of(facts, one) == module).copied().collect();
+        if !inside.is_empty() {
+            return inside.into_iter().take(1).collect();
+        }
+        around = module
+            .map(|module| facts.definitions.get(module as usize).and_then(|module| module_of(facts, module)));
+    }
+    Vec::new()
+}
+
+/// The innermost module in braces around a place.
+fn module_at(facts: &Facts, offset: u32) -> Option<u32> {
+    let modules = facts
+        .definitions
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.kind == Kind::Module && !one.is_declaration && one.span.contains(offset));
+    modules.min_by_key(|(_, one)| one.span.len()).map(|(index, _)| index as u32)
+}
+
+/// The module in braces that a definition stands in.
+fn module_of(facts: &Facts, definition: &Definition) -> Option<u32> {
+    const DEEPEST: usize = 32;
+    let mut container = definition.container;
+    for _ in 0..DEEPEST {
+        let index = container?;
+        let outer = facts.definitions.get(index as usize)?;
+        if outer.kind == Kind::Module {
+            return Some(index);
+        }
+        container = outer.container;
+    }
+    None
+}
