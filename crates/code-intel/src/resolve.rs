@@ -8,6 +8,7 @@ mod calls;
 mod cpp;
 mod expression;
 mod generics;
+mod go;
 mod java;
 mod members;
 mod modules;

@@ -54,12 +54,15 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
                 }
             }
         }
+        "type_case" => {
+            x.open_scope(node);
+            switched(x, node);
+        }
         "block"
         | "if_statement"
         | "for_statement"
         | "expression_switch_statement"
         | "expression_case"
-        | "type_case"
         | "communication_case"
         | "default_case"
         | "select_statement" => x.open_scope(node),
@@ -96,6 +99,19 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             x.import(module, node, vec![imported]);
         }
         _ => {}
+    }
+}
+
+/// The name in `switch name := value.(type)` is of the type of the case it stands in.
+fn switched(x: &mut Extractor<'_>, case: Node<'_>) {
+    let alias = case.parent().and_then(|switch| switch.child_by_field_name("alias"));
+    let types = children_by_field(case, "type");
+    if let (Some(alias), [of]) = (alias, types.as_slice()) {
+        let declared = x.kept_text(Some(*of));
+        for name in children(alias) {
+            let index = x.define(Kind::Variable, name, case, Place::In(span(case)));
+            set(x, index, declared.clone(), String::new());
+        }
     }
 }
 

@@ -12,7 +12,8 @@ impl Resolver<'_> {
         let Value::Instance { file: given_file, offset: given_offset, text: wanted } = &given else {
             return given;
         };
-        if !self.has_parameter(*given_file, *given_offset, wanted) {
+        // The parameters of a Go type have their names anew in each of its methods.
+        if !self.is_go(*given_file) && !self.has_parameter(*given_file, *given_offset, wanted) {
             return given;
         }
         let replaced = self.replaced_by(receiver, wanted);
@@ -121,8 +122,8 @@ fn placed_arguments(file: FileId, offset: u32, text: &str) -> Vec<String> {
 /// What stands in the angle brackets of a type, without lifetimes.
 fn arguments(text: &str) -> Option<Vec<String>> {
     let text = text.trim().trim_end_matches(['*', '&', ' ']);
-    let open = text.find('<')?;
-    let inside = text.get(open + 1..text.len() - 1).filter(|_| text.ends_with('>'))?;
+    let open = text.find(['<', '[']).filter(|open| *open > 0)?;
+    let inside = text.get(open + 1..text.len() - 1).filter(|_| text.ends_with(['>', ']']))?;
     let parts = split_top(inside, ',').into_iter().map(str::trim).filter(|part| !part.starts_with('\''));
     Some(parts.map(ToOwned::to_owned).collect())
 }

@@ -160,3 +160,31 @@ fn rust_names_in_texts_of_macros_and_short_fields_are_uses() {
     )]);
     assert_eq!(used, ["src/lib.rs:3", "src/lib.rs:6", "src/lib.rs:7"]);
 }
+
+#[test]
+fn go_values_are_known_through_generics_switches_and_literals() {
+    let store = (
+        "store/store.go",
+        "package store\ntype Item struct { ID int }\nfunc (i *Item) Key() string { return \"\" }\ntype Pair[K comparable, V any] struct {\n\tVal V\n}\nfunc (p Pair[K, V]) Value() V { return p.Val }\ntype Store struct{}\nfunc (s *Store) Get(id int) (*Item, error) { return nil, nil }\n",
+    );
+    let module = ("go.mod", "module example.com/app\n");
+    let key = "store/store.go:3";
+    for (text, expected) in [
+        ("p := st.Pair[string, *st.Item]{}; p.Value().<|>Key()", key),
+        ("p := st.Pair[string, *st.Item]{}; p.Val.<|>Key()", key),
+        ("switch v := any(x).(type) {\n\tcase *st.Item:\n\t\tv.<|>Key()\n\t}", key),
+        ("var x any; switch <|>v := x.(type) {\n\tcase *st.Item:\n\t\tv.Key()\n\t}", "cmd/main.go:4"),
+        ("m := map[string][]*st.Item{}; m[\"a\"][0].<|>Key()", key),
+        ("all := []st.Item{{ID: 1}}; all[0].<|>Key()", key),
+        ("all := make([]*st.Item, 1); all[0].<|>Key()", key),
+        ("all := append([]*st.Item{}, nil); all[0].<|>Key()", key),
+        ("ch := make(chan *st.Item); (<-ch).<|>Key()", key),
+        ("new(st.Item).<|>Key()", key),
+        ("type own struct { *st.Store }; var o own; i, _ := o.Get(1); i.<|>Key()", key),
+        ("x := []string{}; x[0].<|>Key()", "external"),
+    ] {
+        let text =
+            format!("package main\nimport st \"example.com/app/store\"\nfunc main() {{\n\t{text}\n}}\n");
+        check(&[module, store, ("cmd/main.go", &text)], &[expected]);
+    }
+}

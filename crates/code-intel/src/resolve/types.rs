@@ -106,6 +106,9 @@ const INSIDE: &[&str] = &[
 impl Resolver<'_> {
     /// The value of an expression at a place.
     pub(super) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
+        if let Some(value) = self.go_value(file, text, offset) {
+            return value;
+        }
         match steps(text) {
             Some(steps) => self.value_of_steps(file, &steps, offset),
             None => self.rust_literal(file, text, offset).unwrap_or(Value::Unknown),
