@@ -350,7 +350,7 @@ impl<'i> Resolver<'i> {
                 && !(other.is_private && file != found.file)
                 && owner_name(facts, other).map(str::to_owned) == owner
         });
-        paired = self.same_parameters(found, paired);
+        paired = self.same_parameters(found, self.same_namespace(found, paired));
         paired.sort_by_key(|other| usize::MAX - self.nearness(found.file, other.file));
         paired.truncate(1);
         paired
@@ -458,6 +458,7 @@ impl<'i> Resolver<'i> {
             let declared = self.everywhere(&definition.name, |_, other, facts| {
                 other.is_declaration && owner_name(facts, other).map(str::to_owned) == owner
             });
+            let declared = self.same_parameters(target, self.same_namespace(target, declared));
             keys.extend(declared.iter().map(Found::key));
         }
         keys

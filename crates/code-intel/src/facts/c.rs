@@ -70,6 +70,17 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
                 x.open_body(body, index);
             }
         }
+        "namespace_alias_definition" => {
+            let parts = children(node);
+            if let (Some(name), Some(of)) = (node.child_by_field_name("name"), parts.last()) {
+                let index = x.define(Kind::Module, name, node, Place::Here);
+                let declared = x.kept_text(Some(*of));
+                set(x, index, declared, String::new());
+                if let Some(definition) = x.definition_mut(index) {
+                    definition.is_declaration = true;
+                }
+            }
+        }
         "alias_declaration" => {
             if let Some(name) = node.child_by_field_name("name") {
                 let index = x.define(Kind::Type, name, node, Place::Here);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::names::without_generics;
 use super::types::Value;
 use super::{Found, Meaning, Resolver};
-use crate::facts::Kind;
+use crate::facts::{Definition, Facts, Kind};
 use crate::index::FileId;
 use crate::languages::Language;
 
@@ -64,6 +64,22 @@ impl Resolver<'_> {
         }
     }
 
+    /// Of definitions that may be those of a declaration the ones in its namespace, where there are such.
+    pub(super) fn same_namespace(&self, declared: &Found, found: Vec<Found>) -> Vec<Found> {
+        if found.len() < 2 || self.language(declared.file) != Some(Language::Cpp) {
+            return found;
+        }
+        let of = |one: &Found| {
+            let outline = self.index.outline(one.file);
+            let known = outline.definitions.iter().find(|other| other.name_span == one.definition.name_span);
+            let names = known.map(|known| namespaces_of(&outline, known)).unwrap_or_default();
+            names.into_iter().map(ToOwned::to_owned).collect::<Vec<String>>()
+        };
+        let wanted = of(declared);
+        let same: Vec<Found> = found.iter().filter(|one| of(one) == wanted).cloned().collect();
+        if same.is_empty() { found } else { same }
+    }
+
     /// Whether what was found makes values of a type that is asked about: its constructor is called like it.
     pub(super) fn makes(&self, found: &Found, target: &Found) -> bool {
         let has_makers = matches!(self.language(target.file), Some(Language::Cpp | Language::Java));
@@ -75,7 +91,7 @@ impl Resolver<'_> {
     }
 
     /// C and C++: every file may declare it; those that are included are nearer.
-    pub(super) fn global(&self, file: FileId, name: &str) -> Meaning {
+    pub(super) fn global(&self, file: FileId, name: &str, offset: u32) -> Meaning {
         let mut found = self.everywhere(name, |other, definition, _| {
             (!definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember)
                 && !(definition.is_private && other != file && !self.is_header(other))
@@ -88,12 +104,16 @@ impl Resolver<'_> {
             return Meaning::of(found);
         }
         let included = self.index.included_by(file, || self.all_included(file));
+        let whole = self.index.whole(file);
+        let around = namespaces_at(&whole.1, offset);
         found.sort_by_cached_key(|one| {
             let is_near = one.file == file || included.contains(&one.file);
             let is_defined = !one.definition.is_declaration;
+            let outline = self.index.outline(one.file);
             (
                 !is_near,
                 one.definition.is_member,
+                distance(&namespaces_of(&outline, &one.definition), &around),
                 !is_defined,
                 one.definition.kind != Kind::Type,
                 usize::MAX - self.nearness(file, one.file),
@@ -130,6 +150,15 @@ impl Resolver<'_> {
     pub(super) fn in_cpp_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
         let last = without_generics(path);
         let last = last.rsplit("::").next().unwrap_or(&last).to_owned();
+        // `namespace last = a::b;`.
+        let aliases =
+            self.everywhere(&last, |_, one, _| one.kind == Kind::Module && !one.declared.is_empty());
+        let last = match self.nearest(file, aliases) {
+            Meaning::Found(found, _) => found.first().map_or(last, |one| {
+                one.definition.declared.rsplit("::").next().unwrap_or_default().trim().to_owned()
+            }),
+            _ => last,
+        };
         let types = self.types_of(file, offset, &last);
         let member = self.member_of_types(&types, name);
         if !member.found().is_empty() {
@@ -143,4 +172,48 @@ impl Resolver<'_> {
         });
         if found.is_empty() { Meaning::External } else { self.nearest(file, found) }
     }
+}
+
+/// The namespaces around a place, the outermost first.
+fn namespaces_at(facts: &Facts, offset: u32) -> Vec<&str> {
+    let is_around =
+        |one: &&Definition| one.kind == Kind::Module && !one.is_declaration && one.span.contains(offset);
+    let mut around: Vec<&Definition> = facts.definitions.iter().filter(is_around).collect();
+    around.sort_by_key(|one| u32::MAX - one.span.len());
+    around.into_iter().map(|one| one.name.as_str()).collect()
+}
+
+/// The namespaces a definition stands in, the outermost first.
+fn namespaces_of<'f>(facts: &'f Facts, definition: &Definition) -> Vec<&'f str> {
+    const DEEPEST: usize = 16;
+    let mut names = Vec::new();
+    let mut container = definition.container;
+    while let Some(outer) = container.and_then(|index| facts.definitions.get(index as usize)) {
+        if outer.kind == Kind::Module {
+            names.push(outer.name.as_str());
+        }
+        if names.len() >= DEEPEST {
+            break;
+        }
+        container = outer.container;
+    }
+    names.reverse();
+    names
+}
+
+/// How far out what stands in a namespace is from a place in others; what is not around the place is farthest.
+fn distance(of: &[&str], around: &[&str]) -> usize {
+    if around.starts_with(of) { around.len() - of.len() } else { usize::MAX }
+}
+
+/// Of definitions of one name those in the nearest namespace around a place.
+pub(super) fn in_nearest_namespace<'d>(
+    facts: &'d Facts,
+    found: Vec<&'d Definition>,
+    offset: u32,
+) -> Vec<&'d Definition> {
+    let around = namespaces_at(facts, offset);
+    let far = |one: &Definition| distance(&namespaces_of(facts, one), &around);
+    let nearest = found.iter().map(|one| far(one)).min();
+    found.into_iter().filter(|one| Some(far(one)) == nearest).collect()
 }

@@ -27,6 +27,14 @@ impl Resolver<'_> {
     fn replaced_by(&self, receiver: &Value, wanted: &str) -> Option<String> {
         const DEEPEST: usize = 4;
         let mut level: Vec<(Found, Vec<String>)> = match receiver {
+            Value::Instance { file, offset, text } if arguments(text).is_none() => {
+                let deeper = self.enter()?;
+                if let Some(behind) = self.behind_alias(*file, *offset, text) {
+                    return self.replaced_by(&behind, wanted);
+                }
+                drop(deeper);
+                self.types_of(*file, *offset, text).into_iter().map(|one| (one, Vec::new())).collect()
+            }
             Value::Instance { file, offset, text } => {
                 let arguments = placed_arguments(*file, *offset, text);
                 let types = self.types_of(*file, *offset, text).into_iter();

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::cpp::in_nearest_namespace;
 use super::modules::{folder, join_python};
 use super::rust::is_lifetime;
 use super::rust_names::seen_in_modules;
@@ -40,7 +41,7 @@ impl Resolver<'_> {
             Some(Language::Go) => self.in_package(file, name),
             Some(Language::C | Language::Cpp) => {
                 let member = self.implicit_member(file, name, offset);
-                if member.is_empty() { self.global(file, name) } else { Meaning::of(member) }
+                if member.is_empty() { self.global(file, name, offset) } else { Meaning::of(member) }
             }
             Some(Language::Java) => {
                 let member = self.implicit_member(file, name, offset);
@@ -73,6 +74,8 @@ impl Resolver<'_> {
         }
         let found = if best == Some(u32::MAX) && self.is_rust(file) {
             seen_in_modules(&whole.1, found, offset)
+        } else if best == Some(u32::MAX) && found.len() > 1 && self.language(file) == Some(Language::Cpp) {
+            in_nearest_namespace(&whole.1, found, offset)
         } else {
             found
         };

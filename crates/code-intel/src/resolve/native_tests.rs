@@ -188,3 +188,30 @@ fn go_values_are_known_through_generics_switches_and_literals() {
         check(&[module, store, ("cmd/main.go", &text)], &[expected]);
     }
 }
+
+#[test]
+fn cpp_names_are_those_of_the_nearest_namespace() {
+    let header = "namespace one {\nclass Thing { public: int go(); };\nint run();\n}\nnamespace two {\nclass Thing { public: int go(); int stay(); };\nint run();\n}\n";
+    let source = "#include \"a.h\"\nnamespace one {\nint run() { return 1; }\nint Thing::go() { return 1; }\n}\nnamespace two {\nint run() { return 2; }\nint Thing::go() { return 2; }\nint Thing::stay() { return 2; }\n}\n";
+    for (text, expected) in [
+        ("namespace one { int f() { return <|>run(); } }", "a.cc:3"),
+        ("namespace two { int f() { return <|>run(); } }", "a.cc:7"),
+        ("namespace two { int f() { return one::<|>run(); } }", "a.cc:3"),
+        ("namespace two { int f() { Thing t; return t.<|>go(); } }", "a.cc:8"),
+        ("namespace one { int f() { Thing t; return t.<|>go(); } }", "a.cc:4"),
+        ("int f() { two::Thing t; return t.<|>stay(); }", "a.cc:9"),
+        ("namespace short_name = two;\nint f() { return short_name::<|>run(); }", "a.cc:7"),
+    ] {
+        let text = format!("#include \"a.h\"\n{text}\n");
+        check(&[("a.h", header), ("a.cc", source), ("b.cc", &text)], &[expected]);
+    }
+    let template = "namespace util {\ntemplate <typename T>\nclass List {\n public:\n  T* first();\n  T& at(int i);\n};\ntemplate <typename T>\nT* List<T>::first() { return nullptr; }\n}\nstruct Node { int value() const { return 1; } };\n";
+    for text in [
+        "int f(util::List<Node>& l) { return l.first()-><|>value(); }",
+        "int f(const util::List<Node>& l) { return l.at(0).<|>value(); }",
+        "using Nodes = util::List<Node>;\nint f(Nodes* l) { return l->at(0).<|>value(); }",
+    ] {
+        let text = format!("#include \"list.h\"\n{text}\n");
+        check(&[("list.h", template), ("b.cc", &text)], &["list.h:11"]);
+    }
+}

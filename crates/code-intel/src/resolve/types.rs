@@ -320,17 +320,17 @@ impl Resolver<'_> {
     /// One of the things that a name for a collection holds: `type List []Item`.
     fn element_of_alias(&self, file: FileId, offset: u32, text: &str) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
+        self.behind_alias(file, offset, text).map_or(Value::Unknown, |behind| self.element(behind))
+    }
+
+    /// A value of the type that a name for a type stands for.
+    pub(super) fn behind_alias(&self, file: FileId, offset: u32, text: &str) -> Option<Value> {
         let named = self.named_type(file, offset, &head(text));
         let is_alias =
             |one: &&Found| one.definition.kind == Kind::Type && !one.definition.declared.is_empty();
-        match named.found().iter().find(is_alias) {
-            Some(one) => self.element(Value::Instance {
-                file: one.file,
-                offset: one.definition.span.start,
-                text: one.definition.declared.clone(),
-            }),
-            None => Value::Unknown,
-        }
+        let alias = named.found().iter().find(is_alias)?;
+        let (offset, text) = (alias.definition.span.start, alias.definition.declared.clone());
+        Some(Value::Instance { file: alias.file, offset, text })
     }
 
     /// The types a text names, at a place of a file; aliases are followed.
