@@ -115,6 +115,7 @@ pub struct Index {
     folders: HashMap<PathBuf, Option<FileStamp>>,
     outlines: RefCell<Cache<Facts>>,
     wholes: RefCell<Cache<(String, Facts)>>,
+    sources: RefCell<Cache<String>>,
     found: RefCell<Looked>,
 }
 
@@ -124,7 +125,12 @@ struct Looked {
     /// Files by the last part of their paths.
     by_name: Option<HashMap<String, Vec<FileId>>>,
     included: HashMap<FileId, Arc<HashSet<FileId>>>,
+    /// Files by the hash of a name they define, for the names that were asked for.
+    defining: HashMap<u32, Vec<FileId>>,
 }
+
+/// Names that are remembered at most.
+const MOST_NAMES: usize = 100_000;
 
 /// Values by file, thrown away all at once when there are too many.
 struct Cache<T> {
@@ -159,6 +165,7 @@ impl Index {
             folders: HashMap::new(),
             outlines: RefCell::new(Cache::new(20_000)),
             wholes: RefCell::new(Cache::new(400)),
+            sources: RefCell::new(Cache::new(100)),
             found: RefCell::default(),
         };
         for entry in rows {
@@ -235,6 +242,7 @@ impl Index {
         *self.found.get_mut() = Looked::default();
         *self.outlines.borrow_mut() = Cache::new(20_000);
         *self.wholes.borrow_mut() = Cache::new(400);
+        *self.sources.borrow_mut() = Cache::new(100);
     }
 
     /// Whether what was read is kept for the next time.
@@ -407,6 +415,21 @@ impl Index {
         self.wholes.borrow_mut().put(key, whole)
     }
 
+    /// The text of a file alone, which takes no parsing.
+    pub(crate) fn source(&self, id: FileId) -> Arc<String> {
+        let Some(entry) = self.entry(id) else { return Arc::default() };
+        let key = (id, entry.hash);
+        if let Some(known) = self.sources.borrow().values.get(&key) {
+            return Arc::clone(known);
+        }
+        let known = self.wholes.borrow().values.get(&key).map(|whole| whole.0.clone());
+        let text = known.or_else(|| {
+            let place = self.workspace.place(&entry.path).ok()?;
+            read::text(&self.workspace, &place).ok()
+        });
+        self.sources.borrow_mut().put(key, text.unwrap_or_default())
+    }
+
     /// The name of a definition of a file, by its place among all of them.
     pub(crate) fn outline_name(&self, id: FileId, definition: u32) -> Option<String> {
         self.whole(id).1.definitions.get(definition as usize).map(|definition| definition.name.clone())
@@ -415,8 +438,17 @@ impl Index {
     /// The files that define a name for others.
     pub fn defining(&self, name: &str) -> Vec<FileId> {
         let hash = read::name_hash(name);
+        if let Some(known) = self.found.borrow().defining.get(&hash) {
+            return known.clone();
+        }
         let found = self.entries().filter(|(_, entry)| entry.defines.binary_search(&hash).is_ok());
-        found.map(|(id, _)| id).collect()
+        let found: Vec<FileId> = found.map(|(id, _)| id).collect();
+        let mut looked = self.found.borrow_mut();
+        if looked.defining.len() >= MOST_NAMES {
+            looked.defining.clear();
+        }
+        looked.defining.insert(hash, found.clone());
+        found
     }
 
     /// The files in which a name stands.

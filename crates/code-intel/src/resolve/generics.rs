@@ -76,11 +76,22 @@ impl Resolver<'_> {
 
     /// Whether a text names a type parameter that is known at a place.
     fn has_parameter(&self, file: FileId, offset: u32, text: &str) -> bool {
+        // Words that are no parameter spare the look into the file.
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        let may_be = |word: &&str| {
+            word.starts_with(char::is_uppercase)
+                && !LIBRARY.contains(word)
+                && self.index.defining(word).is_empty()
+        };
+        let words: Vec<&str> = text.split(|character| !is_part(character)).filter(may_be).collect();
+        if words.is_empty() {
+            return false;
+        }
         let whole = self.index.whole(file);
         let is_named = |one: &Definition| {
             one.kind == Kind::TypeParameter
+                && words.contains(&one.name.as_str())
                 && one.declared != "'"
-                && text.contains(&one.name)
                 && one.scope.is_some_and(|scope| scope.contains(offset))
         };
         whole.1.definitions.iter().any(is_named)
@@ -101,6 +112,45 @@ impl Resolver<'_> {
         own.map(|one| one.name.clone()).collect()
     }
 }
+
+/// Types of standard libraries that are met so often that they need no look.
+const LIBRARY: &[&str] = &[
+    "Option",
+    "Result",
+    "Vec",
+    "String",
+    "Box",
+    "Rc",
+    "Arc",
+    "Self",
+    "Some",
+    "None",
+    "Ok",
+    "Err",
+    "HashMap",
+    "BTreeMap",
+    "HashSet",
+    "Iterator",
+    "Item",
+    "List",
+    "Map",
+    "Set",
+    "Object",
+    "Integer",
+    "Long",
+    "Boolean",
+    "Promise",
+    "Array",
+    "Date",
+    "Error",
+    "Record",
+    "Partial",
+    "Readonly",
+    "Function",
+    "Optional",
+    "Collection",
+    "Stream",
+];
 
 /// Begins and ends the place at which a type is understood that stands within another's text.
 const MARK: char = '\u{1}';

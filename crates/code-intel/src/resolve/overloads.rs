@@ -53,8 +53,8 @@ impl Resolver<'_> {
 
     /// The parameters of a function, each as it is written.
     pub(super) fn parameters_of(&self, function: &Found) -> Option<Vec<String>> {
-        let whole = self.index.whole(function.file);
-        listed(whole.0.get(function.definition.name_span.end as usize..)?)
+        let source = self.index.source(function.file);
+        listed(source.get(function.definition.name_span.end as usize..)?)
     }
 
     /// Of definitions that may be those of a prototype the ones that take the same.
