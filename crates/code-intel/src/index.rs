@@ -127,6 +127,8 @@ struct Looked {
     included: HashMap<FileId, Arc<HashSet<FileId>>>,
     /// Files by the hash of a name they define, for the names that were asked for.
     defining: HashMap<u32, Vec<FileId>>,
+    /// The root files of the Rust crates, by name.
+    crates: Option<Arc<HashMap<String, FileId>>>,
 }
 
 /// Names that are remembered at most.
@@ -371,6 +373,19 @@ impl Index {
         let included = Arc::new(find());
         self.found.borrow_mut().included.insert(id, Arc::clone(&included));
         included
+    }
+
+    /// The root files of Rust crates by their names, found once.
+    pub(crate) fn crates(
+        &self,
+        find: impl FnOnce() -> HashMap<String, FileId>,
+    ) -> Arc<HashMap<String, FileId>> {
+        if let Some(known) = &self.found.borrow().crates {
+            return Arc::clone(known);
+        }
+        let crates = Arc::new(find());
+        self.found.borrow_mut().crates = Some(Arc::clone(&crates));
+        crates
     }
 
     /// The file a person or a model names, or why it is not in the index.

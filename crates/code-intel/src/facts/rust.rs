@@ -86,7 +86,9 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
                 let over = x.kept_text(node.child_by_field_name("value"));
                 let place =
                     node.child_by_field_name("body").map_or(Place::Here, |body| Place::In(span(body)));
-                bound(x, pattern, node, "", &format!("{over}[0]"), Kind::Variable, place);
+                // What a map gives to a loop is a pair, by an index it is a value.
+                let each = if pattern.kind() == "tuple_pattern" { ".into_iter()" } else { "" };
+                bound(x, pattern, node, "", &format!("({over}){each}[0]"), Kind::Variable, place);
             }
         }
         "closure_expression" => {
@@ -373,7 +375,12 @@ fn given_to_closure(x: &Extractor<'_>, closure: Node<'_>) -> String {
     };
     let method = function.child_by_field_name("field").map(|name| x.text_of(name)).unwrap_or_default();
     let value = x.kept_text(function.child_by_field_name("value"));
-    if value.is_empty() || !ONE_EACH.contains(&method) { String::new() } else { format!("({value})[0]") }
+    match method {
+        _ if value.is_empty() => String::new(),
+        "map_err" | "inspect_err" | "or_else" => format!("({value}).unwrap_err()"),
+        method if ONE_EACH.contains(&method) => format!("({value})[0]"),
+        _ => String::new(),
+    }
 }
 
 /// The names a pattern binds. A name in upper case, or one that begins so, is a constant or a variant that is
@@ -421,8 +428,9 @@ fn bound(
                 declared.clone_into(&mut own_type);
                 value.clone_into(&mut own_value);
             }
-            Shape::Inside if value.is_empty() => {}
+            Shape::Inside | Shape::Failure if value.is_empty() => {}
             Shape::Inside => own_value = format!("({value}).unwrap()"),
+            Shape::Failure => own_value = format!("({value}).unwrap_err()"),
             Shape::Field(of) => own_value = format!("{of}{{}}.{text}"),
             Shape::Variant(of, place) => own_value = format!("{of}{{}}.{place}"),
             Shape::Place(place) if declared.is_empty() && !value.is_empty() => {
@@ -440,6 +448,8 @@ enum Shape {
     Whole,
     /// `Some(name)`, `Ok(name)`.
     Inside,
+    /// `Err(name)`.
+    Failure,
     /// A field of a struct of this name.
     Field(String),
     /// A place in a tuple struct or variant of this name.
@@ -488,8 +498,10 @@ fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
             "tuple_struct_pattern" => {
                 let Some(of) = parent.child_by_field_name("type") else { return Shape::Other };
                 let text = x.text_of(of);
-                if matches!(text, "Some" | "Ok") {
-                    return Shape::Inside;
+                match text {
+                    "Some" | "Ok" => return Shape::Inside,
+                    "Err" => return Shape::Failure,
+                    _ => {}
                 }
                 let place = children(parent).iter().skip(1).position(|child| child.id() == node.id());
                 return place.map_or(Shape::Other, |place| Shape::Variant(text.to_owned(), place));

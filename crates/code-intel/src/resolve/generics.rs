@@ -156,7 +156,7 @@ const LIBRARY: &[&str] = &[
 const MARK: char = '\u{1}';
 
 /// A type with the place where its names are known, which is not where it will stand.
-fn placed(file: FileId, offset: u32, text: &str) -> String {
+pub(super) fn placed(file: FileId, offset: u32, text: &str) -> String {
     if text.contains(MARK) { text.to_owned() } else { format!("{MARK}{}:{offset}{MARK}{text}", file.0) }
 }
 

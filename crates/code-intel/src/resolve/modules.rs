@@ -1,6 +1,6 @@
 //! Which files a module is, by the rules of each language.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Resolver;
 use crate::facts::Kind;
@@ -240,11 +240,37 @@ impl Resolver<'_> {
         if own == name || own == dashed {
             return self.index.file("src/lib.rs");
         }
+        let named = self.index.crates(|| self.named_crates());
+        if let Some(found) = named.get(name) {
+            return Some(*found);
+        }
         [name, &dashed].iter().find_map(|name| {
             self.index
                 .file(&format!("crates/{name}/src/lib.rs"))
                 .or_else(|| self.index.file(&format!("{name}/src/lib.rs")))
         })
+    }
+
+    /// The library of each crate of the workspace, by the name its manifest gives it.
+    fn named_crates(&self) -> HashMap<String, FileId> {
+        let mut crates = HashMap::new();
+        for manifest in self.index.files_called("Cargo.toml") {
+            let source = self.index.source(manifest);
+            let mut is_package = false;
+            let name = source.lines().find_map(|line| {
+                if line.starts_with('[') {
+                    is_package = line.trim() == "[package]";
+                }
+                let (key, value) = line.split_once('=').filter(|_| is_package)?;
+                (key.trim() == "name").then(|| value.trim().trim_matches('"').replace('-', "_"))
+            });
+            let base = folder(self.index.path(manifest));
+            let root = self.index.file(&join(base, "src/lib.rs"));
+            if let (Some(name), Some(root)) = (name, root) {
+                crates.insert(name, root);
+            }
+        }
+        crates
     }
 
     pub(super) fn crate_root(&self, file: FileId) -> Option<FileId> {

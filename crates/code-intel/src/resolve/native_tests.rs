@@ -148,6 +148,34 @@ fn rust_values_are_known_through_generics_iterators_and_patterns() {
 }
 
 #[test]
+fn rust_results_locks_and_other_crates_are_seen_through() {
+    let core = (
+        "crates/core/src/lib.rs",
+        "pub struct Error;\nimpl Error {\n    pub fn show(&self) {}\n}\npub type Result<T> = std::result::Result<T, Error>;\npub struct Plan;\nimpl Plan {\n    pub fn show(&self) {}\n}\npub fn plan() -> Result<Plan> { todo!() }\n",
+    );
+    let manifest = ("crates/core/Cargo.toml", "[package]\nname = \"my-core\"\n");
+    let (of_error, of_plan) = ("crates/core/src/lib.rs:3", "crates/core/src/lib.rs:8");
+    for (text, expected) in [
+        ("fn f() -> my_core::<|>Result<()> { todo!() }", "crates/core/src/lib.rs:5"),
+        ("fn f() { plan()?.<|>show(); }", of_plan),
+        ("fn f() { if let Err(e) = plan() { e.<|>show(); } }", of_error),
+        ("fn f() { plan().map_err(|e| e.<|>show()); }", of_error),
+        ("fn f() { let a = Arc::new(Plan); a.<|>show(); }", of_plan),
+        ("fn f() { let o = Some(Plan {}); o.unwrap().<|>show(); }", of_plan),
+        ("fn f() { vec![Plan {}].iter().for_each(|p| p.<|>show()); }", of_plan),
+        ("fn f(m: Arc<Mutex<Vec<Plan>>>) { let g = m.lock().unwrap(); g[0].<|>show(); }", of_plan),
+        ("fn f(c: &RefCell<Plan>) { c.borrow_mut().<|>show(); }", of_plan),
+        ("fn f(m: &HashMap<u8, Plan>) { for (k, p) in m { p.<|>show(); } }", of_plan),
+        ("fn f(m: &HashMap<Plan, u8>) { for p in m.keys() { p.<|>show(); } }", of_plan),
+        ("fn f(m: &HashMap<u8, Plan>) { m.get(&1).map(|p| p.<|>show()); }", of_plan),
+        ("fn f(m: &HashMap<u8, u8>) { m.get(&1).map(|p| p.<|>show()); }", "external"),
+    ] {
+        let text = format!("use my_core::{{Plan, plan}};\n{text}\n");
+        check(&[core, manifest, ("crates/cli/src/main.rs", &text)], &[expected]);
+    }
+}
+
+#[test]
 fn rust_names_in_texts_of_macros_and_short_fields_are_uses() {
     let (used, _) = uses(&[(
         "src/lib.rs",

@@ -1,8 +1,10 @@
 //! What the standard library of Rust gives: iterators and their adapters, options and results.
 
+use super::expression::steps;
 use super::types::{Value, head, split_top};
 use super::{Meaning, Resolver};
 use crate::facts::Kind;
+use crate::index::FileId;
 use crate::languages::Language;
 
 /// Adapters that give the same things, or some of them, in the same order.
@@ -96,11 +98,17 @@ impl Resolver<'_> {
             return self.default_of(value, name);
         };
         let made = |text: String| Some(Value::Instance { file: *file, offset: *offset, text });
+        if let Some(inner) = pointed(text).filter(|_| name != "clone") {
+            return self.rust_library_member(&made(inner)?, name);
+        }
         let item = || match self.element(value.clone()) {
             Value::Instance { text, .. } => text,
             _ => "_".to_owned(),
         };
         match name {
+            "lock" | "read" | "write" | "try_lock" if is_cell(text) => made(format!("Result<{}>", item())),
+            "borrow" | "borrow_mut" | "get_mut" | "into_inner" if is_cell(text) => made(item()),
+            "unwrap_err" | "err" | "expect_err" => self.failure(value),
             "enumerate" => made(format!("Iterator<(usize, {})>", item())),
             "char_indices" => made("Iterator<(usize, char)>".to_owned()),
             "zip" => made(format!("Iterator<({}, _)>", item())),
@@ -124,6 +132,68 @@ impl Resolver<'_> {
             _ if ONE_ITEM.contains(&name) => Some(self.element(value.clone())),
             _ => None,
         }
+    }
+
+    /// What a result holds that is none.
+    fn failure(&self, value: &Value) -> Option<Value> {
+        let _deeper = self.enter()?;
+        let Value::Instance { file, offset, text } = value else { return None };
+        let inside = text.split_once('<').and_then(|(_, inside)| inside.trim().strip_suffix('>'))?;
+        match split_top(inside, ',').get(1) {
+            Some(of) => Some(Value::Instance { file: *file, offset: *offset, text: of.trim().to_owned() }),
+            // `type Result<T> = std::result::Result<T, Error>`.
+            None => self.failure(&self.behind_alias(*file, *offset, text)?),
+        }
+    }
+
+    /// The value of a call that wraps another: `Some(value)`, `Arc::new(value)`, `vec![value]`.
+    pub(super) fn rust_wrapped(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
+        const WRAPPERS: &[(&str, &str)] = &[
+            ("Some(", "Option"),
+            ("Ok(", "Result"),
+            ("vec![", "Vec"),
+            ("Box::new(", ""),
+            ("Arc::new(", ""),
+            ("Rc::new(", ""),
+            ("Pin::new(", ""),
+            ("Mutex::new(", "Mutex"),
+            ("RwLock::new(", "RwLock"),
+            ("RefCell::new(", "RefCell"),
+        ];
+        if !self.is_rust(file) {
+            return None;
+        }
+        let _deeper = self.enter()?;
+        let text = text.trim().trim_start_matches('&');
+        let find = |text: &str| WRAPPERS.iter().find(|(word, _)| text.starts_with(word));
+        // What is done with a value, as steps.
+        let after = |rest: &str| steps(&format!("_{}", rest.get(1..)?));
+        if let Some(inside) = text.strip_prefix('(').filter(|inside| find(inside).is_some()) {
+            let (inside, rest) = inside.split_at(closed(inside)?);
+            let value = self.value(file, inside, offset);
+            return Some(self.value_behind(file, value, after(rest)?.get(1..)?, offset));
+        }
+        let (word, wrapper) = find(text)?;
+        let inside = text.strip_prefix(word)?;
+        let (inside, rest) = inside.split_at(closed(inside)?);
+        let value = self.value(file, split_top(inside, ',').first()?.trim(), offset);
+        let wrapped = Self::wrapped(value, wrapper)?;
+        Some(self.value_behind(file, wrapped, after(rest)?.get(1..)?, offset))
+    }
+
+    fn wrapped(value: Value, wrapper: &str) -> Option<Value> {
+        if wrapper.is_empty() {
+            return Some(value);
+        }
+        let (file, offset, text) = match value {
+            Value::Instance { file, offset, text } => (file, offset, text),
+            Value::Of(types) | Value::Type(types) => {
+                let of = types.first()?;
+                (of.file, of.definition.span.start, of.definition.name.clone())
+            }
+            _ => return None,
+        };
+        Some(Value::Instance { file, offset, text: format!("{wrapper}<{text}>") })
     }
 
     fn is_rust_value(&self, value: &Value) -> bool {
@@ -221,4 +291,32 @@ impl Resolver<'_> {
 
 fn is_map(text: &str) -> bool {
     matches!(head(text).rsplit("::").next(), Some("HashMap" | "BTreeMap" | "IndexMap"))
+}
+
+fn is_cell(text: &str) -> bool {
+    matches!(
+        head(text).rsplit("::").next(),
+        Some("Mutex" | "RwLock" | "RefCell" | "Cell" | "OnceLock" | "OnceCell")
+    )
+}
+
+/// What a pointer that stands for its value points to.
+fn pointed(text: &str) -> Option<String> {
+    let is_pointer =
+        matches!(head(text).rsplit("::").next(), Some("Arc" | "Rc" | "Box" | "Pin" | "MutexGuard"));
+    super::types::element_of(text).filter(|_| is_pointer)
+}
+
+/// Where a bracket that stands before a text is closed.
+fn closed(text: &str) -> Option<usize> {
+    let mut depth = 0_i32;
+    for (at, character) in text.char_indices() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth == 0 => return Some(at),
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }

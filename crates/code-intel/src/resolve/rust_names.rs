@@ -95,7 +95,11 @@ impl Resolver<'_> {
                     Meaning::Unknown => self.only_member(file, name, true),
                     other => other,
                 },
-                other => other,
+                // The first part may be another crate of the workspace.
+                other => match self.rust_path(file, &whole, &mut Seen::new()) {
+                    Meaning::Found(found, certainty) => Meaning::Found(found, certainty),
+                    _ => other,
+                },
             };
         }
         self.rust_path(file, &whole, &mut Seen::new())

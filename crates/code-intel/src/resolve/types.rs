@@ -106,7 +106,9 @@ const INSIDE: &[&str] = &[
 impl Resolver<'_> {
     /// The value of an expression at a place.
     pub(super) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
-        if let Some(value) = self.go_value(file, text, offset) {
+        if let Some(value) =
+            self.go_value(file, text, offset).or_else(|| self.rust_wrapped(file, text, offset))
+        {
             return value;
         }
         match steps(text) {
@@ -117,12 +119,18 @@ impl Resolver<'_> {
 
     fn value_of_steps(&self, file: FileId, steps: &[Step], offset: u32) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
-        let mut steps = steps.iter().peekable();
-        let mut value = match steps.next() {
+        let first = match steps.first() {
             Some(Step::Name(name)) => self.value_of_name(file, name, offset),
             Some(Step::Made(text)) => Value::Instance { file, offset, text: text.clone() },
             _ => Value::Unknown,
         };
+        self.value_behind(file, first, steps.get(1..).unwrap_or_default(), offset)
+    }
+
+    /// The value that further steps lead to.
+    pub(super) fn value_behind(&self, file: FileId, first: Value, steps: &[Step], offset: u32) -> Value {
+        let mut steps = steps.iter().peekable();
+        let mut value = first;
         // A member that stands alone is one of the type around.
         let mut receiver = Value::Around(file, offset);
         value = self.with_arguments(&receiver, value);
