@@ -390,12 +390,11 @@ impl<'i> Resolver<'i> {
         let mut targets = own.clone();
         targets.extend(self.overridden(target));
         let is_local = target.definition.scope.is_some();
-        let files = if is_local { vec![target.file] } else { self.index.using(name) };
+        let mut files = if is_local { vec![target.file] } else { self.index.using(name) };
+        files.retain(|file| self.can_use(*file, target.file));
+        self.index.preload(&files);
         let mut uses = Vec::new();
         for file in files {
-            if !self.can_use(file, target.file) {
-                continue;
-            }
             let whole = self.index.whole(file);
             for occurrence in whole.1.occurrences.iter().filter(|other| other.span.of(&whole.0) == name) {
                 if own.contains(&(file, occurrence.span.start)) {

@@ -11,7 +11,7 @@ use stepwell_workspace::{Inside, Workspace};
 
 use super::{FileEntry, Omission, OnProgress, codec, is_fresh, place};
 use crate::error::Result;
-use crate::facts;
+use crate::facts::{self, Facts};
 use crate::languages::Language;
 
 const LARGEST: u64 = 2 * 1024 * 1024;
@@ -64,6 +64,33 @@ pub(super) fn all<'k>(
         });
     }
     (found.into_inner().unwrap_or_else(PoisonError::into_inner), stopped.into_inner())
+}
+
+/// Texts with everything they say, read by all cores at once, each with its place among those that are wanted.
+pub(super) fn wholes(workspace: &Workspace, wanted: &[(&str, Language)]) -> Vec<(usize, (String, Facts))> {
+    const MOST_THREADS: usize = 8;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        let mut mine = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((path, language)) = wanted.get(index) else { break };
+            let read = || {
+                let text = self::text(workspace, &place(workspace, path).ok()?).ok()?;
+                let facts = facts::read(*language, &text).ok()?;
+                Some((text, facts))
+            };
+            mine.extend(read().map(|whole| (index, whole)));
+        }
+        found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(wanted.len()) {
+            scope.spawn(work);
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One file; `None` when it is gone or of no language.
