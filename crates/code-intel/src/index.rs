@@ -310,7 +310,7 @@ impl Index {
         let (mut changed, mut gone) = (Vec::new(), Vec::new());
         for path in self.by_path.keys() {
             match files::stamp(&self.workspace.root().join(path)) {
-                Ok(Some(_)) if !self.is_changed(path) => {}
+                Ok(Some(stamp)) if !self.differs(path, Some(stamp)) => {}
                 Ok(Some(_)) => changed.push(path.clone()),
                 _ => gone.push(path.clone()),
             }
@@ -320,8 +320,12 @@ impl Index {
     }
 
     fn is_changed(&self, path: &str) -> bool {
+        self.differs(path, files::stamp(&self.workspace.root().join(path)).ok().flatten())
+    }
+
+    /// Whether a file is not known as it is now.
+    fn differs(&self, path: &str, stamp: Option<FileStamp>) -> bool {
         let Some(entry) = self.by_path.get(path).and_then(|id| self.entry(*id)) else { return true };
-        let stamp = files::stamp(&self.workspace.root().join(path)).ok().flatten();
         entry.is_fresh || stamp != Some(entry.stamp)
     }
 
