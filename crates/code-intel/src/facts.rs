@@ -9,6 +9,7 @@ mod c;
 mod extract;
 mod go;
 mod java;
+mod manifest;
 mod outline;
 mod python;
 mod rust;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use crate::languages::Language;
 use crate::syntax::{self, Limits, Skipped};
 
+pub(crate) use manifest::{Manifest, mapped};
 pub use outline::{described, doc_line, signature, whole};
 
 /// What reading a file may cost.
@@ -230,7 +232,7 @@ pub enum Receiver {
     Value(Span),
     /// Within the module or type of this path: `path::name`.
     Path(Span),
-    /// As a field of a value of this type that is being made: `Type { name: 1 }`.
+    /// As a field of a value of this type that is being made: `Type { name: 1 }`; in scripts, of this object.
     Made(Span),
     /// As a parameter of this function: `function(name=1)`.
     Argument(Span),
@@ -244,6 +246,30 @@ pub struct Occurrence {
     pub receiver: Receiver,
 }
 
+/// What is expected of a value that is written out (TypeScript, JavaScript).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The type that stands here.
+    Declared(Span),
+    /// What a function takes at a place.
+    Argument { function: Span, place: u32, is_made: bool },
+    /// The member of that name of what is expected of the object.
+    Member { object: Span, name: Span },
+    /// One of what is expected of the list.
+    Element(Span),
+    /// What this expression is.
+    Assigned(Span),
+    /// What is expected of the function to return.
+    Returned(Span),
+}
+
+/// An object, a list or a function that is written out, and what is expected of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context {
+    pub span: Span,
+    pub expected: Expected,
+}
+
 /// Everything one file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -253,6 +279,8 @@ pub struct Facts {
     pub occurrences: Vec<Occurrence>,
     /// The name of the package, where files have one.
     pub package: String,
+    /// In the order of the text.
+    pub contexts: Vec<Context>,
 }
 
 /// Reads a text.

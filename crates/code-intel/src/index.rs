@@ -21,7 +21,7 @@ use stepwell_workspace::search::{IsCancelled, NameQuery, WalkRules};
 use stepwell_workspace::{Inside, Workspace};
 
 use crate::error::{Error, Result};
-use crate::facts::{self, Facts};
+use crate::facts::{self, Facts, Manifest};
 use crate::languages::Language;
 use crate::syntax::Skipped;
 use database::Database;
@@ -117,6 +117,9 @@ pub struct Index {
     wholes: RefCell<Cache<(String, Facts)>>,
     sources: RefCell<Cache<String>>,
     found: RefCell<Looked>,
+    manifests: RefCell<Cache<Manifest>>,
+    /// The files that describe packages of scripts; unknown after a file came or went.
+    packages: RefCell<Option<Arc<[FileId]>>>,
 }
 
 /// What was looked up, as long as no file changes.
@@ -169,6 +172,8 @@ impl Index {
             wholes: RefCell::new(Cache::new(400)),
             sources: RefCell::new(Cache::new(100)),
             found: RefCell::default(),
+            manifests: RefCell::new(Cache::new(5_000)),
+            packages: RefCell::default(),
         };
         for entry in rows {
             index.put(entry);
@@ -185,6 +190,7 @@ impl Index {
             }
             return id;
         }
+        *self.packages.borrow_mut() = None;
         let id = FileId(self.entries.len() as u32);
         self.by_path.insert(entry.path.clone(), id);
         self.entries.push(Some(entry));
@@ -208,6 +214,7 @@ impl Index {
         refreshed.removed = gone.len();
         if !gone.is_empty() {
             *self.found.get_mut() = Looked::default();
+            *self.packages.borrow_mut() = None;
         }
         for path in &gone {
             if let Some(id) = self.by_path.remove(path)
@@ -245,6 +252,7 @@ impl Index {
         *self.outlines.borrow_mut() = Cache::new(20_000);
         *self.wholes.borrow_mut() = Cache::new(400);
         *self.sources.borrow_mut() = Cache::new(100);
+        *self.packages.borrow_mut() = None;
     }
 
     /// Whether what was read is kept for the next time.
@@ -465,6 +473,31 @@ impl Index {
             read::text(&self.workspace, &place).ok()
         });
         self.sources.borrow_mut().put(key, text.unwrap_or_default())
+    }
+
+    /// What a `package.json` or the settings of a project say.
+    pub(crate) fn manifest(&self, id: FileId) -> Arc<Manifest> {
+        let Some(entry) = self.entry(id) else { return Arc::default() };
+        let key = (id, entry.hash);
+        if let Some(known) = self.manifests.borrow().values.get(&key) {
+            return Arc::clone(known);
+        }
+        let text =
+            self.workspace.place(&entry.path).ok().and_then(|place| read::text(&self.workspace, &place).ok());
+        let manifest = text.map(|text| Manifest::read(&text)).unwrap_or_default();
+        self.manifests.borrow_mut().put(key, manifest)
+    }
+
+    /// The files that describe packages of scripts.
+    pub(crate) fn packages(&self) -> Arc<[FileId]> {
+        if let Some(known) = self.packages.borrow().as_ref() {
+            return Arc::clone(known);
+        }
+        let is_package = |path: &str| path.rsplit('/').next() == Some("package.json");
+        let found = self.entries().filter(|(_, entry)| is_package(&entry.path)).map(|(id, _)| id);
+        let found: Arc<[FileId]> = found.collect();
+        *self.packages.borrow_mut() = Some(Arc::clone(&found));
+        found
     }
 
     /// The name of a definition of a file, by its place among all of them.

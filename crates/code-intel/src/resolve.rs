@@ -14,13 +14,15 @@ mod members;
 mod modules;
 mod names;
 mod overloads;
+mod python;
 mod rust;
 mod rust_library;
 mod rust_names;
+mod script;
 mod types;
 
-use std::cell::Cell;
-use std::collections::HashSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
@@ -109,6 +111,8 @@ pub struct Resolver<'i> {
     index: &'i Index,
     steps: Cell<u32>,
     depth: Rc<Cell<u32>>,
+    /// What type parameters stand for in the question at hand (scripts).
+    bound: RefCell<Vec<script::Bound>>,
 }
 
 /// One level deeper in a question, until it is dropped.
@@ -122,7 +126,13 @@ impl Drop for Deeper {
 
 impl<'i> Resolver<'i> {
     pub fn new(index: &'i Index) -> Self {
-        Self { index, steps: Cell::new(0), depth: Rc::default() }
+        Self { index, steps: Cell::new(0), depth: Rc::default(), bound: RefCell::default() }
+    }
+
+    /// A new question begins.
+    fn begin(&self) {
+        self.steps.set(0);
+        self.bound.borrow_mut().clear();
     }
 
     fn language(&self, file: FileId) -> Option<Language> {
@@ -161,7 +171,7 @@ impl<'i> Resolver<'i> {
     /// What the name at a place means.
     pub fn definition_at(&self, file: FileId, line: u32, column: u32) -> Result<Meaning> {
         let occurrence = self.occurrence_at(file, line, column)?;
-        self.steps.set(0);
+        self.begin();
         Ok(self.meaning(file, &occurrence))
     }
 
@@ -217,6 +227,9 @@ impl<'i> Resolver<'i> {
             .filter(|definition| definition.name_span == occurrence.span)
             .map(|definition| Found { file, definition: definition.clone() })
             .collect();
+        if let Some(meaning) = self.script_meaning(file, occurrence, &own) {
+            return meaning;
+        }
         let is_assigned = own
             .iter()
             .all(|found| matches!(found.definition.kind, Kind::Variable | Kind::Constant | Kind::Field));
@@ -226,9 +239,10 @@ impl<'i> Resolver<'i> {
             let is_signature =
                 own.iter().all(|found| found.definition.is_declaration && !found.definition.is_member);
             if is_signature && self.is_assigning(file) {
-                let real = self.name(file, name, occurrence.span.start);
-                if !real.found().is_empty() {
-                    return real;
+                let mut real = self.name(file, name, occurrence.span.start).found().to_vec();
+                real.retain(|found| !found.definition.is_declaration);
+                if !real.is_empty() {
+                    return Meaning::of(real);
                 }
             }
             return self.completed(own);
@@ -250,6 +264,10 @@ impl<'i> Resolver<'i> {
         };
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
         match meaning {
+            Meaning::Found(found, certainty) if self.is_script(file) => {
+                let found = self.overloads(file, occurrence, self.adjusted(file, found, before));
+                Meaning::Found(found, certainty)
+            }
             Meaning::Found(found, certainty) => {
                 let found = self.by_arguments(file, self.adjusted(file, found, before), text, occurrence);
                 let found = self.by_count(found, text, occurrence);
@@ -272,7 +290,7 @@ impl<'i> Resolver<'i> {
                 let named: Vec<Found> = found.iter().flat_map(|one| self.struct_named(one)).collect();
                 if named.is_empty() { found } else { named }
             }
-            Some(Language::TypeScript | Language::Tsx) if ends("new") => {
+            Some(Language::TypeScript | Language::Tsx | Language::JavaScript) if ends("new") => {
                 let mut found = found;
                 let makers = self.member_of_types(&found, "constructor").found().to_vec();
                 found.extend(makers);
@@ -385,10 +403,12 @@ impl<'i> Resolver<'i> {
 
     /// Where a definition is used, in every file; its own name is left out.
     pub fn references(&self, target: &Found) -> Vec<Use> {
-        let name = &target.definition.name;
+        let name = &self.searched_name(target);
         let own = self.same(target);
         let mut targets = own.clone();
         targets.extend(self.overridden(target));
+        let family = self.family(target);
+        let mut known: HashMap<(FileId, u32), bool> = HashMap::new();
         let is_local = target.definition.scope.is_some();
         let mut files = if is_local { vec![target.file] } else { self.index.using(name) };
         files.retain(|file| self.can_use(*file, target.file));
@@ -400,10 +420,16 @@ impl<'i> Resolver<'i> {
                 if own.contains(&(file, occurrence.span.start)) {
                     continue;
                 }
-                self.steps.set(0);
+                self.begin();
                 let meaning = self.meaning(file, occurrence);
-                let is_meant = |found: &Found| targets.contains(&found.key()) || self.makes(found, target);
-                let is_used = meaning.found().iter().any(is_meant)
+                let mut is_meant = |found: &Found| {
+                    *known.entry(found.key()).or_insert_with(|| {
+                        targets.contains(&found.key())
+                            || self.makes(found, target)
+                            || !self.family(found).is_disjoint(&family)
+                    })
+                };
+                let is_used = meaning.found().iter().any(&mut is_meant)
                     || self.is_field_of_pattern(file, &whole.0, occurrence, target);
                 if is_used {
                     uses.push(Use { file, occurrence: *occurrence });
@@ -448,6 +474,7 @@ impl<'i> Resolver<'i> {
     /// A definition with the places that declare the same thing.
     fn same(&self, target: &Found) -> HashSet<(FileId, u32)> {
         let mut keys = HashSet::from([target.key()]);
+        keys.extend(self.declared_together(target).iter().map(Found::key));
         let definition = &target.definition;
         keys.extend(self.paired(target).iter().map(Found::key));
         let is_c = matches!(self.language(target.file), Some(Language::C | Language::Cpp));
@@ -487,3 +514,11 @@ fn scope_size(scope: Option<Span>, offset: u32) -> Option<u32> {
 #[cfg(test)]
 #[path = "resolve/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "resolve/script_tests.rs"]
+mod script_tests;
+
+#[cfg(test)]
+#[path = "resolve/python_tests.rs"]
+mod python_tests;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, Tree};
 
 use super::{
-    Definition, Facts, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span, c, go, java,
-    outline, python, rust, script,
+    Context, Definition, Facts, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span, c, go,
+    java, outline, python, rust, script,
 };
 use crate::languages::Language;
 
@@ -25,7 +25,8 @@ pub(super) struct Rules {
 pub(super) fn rules(language: Language) -> &'static Rules {
     match language {
         Language::Python => &python::RULES,
-        Language::JavaScript | Language::TypeScript | Language::Tsx => &script::RULES,
+        Language::JavaScript => &script::RULES,
+        Language::TypeScript | Language::Tsx => &script::TYPED_RULES,
         Language::Rust => &rust::RULES,
         Language::Go => &go::RULES,
         Language::C | Language::Cpp => &c::RULES,
@@ -68,6 +69,10 @@ pub(super) struct Extractor<'t> {
     facts: Facts,
     scopes: Vec<Scope>,
     receivers: HashMap<u32, Receiver>,
+    /// The functions around, with the types they are declared to return (scripts).
+    functions: Vec<(Span, Option<Span>)>,
+    /// The last comment that documents something (JavaScript).
+    doc: Option<Span>,
     column: ColumnCounter,
 }
 
@@ -79,6 +84,8 @@ impl<'t> Extractor<'t> {
             facts: Facts::default(),
             scopes: Vec::new(),
             receivers: HashMap::new(),
+            functions: Vec::new(),
+            doc: None,
             column: ColumnCounter { line_start: 0, offset: 0, column: 1 },
         }
     }
@@ -99,6 +106,7 @@ impl<'t> Extractor<'t> {
             while self.scopes.last().is_some_and(|scope| scope.span.end <= start) {
                 self.scopes.pop();
             }
+            self.leave_functions(start);
             if node.is_named() {
                 (self.rules.visit)(self, node);
                 if node.child_count() == 0 && self.rules.names.contains(&node.kind()) {
@@ -116,8 +124,58 @@ impl<'t> Extractor<'t> {
         }
     }
 
-    pub fn finish(self) -> Facts {
+    pub fn finish(mut self) -> Facts {
+        self.facts.contexts.sort_by_key(|context| context.span.start);
         self.facts
+    }
+
+    /// Notes what is expected of a value.
+    pub fn expect(&mut self, context: Context) {
+        self.facts.contexts.push(context);
+    }
+
+    /// The node that is visited is a function.
+    pub fn enter_function(&mut self, function: Span, declared: Option<Span>) {
+        self.leave_functions(function.start);
+        self.functions.push((function, declared));
+    }
+
+    pub fn keep_doc(&mut self, comment: Span) {
+        self.doc = Some(comment);
+    }
+
+    /// The comment that stands before what begins at a place, with at most the start of its line between.
+    pub fn doc_before(&self, start: u32) -> Option<Span> {
+        let doc = self.doc?;
+        let between = Span { start: doc.end, end: start }.of(self.text).trim_start();
+        let is_near = doc.end <= start && !between.contains(['\n', ';', '{', '}']);
+        is_near.then_some(doc)
+    }
+
+    /// The name of what a function is a member of, or of the function itself: what `this` has members by.
+    pub fn function_owner(&self) -> Option<String> {
+        let definitions = &self.facts.definitions;
+        let of_function = |scope: &Scope| {
+            let index = scope.definition? as usize;
+            definitions.get(index).filter(|one| one.is_callable()).map(|one| (index, one))
+        };
+        let (index, function) = self.scopes.iter().rev().find_map(of_function)?;
+        // `A.prototype.b = function b() {}` is noted before its own name.
+        let outer = index.checked_sub(1).and_then(|before| definitions.get(before));
+        let outer = outer.filter(|outer| outer.span.contains(function.span.start));
+        let owner = outer.and_then(|outer| outer.owner.clone()).or_else(|| function.owner.clone());
+        owner.or_else(|| (!function.is_member).then(|| function.name.clone()))
+    }
+
+    /// The innermost function around the node that is visited.
+    pub fn function_around(&self) -> Option<(Span, Option<Span>)> {
+        self.functions.last().copied()
+    }
+
+    fn leave_functions(&mut self, start: u32) {
+        while self.functions.last().is_some_and(|(function, _)| function.end <= start) {
+            self.functions.pop();
+        }
     }
 
     pub fn text_of(&self, node: Node<'_>) -> &'t str {
@@ -260,6 +318,13 @@ impl<'t> Extractor<'t> {
         Some((from + found) as u32)
     }
 
+    /// Whether a function of that name has been seen, among the newest.
+    pub fn names_function(&self, name: &str) -> bool {
+        const NEWEST: usize = 4096;
+        let mut newest = self.facts.definitions.iter().rev().take(NEWEST);
+        newest.any(|definition| definition.is_callable() && definition.name == name)
+    }
+
     pub fn kind_of(&self, index: u32) -> Option<Kind> {
         self.facts.definitions.get(index as usize).map(|definition| definition.kind)
     }
@@ -279,6 +344,21 @@ impl<'t> Extractor<'t> {
         place: Place,
     ) -> u32 {
         let at = self.position(name);
+        let last_line = whole.end_position().row as u32 + 1;
+        self.define_at(kind, text, at, span(name), span(whole), last_line, place)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is a field of the definition")]
+    pub fn define_at(
+        &mut self,
+        kind: Kind,
+        name: String,
+        at: Position,
+        name_span: Span,
+        span: Span,
+        last_line: u32,
+        place: Place,
+    ) -> u32 {
         let container = self.container();
         let (scope, is_member, owner) = match place {
             Place::In(span) => (Some(span), false, None),
@@ -294,12 +374,12 @@ impl<'t> Extractor<'t> {
             }
         };
         self.facts.definitions.push(Definition {
-            name: text,
+            name,
             kind,
             at,
-            name_span: span(name),
-            span: span(whole),
-            last_line: whole.end_position().row as u32 + 1,
+            name_span,
+            span,
+            last_line,
             container,
             owner,
             scope,

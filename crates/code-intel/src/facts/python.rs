@@ -24,15 +24,23 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             let (value, declared) = (node.child_by_field_name("right"), node.child_by_field_name("type"));
             if let Some(left) = node.child_by_field_name("left") {
                 assigned(x, left, node, value, declared);
+                if let Some(value) = value.filter(|_| x.text_of(left) == "__all__") {
+                    listed(x, value);
+                }
+            }
+        }
+        "augmented_assignment" => {
+            let (left, value) = (node.child_by_field_name("left"), node.child_by_field_name("right"));
+            if let (Some(left), Some(value)) = (left, value)
+                && x.text_of(left) == "__all__"
+            {
+                listed(x, value);
             }
         }
         "for_statement" | "for_in_clause" => {
             if let Some(left) = node.child_by_field_name("left") {
-                let defined = bound(x, left, node);
                 let right = x.kept_text(node.child_by_field_name("right"));
-                for index in defined {
-                    set_value(x, index, format!("{right}[0]"));
-                }
+                bound_to(x, left, node, &format!("{right}[0]"));
             }
         }
         "named_expression" => {
@@ -139,6 +147,23 @@ fn bound(x: &mut Extractor<'_>, pattern: Node<'_>, whole: Node<'_>) -> Vec<u32> 
     names.into_iter().map(|name| variable(x, name, whole)).collect()
 }
 
+/// The names of a pattern, with what each of them is given.
+fn bound_to(x: &mut Extractor<'_>, pattern: Node<'_>, whole: Node<'_>, value: &str) {
+    if !matches!(pattern.kind(), "pattern_list" | "tuple_pattern") {
+        for index in bound(x, pattern, whole) {
+            set_value(x, index, value.to_owned());
+        }
+        return;
+    }
+    for (place, part) in children(pattern).into_iter().enumerate() {
+        let is_plain = part.kind() == "identifier" && !value.is_empty();
+        for index in bound(x, part, whole) {
+            // What is taken apart twice is not followed.
+            set_value(x, index, if is_plain { format!("({value})#{place}") } else { String::new() });
+        }
+    }
+}
+
 /// A variable of the module, of a class or of a function: blocks are no scopes here.
 fn variable(x: &mut Extractor<'_>, name: Node<'_>, whole: Node<'_>) -> u32 {
     let kind = if x.is_in_type() {
@@ -174,7 +199,7 @@ fn assigned(
         return;
     }
     if left.kind() != "attribute" {
-        bound(x, left, whole);
+        bound_to(x, left, whole, &value);
     }
     // `self.name = ...` in a method makes a field of the class.
     let is_own = |node: Node<'_>| node.kind() == "attribute";
@@ -197,6 +222,13 @@ fn assigned(
                 definition.declared.clone_from(&declared);
             }
         }
+    }
+}
+
+/// The names in `__all__` are used there.
+fn listed(x: &mut Extractor<'_>, list: Node<'_>) {
+    for name in beneath(list, |node| node.kind() == "string_content", |_| false) {
+        x.used_at(name.start_byte(), name.end_byte() - name.start_byte());
     }
 }
 

@@ -1,24 +1,52 @@
 //! JavaScript, TypeScript and TSX.
 
+mod contexts;
+mod docs;
+mod imports;
+
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, beneath, children, span};
-use super::{ImportedName, Kind, Receiver};
+use super::{Kind, Receiver};
 
-pub(super) const RULES: Rules = Rules {
-    names: &[
-        "identifier",
-        "type_identifier",
-        "property_identifier",
-        "shorthand_property_identifier",
-        "shorthand_property_identifier_pattern",
-        "private_property_identifier",
-        "statement_identifier",
-    ],
-    visit,
-};
+const NAMES: &[&str] = &[
+    "identifier",
+    "type_identifier",
+    "property_identifier",
+    "shorthand_property_identifier",
+    "shorthand_property_identifier_pattern",
+    "private_property_identifier",
+    "statement_identifier",
+];
+
+pub(super) const RULES: Rules = Rules { names: NAMES, visit: visit_plain };
+pub(super) const TYPED_RULES: Rules = Rules { names: NAMES, visit: visit_typed };
+
+/// In JavaScript comments say types.
+fn visit_plain(x: &mut Extractor<'_>, node: Node<'_>) {
+    match node.kind() {
+        "comment" => docs::comment(x, node),
+        "shorthand_property_identifier" => shorthand(x, node),
+        _ => {}
+    }
+    visit(x, node);
+}
+
+/// In TypeScript a field is made by its declaration alone; only functions are given members by assigning them.
+fn visit_typed(x: &mut Extractor<'_>, node: Node<'_>) {
+    if node.kind() != "assignment_expression" {
+        visit(x, node);
+        return;
+    }
+    contexts::visit(x, node);
+    let object = node.child_by_field_name("left").and_then(|left| left.child_by_field_name("object"));
+    if object.is_some_and(|object| x.names_function(x.text_of(object))) {
+        assignment(x, node);
+    }
+}
 
 fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+    contexts::visit(x, node);
     match node.kind() {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
             function(x, node, Kind::Function);
@@ -62,8 +90,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             x.open_scope(node);
             if let Some(left) = node.child_by_field_name("left") {
                 let right = x.kept_text(node.child_by_field_name("right"));
-                for index in bound(x, left, node, Kind::Variable, Place::Here) {
-                    set(x, index, String::new(), format!("{right}[0]"));
+                for (index, path) in bound(x, left, node, Kind::Variable, Place::Here) {
+                    set(x, index, String::new(), format!("{right}[0]{path}"));
                 }
             }
         }
@@ -79,7 +107,10 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
                 let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
                 let bound = node.child_by_field_name("constraint").and_then(|bound| bound.named_child(0));
                 let bound = x.kept_text(bound);
-                set(x, index, bound, String::new());
+                // What is known of it is what its bound has.
+                if let Some(definition) = x.definition_mut(index).filter(|_| !bound.is_empty()) {
+                    definition.bases = vec![bound];
+                }
             }
         }
         "function_type" | "call_signature" | "construct_signature" | "constructor_type" => {
@@ -88,7 +119,12 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "infer_type" | "mapped_type_clause" => {
             if let Some(name) = children(node).into_iter().find(|child| child.kind() == "type_identifier") {
-                let place = node.parent().unwrap_or(node);
+                let mut place = node.parent().unwrap_or(node);
+                // What is inferred is known in all of the condition.
+                while node.kind() == "infer_type" && place.kind() != "conditional_type" {
+                    let Some(outer) = place.parent() else { break };
+                    place = outer;
+                }
                 x.define(Kind::TypeParameter, name, node, Place::In(span(place)));
             }
         }
@@ -105,10 +141,11 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
                 x.define(Kind::Variable, label, node, Place::In(span(node)));
             }
         }
-        "import_statement" => import(x, node),
-        "export_statement" => export(x, node),
-        "call_expression" => call(x, node),
+        "import_statement" => imports::import(x, node),
+        "export_statement" => imports::export(x, node),
+        "call_expression" => imports::call(x, node),
         "object_pattern" => pattern_keys(x, node),
+        "jsx_attribute" => attribute(x, node),
         _ => {}
     }
 }
@@ -151,6 +188,7 @@ fn outer_name(x: &Extractor<'_>, node: Node<'_>) -> Option<u32> {
 fn returns(x: &mut Extractor<'_>, index: u32, node: Node<'_>) {
     let declared = x.kept_text(node.child_by_field_name("return_type"));
     let declared = declared.trim_start_matches(':').trim().to_owned();
+    let declared = if declared.is_empty() { docs::returned(x, node) } else { declared };
     // The body of an arrow function without a block is what it returns.
     let body = node.child_by_field_name("body").filter(|body| body.kind() != "statement_block");
     let body = x.kept_text(body.filter(|_| node.kind() == "arrow_function"));
@@ -191,14 +229,19 @@ fn class(x: &mut Extractor<'_>, node: Node<'_>) {
     for heritage in children(node).into_iter().filter(|child| child.kind() == "class_heritage") {
         for clause in children(heritage) {
             match clause.kind() {
-                "extends_clause" => bases.extend(clause.child_by_field_name("value")),
-                "implements_clause" => bases.extend(children(clause)),
+                "extends_clause" => {
+                    let value = x.kept_text(clause.child_by_field_name("value"));
+                    let arguments = x.kept_text(clause.child_by_field_name("type_arguments"));
+                    bases.push(format!("{value}{arguments}"));
+                }
+                "implements_clause" => {
+                    bases.extend(children(clause).into_iter().map(|base| x.kept_text(Some(base))));
+                }
                 // JavaScript has the expression itself here.
-                _ => bases.push(clause),
+                _ => bases.push(x.kept_text(Some(clause))),
             }
         }
     }
-    let bases = bases.into_iter().map(|base| x.kept_text(Some(base))).collect();
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bases;
     }
@@ -229,12 +272,19 @@ fn type_alias(x: &mut Extractor<'_>, node: Node<'_>) {
     let is_closed =
         |node: Node<'_>| !matches!(node.kind(), "intersection_type" | "parenthesized_type" | "union_type");
     let objects = beneath(value, is_object, is_closed);
-    let is_name =
-        |node: Node<'_>| matches!(node.kind(), "type_identifier" | "generic_type" | "nested_type_identifier");
+    let is_name = |node: Node<'_>| {
+        matches!(
+            node.kind(),
+            "type_identifier" | "generic_type" | "nested_type_identifier" | "lookup_type" | "type_query"
+        )
+    };
     let bases: Vec<String> =
         beneath(value, is_name, is_closed).into_iter().map(|base| x.kept_text(Some(base))).collect();
+    // What may stand for a function type.
+    let text = if objects.is_empty() { x.kept_text(Some(value)) } else { String::new() };
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bases;
+        definition.value = text;
     }
     if objects.is_empty() {
         return;
@@ -283,7 +333,24 @@ fn field(x: &mut Extractor<'_>, node: Node<'_>) {
     let index = x.define(Kind::Field, name, node, Place::Member);
     let declared = x.kept_text(node.child_by_field_name("type"));
     let value = x.kept_text(node.child_by_field_name("value"));
-    set(x, index, declared.trim_start_matches(':').trim().to_owned(), value);
+    let declared = declared.trim_start_matches(':').trim().to_owned();
+    let declared = if declared.is_empty() { docs::declared(x, node) } else { declared };
+    set(x, index, declared, value);
+}
+
+/// `module.exports = { name }` gives others what has that name here.
+fn shorthand(x: &mut Extractor<'_>, node: Node<'_>) {
+    let Some(object) = node.parent() else { return };
+    let is_given = object.parent().is_some_and(|parent| {
+        let left = parent.child_by_field_name("left").map(|left| x.text_of(left));
+        parent.kind() == "assignment_expression" && left == Some("module.exports")
+    });
+    if is_given {
+        let index = x.define(Kind::Field, node, node, Place::Member);
+        let name = x.text_of(node).to_owned();
+        set(x, index, String::new(), name);
+        loosen(x, index, node);
+    }
 }
 
 fn enum_members(x: &mut Extractor<'_>, node: Node<'_>) {
@@ -321,27 +388,43 @@ fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
 }
 
 /// The names a pattern binds.
-fn bound(x: &mut Extractor<'_>, pattern: Node<'_>, whole: Node<'_>, kind: Kind, place: Place) -> Vec<u32> {
-    let is_name =
-        |node: Node<'_>| matches!(node.kind(), "identifier" | "shorthand_property_identifier_pattern");
-    // `{ a = b }`: what stands behind the sign is used, not bound.
-    let is_default = |node: Node<'_>| {
-        node.parent().is_some_and(|parent| {
-            matches!(parent.kind(), "assignment_pattern" | "object_assignment_pattern")
-                && parent.child_by_field_name("right").is_some_and(|right| right.id() == node.id())
-        })
-    };
-    let is_closed = |node: Node<'_>| {
-        is_default(node)
-            || matches!(
-                node.kind(),
-                "type_annotation" | "member_expression" | "subscript_expression" | "call_expression"
-            )
-    };
-    let mut found = Vec::new();
-    for name in beneath(pattern, is_name, is_closed) {
-        if !is_default(name) {
-            found.push(x.define(kind, name, whole, place));
+fn bound(
+    x: &mut Extractor<'_>,
+    pattern: Node<'_>,
+    whole: Node<'_>,
+    kind: Kind,
+    place: Place,
+) -> Vec<(u32, String)> {
+    const MOST: usize = 10_000;
+    let mut open = vec![(pattern, String::new())];
+    let (mut found, mut seen) = (Vec::new(), 0);
+    while let Some((node, path)) = open.pop() {
+        seen += 1;
+        if seen > MOST {
+            break;
+        }
+        match node.kind() {
+            "identifier" => found.push((x.define(kind, node, whole, place), path)),
+            "shorthand_property_identifier_pattern" => {
+                let path = format!("{path}.{}", x.text_of(node));
+                found.push((x.define(kind, node, whole, place), path));
+            }
+            "pair_pattern" => {
+                let key = node.child_by_field_name("key").filter(|key| key.kind() == "property_identifier");
+                let path =
+                    key.map_or_else(|| format!("{path}[0]"), |key| format!("{path}.{}", x.text_of(key)));
+                open.extend(node.child_by_field_name("value").map(|value| (value, path)));
+            }
+            // `{ a = b }`: what stands behind the sign is used, not bound.
+            "assignment_pattern" | "object_assignment_pattern" => {
+                open.extend(node.child_by_field_name("left").map(|left| (left, path)));
+            }
+            "array_pattern" => {
+                let path = format!("{path}[0]");
+                open.extend(children(node).into_iter().rev().map(|part| (part, path.clone())));
+            }
+            "type_annotation" | "member_expression" | "subscript_expression" | "call_expression" => {}
+            _ => open.extend(children(node).into_iter().rev().map(|part| (part, path.clone()))),
         }
     }
     found
@@ -357,20 +440,32 @@ fn variable(x: &mut Extractor<'_>, node: Node<'_>) {
         None => Place::Here,
     };
     if let Some(value) = value
-        && let Some(module) = required(x, value)
+        && let Some(module) = imports::required(x, value)
     {
-        require(x, name, value, &module);
+        imports::require(x, name, value, &module);
     }
     let kind = if is_const { Kind::Constant } else { Kind::Variable };
     let declared = x.kept_text(node.child_by_field_name("type"));
     let declared = declared.trim_start_matches(':').trim().to_owned();
+    let declared = if declared.is_empty() { docs::declared(x, node) } else { declared };
     let text = x.kept_text(value);
-    let is_plain = name.kind() == "identifier";
-    for index in bound(x, name, node, kind, place) {
-        let own = x.definition_mut(index).map(|definition| definition.name.clone()).unwrap_or_default();
-        let value = if is_plain || text.is_empty() { text.clone() } else { format!("({text}).{own}") };
-        set(x, index, if is_plain { declared.clone() } else { String::new() }, value);
+    for (index, path) in bound(x, name, node, kind, place) {
+        let (declared, value) = taken(&declared, &text, &path);
+        set(x, index, declared, value);
     }
+}
+
+/// The type and the value of a name that is bound to all of a value, or to what a path from it leads to.
+fn taken(declared: &str, value: &str, path: &str) -> (String, String) {
+    if path.is_empty() {
+        return (declared.to_owned(), value.to_owned());
+    }
+    let value = match (declared, value) {
+        ("", "") => path.to_owned(),
+        ("", value) => format!("({value}){path}"),
+        (declared, _) => format!("(_ as {declared}){path}"),
+    };
+    (String::new(), value)
 }
 
 /// `this.name = ...` makes a field; `exports.name = ...` and `Type.prototype.name = ...` something for others.
@@ -397,8 +492,10 @@ fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
     let is_function = right
         .is_some_and(|right| right.kind().ends_with("function") || right.kind() == "function_expression");
     let kind = if is_function { Kind::Method } else { Kind::Field };
+    let this = x.function_owner();
     let index = x.define(kind, name, node, Place::Member);
-    set(x, index, String::new(), value);
+    let declared = docs::declared(x, node);
+    set(x, index, declared, value);
     if let Some(definition) = x.definition_mut(index) {
         match (owner, enclosing) {
             ("this", Some((container, _))) => {
@@ -406,7 +503,10 @@ fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
                 // What the class itself says of the field counts more.
                 definition.is_declaration = true;
             }
-            ("this", None) => {}
+            ("this", None) => {
+                definition.container = None;
+                definition.owner = this;
+            }
             ("exports" | "module.exports", _) => {
                 definition.container = None;
                 definition.owner = Some("exports".to_owned());
@@ -421,7 +521,9 @@ fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
 
 fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
     if let Some(single) = function.child_by_field_name("parameter") {
-        x.define(Kind::Parameter, single, single, Place::In(span(function)));
+        let index = x.define(Kind::Parameter, single, single, Place::In(span(function)));
+        let declared = docs::parameter(x, function, x.text_of(single));
+        set(x, index, declared, String::new());
     }
     let Some(list) = function.child_by_field_name("parameters") else { return };
     for parameter in children(list) {
@@ -431,14 +533,17 @@ fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
             .unwrap_or(parameter);
         let declared = x.kept_text(parameter.child_by_field_name("type"));
         let declared = declared.trim_start_matches(':').trim().to_owned();
+        let declared =
+            if declared.is_empty() { docs::parameter(x, function, x.text_of(pattern)) } else { declared };
         let default =
             parameter.child_by_field_name("value").or_else(|| parameter.child_by_field_name("right"));
         let value = x.kept_text(default);
         let is_plain = pattern.kind() == "identifier";
-        for index in bound(x, pattern, parameter, Kind::Parameter, Place::In(span(function))) {
-            if is_plain {
-                set(x, index, declared.clone(), value.clone());
-            }
+        for (index, path) in bound(x, pattern, parameter, Kind::Parameter, Place::In(span(function))) {
+            // What is taken apart is what is given, not what stands for it.
+            let default = if is_plain { value.as_str() } else { "" };
+            let (declared, value) = taken(&declared, default, &path);
+            set(x, index, declared, value);
         }
         // `constructor(private name: T)` makes a field as well.
         let makes_field = children(parameter)
@@ -469,164 +574,10 @@ fn pattern_keys(x: &mut Extractor<'_>, node: Node<'_>) {
     }
 }
 
-fn unquoted<'t>(x: &Extractor<'t>, node: Node<'_>) -> &'t str {
-    x.text_of(node).trim_matches(['"', '\'', '`'])
-}
-
-fn import(x: &mut Extractor<'_>, node: Node<'_>) {
-    let mut names = Vec::new();
-    let mut source = node.child_by_field_name("source");
-    let wanted =
-        |node: Node<'_>| matches!(node.kind(), "import_specifier" | "namespace_import" | "identifier");
-    let mut clauses: Vec<Node<'_>> = Vec::new();
-    for child in children(node) {
-        match child.kind() {
-            "import_clause" => clauses.push(child),
-            // `import name = require("module")`.
-            "import_require_clause" => {
-                source = child.child_by_field_name("source");
-                if let Some(name) = child.named_child(0) {
-                    let text = x.text_of(name);
-                    names.push(x.imported("", text, name));
-                }
-            }
-            _ => {}
-        }
-    }
-    for found in clauses.into_iter().flat_map(|clause| beneath(clause, wanted, |_| false)) {
-        match found.kind() {
-            "import_specifier" => names.extend(specifier(x, found, source)),
-            "namespace_import" => {
-                if let Some(name) = found.named_child(0) {
-                    let text = x.text_of(name);
-                    names.push(x.imported("", text, name));
-                }
-            }
-            _ => {
-                let text = x.text_of(found);
-                names.push(x.imported("default", text, found));
-            }
-        }
-    }
-    if let Some(source) = source {
-        let module = unquoted(x, source);
-        x.import(module, source, names);
-    }
-}
-
-fn specifier(x: &mut Extractor<'_>, node: Node<'_>, source: Option<Node<'_>>) -> Option<ImportedName> {
-    let name = node.child_by_field_name("name")?;
-    let alias = node.child_by_field_name("alias");
-    let (text, here) = (x.text_of(name), alias.unwrap_or(name));
-    if let Some(source) = source {
-        x.reached(name, Receiver::Path(span(source)));
-    }
-    let alias_text = x.text_of(here);
-    Some(x.imported(text, alias_text, here))
-}
-
-fn export(x: &mut Extractor<'_>, node: Node<'_>) {
-    let source = node.child_by_field_name("source");
-    let mut names = Vec::new();
-    for child in children(node) {
-        match child.kind() {
-            "export_clause" => {
-                for one in children(child) {
-                    if one.kind() == "export_specifier" {
-                        names.extend(specifier(x, one, source));
-                    }
-                }
-            }
-            "namespace_export" => {
-                if let Some(name) = child.named_child(0) {
-                    let text = x.text_of(name);
-                    names.push(x.imported("", text, name));
-                }
-            }
-            _ => {}
-        }
-    }
-    if let Some(source) = source {
-        if names.is_empty() {
-            names.push(x.imported("*", "*", node));
-        }
-        let module = unquoted(x, source);
-        x.import(module, source, names).is_reexport = true;
-        return;
-    }
-    // `export { a as b }`: the name here is another for others. An empty module is this file.
-    let renamed: Vec<ImportedName> = names.into_iter().filter(|name| name.name != name.alias).collect();
-    if !renamed.is_empty() {
-        x.import("", node, renamed).is_reexport = true;
-    }
-    let is_default = node.children(&mut node.walk()).any(|child| child.kind() == "default");
-    let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("declaration"));
-    if is_default && let Some(value) = value {
-        let name = value.child_by_field_name("name").unwrap_or(value);
-        let text = x.text_of(name);
-        if name.kind().ends_with("identifier") {
-            let imported = x.imported(text, "default", name);
-            x.import("", node, vec![imported]).is_reexport = true;
-        } else {
-            let index = x.define_as(Kind::Constant, "default".to_owned(), value, value, Place::Here);
-            let text = x.kept_text(Some(value));
-            set(x, index, String::new(), text);
-        }
-    }
-}
-
-/// The module of `require("module")`, also where a member of it is taken at once.
-fn required(x: &Extractor<'_>, node: Node<'_>) -> Option<String> {
-    let call = if node.kind() == "member_expression" { node.child_by_field_name("object")? } else { node };
-    let function = call.child_by_field_name("function").filter(|_| call.kind() == "call_expression")?;
-    let argument = call.child_by_field_name("arguments")?.named_child(0)?;
-    (x.text_of(function) == "require" && argument.kind() == "string")
-        .then(|| unquoted(x, argument).to_owned())
-}
-
-fn require(x: &mut Extractor<'_>, name: Node<'_>, value: Node<'_>, module: &str) {
-    let mut names = Vec::new();
-    if name.kind() == "identifier" {
-        let member = value.child_by_field_name("property").filter(|_| value.kind() == "member_expression");
-        let (member, text) = (member.map_or("", |member| x.text_of(member)), x.text_of(name));
-        names.push(x.imported(member, text, name));
-    } else {
-        for part in children(name) {
-            let (key, local) = match part.kind() {
-                "shorthand_property_identifier_pattern" => (part, part),
-                "pair_pattern" => {
-                    match (part.child_by_field_name("key"), part.child_by_field_name("value")) {
-                        (Some(key), Some(local)) => (key, local),
-                        _ => continue,
-                    }
-                }
-                _ => continue,
-            };
-            let (key, text) = (x.text_of(key), x.text_of(local));
-            names.push(x.imported(key, text, local));
-        }
-    }
-    x.import(module, value, names);
-}
-
-/// `require("module")` for its effects, and `import("module")`.
-fn call(x: &mut Extractor<'_>, node: Node<'_>) {
-    let in_declaration = node.parent().is_some_and(|parent| {
-        parent.kind() == "variable_declarator"
-            || parent.kind() == "member_expression"
-                && parent.parent().is_some_and(|outer| outer.kind() == "variable_declarator")
-    });
-    if in_declaration {
-        return;
-    }
-    if let Some(module) = required(x, node) {
-        x.import(&module, node, Vec::new());
-        return;
-    }
-    let is_import = node.child_by_field_name("function").is_some_and(|function| function.kind() == "import");
-    let argument = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
-    if let Some(argument) = argument.filter(|argument| is_import && argument.kind() == "string") {
-        let module = unquoted(x, argument);
-        x.import(module, node, Vec::new());
+/// `<Component name={...}>` gives the component something by its name.
+fn attribute(x: &mut Extractor<'_>, node: Node<'_>) {
+    let component = node.parent().and_then(|element| element.child_by_field_name("name"));
+    if let (Some(name), Some(component)) = (node.named_child(0), component) {
+        x.reached(name, Receiver::Argument(span(component)));
     }
 }

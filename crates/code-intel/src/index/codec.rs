@@ -81,6 +81,7 @@ pub(super) fn outline(facts: &Facts) -> Facts {
         definitions,
         imports: facts.imports.clone(),
         occurrences: Vec::new(),
+        contexts: Vec::new(),
         package: facts.package.clone(),
     }
 }

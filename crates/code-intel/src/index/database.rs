@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::languages::Language;
 
 /// Raised with every change to the table or to what is read of a file; another version is built anew.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 const TABLE: &str = "CREATE TABLE files (

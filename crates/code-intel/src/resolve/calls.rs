@@ -44,9 +44,14 @@ impl Resolver<'_> {
         let mut found: Vec<(Found, u32)> = Vec::new();
         let mut seen = HashSet::new();
         for used in self.references(target) {
-            let Some(function) = self.function_around(used.file, used.occurrence.span.start) else {
-                continue;
+            let around = if self.is_script(used.file) {
+                self.script_caller(&used)
+            } else if self.is_python(used.file) {
+                self.python_caller(target, &used)
+            } else {
+                self.function_around(used.file, used.occurrence.span.start)
             };
+            let Some(function) = around else { continue };
             // The name of a method that it overrides is no call.
             let is_own_name = function.definition.name_span == used.occurrence.span;
             if !is_own_name && seen.insert(function.key()) {
@@ -72,8 +77,9 @@ impl Resolver<'_> {
             if !is_call(occurrence) || of.definition.name_span == occurrence.span {
                 continue;
             }
-            self.steps.set(0);
+            self.begin();
             for one in self.meaning(of.file, occurrence).found() {
+                let one = &self.implementation(one);
                 if (one.definition.is_callable() || one.definition.kind.is_type()) && seen.insert(one.key()) {
                     found.push((one.clone(), occurrence.at.line));
                 }

@@ -147,8 +147,11 @@ fn within(text: &str, depth: usize) -> Option<Vec<Step>> {
         } else if let Some(place) = rest.strip_prefix('#') {
             steps.push(Step::Place(place.parse().ok()?));
             rest = "";
-        } else if let Some(of) = rest.strip_prefix("as ") {
+        } else if let Some(of) = rest.strip_prefix("as").filter(|of| of.starts_with(char::is_whitespace)) {
             return Some(vec![Step::Made(of.trim().to_owned())]);
+        } else if let Some(given) = rest.strip_prefix('=').filter(|given| !given.starts_with(['=', '>'])) {
+            // An assignment is what is given.
+            return within(given, depth + 1);
         } else if ["or ", "||", "??", "if "].iter().any(|word| rest.starts_with(word)) {
             // `a or b`: the first tells enough.
             rest = "";

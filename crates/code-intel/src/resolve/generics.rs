@@ -12,6 +12,10 @@ impl Resolver<'_> {
         let Value::Instance { file: given_file, offset: given_offset, text: wanted } = &given else {
             return given;
         };
+        // Scripts have rules of their own for this.
+        if self.is_script(*given_file) {
+            return given;
+        }
         // The parameters of a Go type have their names anew in each of its methods.
         if !self.is_go(*given_file) && !self.has_parameter(*given_file, *given_offset, wanted) {
             return given;

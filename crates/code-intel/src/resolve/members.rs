@@ -184,7 +184,10 @@ impl Resolver<'_> {
             _ => {
                 let real: Vec<Found> =
                     found.iter().filter(|one| !one.definition.is_declaration).cloned().collect();
-                if real.is_empty() { found } else { real }
+                // Which of the signatures of an overloaded method is meant, the call says.
+                let is_overloaded = language != Some(Language::Java)
+                    && found.iter().all(|one| one.definition.kind.is_callable());
+                if real.is_empty() || is_overloaded { found } else { real }
             }
         }
     }
@@ -208,6 +211,9 @@ impl Resolver<'_> {
     }
 
     pub(super) fn own_members(&self, of: &Found, name: &str) -> Vec<Found> {
+        if of.definition.name.is_empty() {
+            return self.inline_members(of, name);
+        }
         let whole;
         let outline;
         // The members of a local type are in no outline.

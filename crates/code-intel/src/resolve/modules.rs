@@ -33,20 +33,11 @@ impl Resolver<'_> {
             let mut files = Vec::new();
             match self.language(file) {
                 Some(Language::Python) => {
-                    // A name may be a module of the package, and then that is what is imported.
-                    let mut is_all_modules = !import.names.is_empty();
-                    for name in &import.names {
-                        let joined = join_python(&import.module, &name.name);
-                        let below = if name.name.is_empty() || name.name == "*" {
-                            Vec::new()
-                        } else {
-                            self.module_files(file, &joined)
-                        };
-                        is_all_modules &= !below.is_empty();
-                        files.extend(below);
-                    }
-                    if !is_all_modules {
-                        files.extend(self.module_files(file, &import.module));
+                    // Importing a name from a package runs the package, and the name may be a module of it.
+                    files.extend(self.module_files(file, &import.module));
+                    let names = import.names.iter().map(|name| name.name.as_str());
+                    for name in names.filter(|name| !matches!(*name, "" | "*")) {
+                        files.extend(self.module_files(file, &join_python(&import.module, name)));
                     }
                 }
                 Some(Language::Rust) => {
@@ -63,7 +54,7 @@ impl Resolver<'_> {
         found
     }
 
-    fn first(&self, candidates: &[String]) -> Vec<FileId> {
+    pub(super) fn first(&self, candidates: &[String]) -> Vec<FileId> {
         candidates.iter().find_map(|candidate| self.index.file(&normal(candidate)?)).into_iter().collect()
     }
 
@@ -89,33 +80,17 @@ impl Resolver<'_> {
             }
             return self.first(&forms(base));
         }
-        // The root, then `src`, then the folders above the file: where tests and scripts import from.
+        // The root, then `src`, then the folders above the file that are no packages themselves: where tests and
+        // scripts import from. Within a package a plain name never means the file beside.
         let mut bases = vec![String::new(), "src".to_owned(), "lib".to_owned()];
         let mut base = folder(from);
         while !base.is_empty() {
-            bases.push(base.to_owned());
+            if self.index.file(&join(base, "__init__.py")).is_none() {
+                bases.push(base.to_owned());
+            }
             base = folder(base);
         }
         let candidates: Vec<String> = bases.iter().flat_map(|base| forms(base)).collect();
-        self.first(&candidates)
-    }
-
-    fn script_module(&self, from: &str, module: &str) -> Vec<FileId> {
-        if !module.starts_with('.') {
-            return Vec::new();
-        }
-        let base = join(folder(from), module);
-        let mut candidates = vec![base.clone()];
-        let stem =
-            ["js", "mjs", "cjs", "jsx"].iter().find_map(|ending| base.strip_suffix(&format!(".{ending}")));
-        for stem in [Some(base.as_str()), stem].into_iter().flatten() {
-            for ending in ["ts", "tsx", "d.ts", "mts", "js", "jsx", "mjs", "cjs", "json"] {
-                candidates.push(format!("{stem}.{ending}"));
-            }
-        }
-        for ending in ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs"] {
-            candidates.push(join(&base, &format!("index.{ending}")));
-        }
         self.first(&candidates)
     }
 
@@ -329,7 +304,7 @@ pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-fn join(base: &str, rest: &str) -> String {
+pub(super) fn join(base: &str, rest: &str) -> String {
     if base.is_empty() { rest.to_owned() } else { format!("{base}/{rest}") }
 }
 

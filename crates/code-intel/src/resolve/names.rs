@@ -112,8 +112,7 @@ impl Resolver<'_> {
                     }
                     return found;
                 }
-                let before = found.iter().rfind(|one| one.span.start <= offset && one.scope.is_some());
-                before.or_else(|| found.last()).copied().into_iter().collect()
+                self.chosen_python(file, found, offset)
             }
             Some(Language::C | Language::Cpp) => {
                 let real: Vec<&Definition> =
@@ -125,9 +124,6 @@ impl Resolver<'_> {
                 before.or_else(|| found.first()).copied().into_iter().collect()
             }
             Some(Language::TypeScript | Language::Tsx | Language::JavaScript) => {
-                let real: Vec<&Definition> =
-                    found.iter().filter(|one| !one.is_declaration).copied().collect();
-                let found = if real.is_empty() { found } else { real };
                 let direct: Vec<&Definition> = found.iter().filter(|one| !one.is_member).copied().collect();
                 if direct.is_empty() { found } else { direct }
             }
@@ -225,7 +221,7 @@ impl Resolver<'_> {
         let given = outline.definitions.iter().rfind(is_given)?;
         let last = given.value.rsplit('=').next().unwrap_or_default().trim();
         if !is_plain_name(last) {
-            return None;
+            return self.given_value(file, given);
         }
         match self.name(file, last, given.span.start) {
             Meaning::Found(found, _) => Some(found),
@@ -239,6 +235,9 @@ impl Resolver<'_> {
         if deeper.is_none() || !seen.insert((file, name.to_owned())) {
             return Vec::new();
         }
+        if let Some(found) = self.given_member(file, name) {
+            return found;
+        }
         let outline = self.index.outline(file);
         let is_script =
             matches!(self.language(file), Some(Language::JavaScript | Language::TypeScript | Language::Tsx));
@@ -250,6 +249,10 @@ impl Resolver<'_> {
         if self.is_rust(file) {
             // What stands in no module in braces comes first.
             own.sort_by_key(|one| one.container.is_some());
+        }
+        // What is given to others by that name counts more than what has it here.
+        if own.iter().any(|one| one.is_member) {
+            own.retain(|one| one.is_member);
         }
         let own = self.chosen(file, own, u32::MAX);
         let own: Vec<Found> = own.into_iter().map(|one| Found { file, definition: one.clone() }).collect();
@@ -445,6 +448,9 @@ impl Resolver<'_> {
 
     /// A parameter by its name in a call.
     pub(super) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Meaning {
+        if self.is_script(file) {
+            return self.attribute(file, function, name, offset);
+        }
         let called = self.called(file, function, offset);
         for function in &called {
             let whole = self.index.whole(function.file);

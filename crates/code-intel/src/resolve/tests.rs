@@ -9,7 +9,7 @@ mod java;
 mod native;
 
 /// Asks what the marked name means; answers are `file:line`, or `external`, or `unknown`.
-fn check(files: &[(&str, &str)], expected: &[&str]) {
+pub(super) fn check(files: &[(&str, &str)], expected: &[&str]) {
     const MARK: &str = "<|>";
     let plain: Vec<(&str, String)> =
         files.iter().map(|(path, text)| (*path, text.replace(MARK, ""))).collect();

@@ -127,6 +127,14 @@ impl Resolver<'_> {
         self.value_behind(file, first, steps.get(1..).unwrap_or_default(), offset)
     }
 
+    /// What the members and calls of a text that begins with a dot or a bracket lead to.
+    pub(super) fn value_after(&self, value: Value, file: FileId, path: &str, offset: u32) -> Value {
+        match steps(&format!("_{path}")) {
+            Some(steps) => self.value_behind(file, value, steps.get(1..).unwrap_or_default(), offset),
+            None => Value::Unknown,
+        }
+    }
+
     /// The value that further steps lead to.
     pub(super) fn value_behind(&self, file: FileId, first: Value, steps: &[Step], offset: u32) -> Value {
         let mut steps = steps.iter().peekable();
@@ -173,6 +181,9 @@ impl Resolver<'_> {
             }
             _ => {}
         }
+        if let Some(value) = self.script_value(file, name, offset) {
+            return value;
+        }
         match self.name(file, name, offset) {
             Meaning::Found(found, _) => self.value_of_found(&found),
             Meaning::External => Value::External,
@@ -200,13 +211,19 @@ impl Resolver<'_> {
                 if types.is_empty() { Value::Unknown } else { Value::Of(types) }
             }
             Kind::Macro => Value::Unknown,
-            _ if definition.is_function => Value::Function(found.to_vec()),
+            kind if definition.is_function && kind != Kind::Property => Value::Function(found.to_vec()),
             kind => {
                 for one in found {
                     let definition = &one.definition;
                     let (file, offset) = (one.file, definition.span.start);
                     if !definition.declared.is_empty() {
                         return Value::Instance { file, offset, text: definition.declared.clone() };
+                    }
+                    if kind == Kind::Parameter
+                        && self.is_script(file)
+                        && (definition.value.is_empty() || definition.value.starts_with(['.', '[']))
+                    {
+                        return self.parameter_value(one);
                     }
                     if kind == Kind::Property {
                         return self.value_of_call(Value::Function(vec![one.clone()]));
@@ -238,7 +255,10 @@ impl Resolver<'_> {
             }
         }
         match self.member_wanted(&value, name, want) {
-            Meaning::Found(found, _) => self.value_of_found(&found),
+            Meaning::Found(found, _) => {
+                self.expanded(self.value_of_found(&self.members_with_arguments(&value, found)))
+            }
+            Meaning::External if self.is_script_value(&value) => self.standard_member(&value, name),
             Meaning::External => {
                 if let Some(value) = self.cpp_library_member(&value, name) {
                     value
@@ -277,7 +297,7 @@ impl Resolver<'_> {
             )
     }
 
-    fn value_of_call(&self, value: Value) -> Value {
+    pub(super) fn value_of_call(&self, value: Value) -> Value {
         match value {
             Value::Type(types) => Value::Of(types),
             Value::Function(found) => {
@@ -303,8 +323,8 @@ impl Resolver<'_> {
                 }
                 Value::Unknown
             }
-            // What a method of the standard library gave.
-            value @ (Value::Instance { .. } | Value::Of(_)) => value,
+            // What a method of the standard library gave, or what is called by its type.
+            value @ (Value::Instance { .. } | Value::Of(_)) => self.called_type(&value).unwrap_or(value),
             Value::External => Value::External,
             Value::Module(_) | Value::Around(..) | Value::Unknown => Value::Unknown,
         }
@@ -345,6 +365,9 @@ impl Resolver<'_> {
     pub(super) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
         let mut found = Vec::new();
         let Some(_deeper) = self.enter() else { return found };
+        if self.is_script(file) {
+            return self.script_types(file, offset, text);
+        }
         for part in alternatives(text) {
             if let Some((file, offset, part)) = place_of(&part) {
                 found.extend(self.types_of(file, offset, part));
@@ -380,7 +403,7 @@ impl Resolver<'_> {
         variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
     }
 
-    fn named_type(&self, file: FileId, offset: u32, head: &str) -> Meaning {
+    pub(super) fn named_type(&self, file: FileId, offset: u32, head: &str) -> Meaning {
         if matches!(head, "Self" | "self" | "this") {
             return Meaning::of(self.enclosing_type(file, offset));
         }
@@ -466,7 +489,15 @@ impl Resolver<'_> {
 fn nth_returned(value: Value, place: usize) -> Value {
     match value {
         Value::Instance { file, offset, text } => {
-            let inner = text.trim().strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+            let text = text.trim().to_owned();
+            let of_tuple = ["tuple[", "Tuple[", "t.Tuple[", "typing.Tuple["]
+                .iter()
+                .find_map(|open| text.strip_prefix(open).and_then(|inner| inner.strip_suffix(']')));
+            if let Some(inner) = of_tuple {
+                let part = split_top(inner, ',').into_iter().nth(place).unwrap_or_default();
+                return Value::Instance { file, offset, text: part.trim().to_owned() };
+            }
+            let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
             match inner {
                 None if place == 0 => Value::Instance { file, offset, text },
                 None => Value::External,

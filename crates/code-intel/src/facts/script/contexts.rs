@@ -1,0 +1,146 @@
+//! What is expected of objects, functions and lists that are written out: by a declared type, by what they are given
+//! to, by the function they are handed to.
+
+use tree_sitter::Node;
+
+use super::super::extract::{Extractor, children, span};
+use super::super::{Context, Expected, Receiver, Span};
+use super::docs;
+
+/// Looks at a node that says what is expected of what stands in it.
+pub(super) fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+    match node.kind() {
+        "variable_declarator" | "public_field_definition" | "required_parameter" | "optional_parameter" => {
+            if let (Some(of), Some(value)) =
+                (node.child_by_field_name("type"), node.child_by_field_name("value"))
+            {
+                expects(x, value, Expected::Declared(annotated(x, of)));
+            }
+        }
+        "as_expression" | "satisfies_expression" => {
+            if let [value, of] = children(node).as_slice() {
+                expects(x, *value, Expected::Declared(span(*of)));
+            }
+        }
+        "call_expression" => arguments(x, node, "function"),
+        "new_expression" => arguments(x, node, "constructor"),
+        "object" => object(x, node),
+        "array" => {
+            for element in children(node) {
+                expects(x, element, Expected::Element(span(node)));
+            }
+        }
+        "assignment_expression" => {
+            if let (Some(left), Some(right)) =
+                (node.child_by_field_name("left"), node.child_by_field_name("right"))
+            {
+                expects(x, right, Expected::Assigned(span(left)));
+            }
+        }
+        "return_statement" => {
+            if let Some(value) = node.named_child(0) {
+                returned(x, value);
+            }
+        }
+        "function_declaration"
+        | "generator_function_declaration"
+        | "function_expression"
+        | "generator_function"
+        | "arrow_function"
+        | "method_definition" => {
+            let declared = node.child_by_field_name("return_type").map(|of| annotated(x, of));
+            let declared = declared.or_else(|| docs::returned_at(x, node));
+            x.enter_function(span(node), declared);
+            if let Some(body) = node.child_by_field_name("body").filter(|_| node.kind() == "arrow_function") {
+                returned(x, body);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A type without the colon before it.
+fn annotated(x: &Extractor<'_>, of: Node<'_>) -> Span {
+    let whole = span(of);
+    let text = x.text_of(of);
+    let skipped = text.len() - text.trim_start_matches(':').trim_start().len();
+    Span { start: whole.start + skipped as u32, end: whole.end }
+}
+
+fn returned(x: &mut Extractor<'_>, value: Node<'_>) {
+    if let Some((function, declared)) = x.function_around() {
+        let expected = declared.map_or(Expected::Returned(function), Expected::Declared);
+        expects(x, value, expected);
+    }
+}
+
+fn arguments(x: &mut Extractor<'_>, call: Node<'_>, function: &str) {
+    let (Some(function), Some(list)) =
+        (call.child_by_field_name(function), call.child_by_field_name("arguments"))
+    else {
+        return;
+    };
+    let is_made = call.kind() == "new_expression";
+    let given = children(list).into_iter().filter(|argument| argument.kind() != "comment");
+    for (place, argument) in given.enumerate() {
+        let place = place as u32;
+        expects(x, argument, Expected::Argument { function: span(function), place, is_made });
+    }
+}
+
+fn object(x: &mut Extractor<'_>, node: Node<'_>) {
+    let object = span(node);
+    for part in children(node) {
+        match part.kind() {
+            "pair" => {
+                let (Some(key), Some(value)) =
+                    (part.child_by_field_name("key"), part.child_by_field_name("value"))
+                else {
+                    continue;
+                };
+                x.reached(key, Receiver::Made(object));
+                expects(x, value, Expected::Member { object, name: span(key) });
+            }
+            "method_definition" => {
+                if let Some(name) = part.child_by_field_name("name") {
+                    x.reached(name, Receiver::Made(object));
+                    let expected = Expected::Member { object, name: span(name) };
+                    x.expect(Context { span: span(part), expected });
+                }
+            }
+            "shorthand_property_identifier" => x.reached(part, Receiver::Made(object)),
+            _ => {}
+        }
+    }
+}
+
+/// Notes what is expected of a value, where it is one that takes its type from that.
+fn expects(x: &mut Extractor<'_>, value: Node<'_>, expected: Expected) {
+    const MOST: usize = 64;
+    let mut open = vec![value];
+    let mut seen = 0;
+    while let Some(value) = open.pop() {
+        seen += 1;
+        if seen > MOST {
+            return;
+        }
+        match value.kind() {
+            "object" | "array" | "arrow_function" | "function_expression" | "generator_function" => {
+                x.expect(Context { span: span(value), expected });
+            }
+            "parenthesized_expression" => open.extend(value.named_child(0)),
+            "ternary_expression" => {
+                open.extend(value.child_by_field_name("consequence"));
+                open.extend(value.child_by_field_name("alternative"));
+            }
+            "binary_expression" => {
+                let operator = value.child_by_field_name("operator").map(|operator| operator.kind());
+                if matches!(operator, Some("||" | "??" | "&&")) {
+                    open.extend(value.child_by_field_name("left"));
+                    open.extend(value.child_by_field_name("right"));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What Python means that other languages do not: names that are made in several branches, and who calls.
+
+use super::{Found, Resolver, Use};
+use crate::facts::{Definition, Kind};
+use crate::index::FileId;
+use crate::languages::Language;
+
+impl Resolver<'_> {
+    pub(super) fn is_python(&self, file: FileId) -> bool {
+        self.language(file) == Some(Language::Python)
+    }
+
+    /// Of several definitions of a name in one scope, not all of them variables, those that are meant at a place.
+    pub(super) fn chosen_python<'d>(
+        &self,
+        file: FileId,
+        mut found: Vec<&'d Definition>,
+        offset: u32,
+    ) -> Vec<&'d Definition> {
+        // `A = decorated(A)` is still the class.
+        let is_real = |one: &&Definition| one.kind.is_type() || one.kind.is_callable();
+        if found.iter().any(is_real) {
+            found.retain(is_real);
+        }
+        let before = found.iter().rposition(|one| one.span.start <= offset && one.scope.is_some());
+        let Some(mut at) = before.or_else(|| found.len().checked_sub(1)) else { return found };
+        let mut meant = vec![found[at]];
+        if found.len() > 1 {
+            let whole = self.index.whole(file);
+            while at > 0 && are_branches(&whole.0, found[at - 1], found[at]) {
+                at -= 1;
+                meant.push(found[at]);
+            }
+        }
+        meant
+    }
+
+    /// Who calls, where a use is a call: the function around it, else the module.
+    pub(super) fn python_caller(&self, target: &Found, used: &Use) -> Option<Found> {
+        let whole = self.index.whole(used.file);
+        let span = used.occurrence.span;
+        let (before, after) = (&whole.0[..span.start as usize], &whole.0[span.end as usize..]);
+        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+        let is_decorator = line.starts_with('@') && !line.contains('(');
+        let is_call = after.trim_start_matches([' ', '\t']).starts_with('(');
+        let is_declared = line == "def " || line == "class " || line == "async def ";
+        // A property is called where it is read.
+        let is_read = target.definition.kind == Kind::Property;
+        if is_declared || !(is_call || is_decorator != is_read) {
+            return None;
+        }
+        // What decorates a function stands outside of it.
+        let around = self.function_around(used.file, span.start);
+        around.or_else(|| self.module_meaning(used.file).found().first().cloned())
+    }
+}
+
+/// Whether two definitions stand in branches of one statement, so that either may be the one.
+fn are_branches(text: &str, one: &Definition, other: &Definition) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let of = |definition: &Definition| {
+        let before = text.get(..definition.span.start as usize).unwrap_or_default();
+        indent(before.rsplit('\n').next().unwrap_or_default())
+            + before.rsplit('\n').next().unwrap_or_default().trim_start().len()
+    };
+    let (left, right) = (of(one), of(other));
+    let between = text.get(one.span.end as usize..other.span.start as usize).unwrap_or_default();
+    let is_branch = |line: &str| {
+        let word = line.trim_start();
+        indent(line) < left
+            && ["else", "elif ", "except", "finally", "case "].iter().any(|branch| word.starts_with(branch))
+    };
+    let is_end = |line: &str| {
+        let word = line.trim();
+        !word.is_empty() && !word.starts_with('#') && indent(line) < left && !is_branch(line)
+    };
+    left == right && between.lines().any(is_branch) && !between.lines().any(is_end)
+}

@@ -1,0 +1,99 @@
+//! Questions about small Python workspaces.
+
+use super::tests::check;
+use super::*;
+use crate::index::tests::workspace;
+
+#[test]
+fn a_python_file_depends_on_packages_and_modules_but_not_on_files_beside_it() {
+    let files = [
+        ("src/app/__init__.py", ""),
+        ("src/app/typing.py", ""),
+        ("src/app/views.py", ""),
+        ("src/app/by_dots.py", "from . import views\n"),
+        ("src/app/by_name.py", "from app import views, missing\n"),
+        ("src/app/of_module.py", "from .views import index\n"),
+        ("src/app/of_library.py", "import typing\n"),
+        ("src/app/everything.py", "from . import *\n"),
+        ("tools/helper.py", ""),
+        ("tools/run.py", "import helper\n"),
+    ];
+    let (_folder, index) = workspace(&files);
+    let resolver = Resolver::new(&index);
+    for (path, expected) in [
+        ("src/app/by_dots.py", vec!["src/app/__init__.py", "src/app/views.py"]),
+        ("src/app/by_name.py", vec!["src/app/__init__.py", "src/app/views.py"]),
+        ("src/app/of_module.py", vec!["src/app/views.py"]),
+        ("src/app/of_library.py", vec![]),
+        ("src/app/everything.py", vec!["src/app/__init__.py"]),
+        ("tools/run.py", vec!["tools/helper.py"]),
+    ] {
+        let found = resolver.dependencies(index.named(path).unwrap());
+        let found: Vec<&str> = found.iter().map(|file| index.path(*file)).collect();
+        assert_eq!(found, expected, "{path}");
+    }
+}
+
+fn uses(files: &[(&str, &str)], name: &str) -> Vec<String> {
+    let (_folder, index) = workspace(files);
+    let resolver = Resolver::new(&index);
+    let target = resolver.definitions_named(name).into_iter().next().unwrap();
+    let uses = resolver.references(&target);
+    uses.iter().map(|used| format!("{}:{}", index.path(used.file), used.occurrence.at.line)).collect()
+}
+
+fn callers(files: &[(&str, &str)], name: &str) -> Vec<String> {
+    let (_folder, index) = workspace(files);
+    let resolver = Resolver::new(&index);
+    let target = resolver.definitions_named(name).into_iter().next().unwrap();
+    let callers = resolver.callers(&target);
+    callers.iter().map(|(one, _)| format!("{}:{}", index.path(one.file), one.definition.at.line)).collect()
+}
+
+#[test]
+fn names_that_python_makes_more_than_once() {
+    for (text, expected) in [
+        (
+            "def f(a):\n    if a:\n        def view(): ...\n    else:\n        def view(): ...\n    <|>view()\n",
+            vec!["a.py:5", "a.py:3"],
+        ),
+        ("def f():\n    def view(): ...\n    def view(): ...\n    <|>view()\n", vec!["a.py:3"]),
+        ("try:\n    def g(): ...\nexcept E:\n    def g(): ...\n<|>g()\n", vec!["a.py:4", "a.py:2"]),
+        ("if a:\n    def g(): ...\nb = 1\nif c:\n    def g(): ...\n<|>g()\n", vec!["a.py:5"]),
+        ("class A: ...\nA = decorated(A)\n<|>A()\n", vec!["a.py:1"]),
+    ] {
+        check(&[("a.py", text)], &expected);
+    }
+}
+
+#[test]
+fn what_is_taken_apart_has_the_types_of_its_places() {
+    let model = "class A:\n    def go(self): ...\nclass B:\n    def go(self): ...\ndef both() -> tuple[A, B]: ...\npairs: list[tuple[A, B]] = []\n";
+    for (text, expected) in [
+        ("a, b = both()\nb.<|>go()\n", "a.py:4"),
+        ("a, b = both()\na.<|>go()\n", "a.py:2"),
+        ("for a, b in pairs:\n    b.<|>go()\n", "a.py:4"),
+        ("for (a, b) in pairs:\n    a.<|>go()\n", "a.py:2"),
+    ] {
+        check(&[("a.py", &format!("{model}{text}"))], &[expected]);
+    }
+}
+
+#[test]
+fn uses_of_python_names_are_in_all_and_on_both_sides_of_a_property() {
+    let listed = [("a.py", "__all__ = [\"one\"]\n__all__ += [\"two\"]\ndef one(): ...\ndef two(): ...\n")];
+    assert_eq!(uses(&listed, "one"), ["a.py:1"]);
+    assert_eq!(uses(&listed, "two"), ["a.py:2"]);
+    let property = [(
+        "a.py",
+        "class A:\n    @property\n    def p(self): ...\n    @p.setter\n    def p(self, value): ...\n    def m(self):\n        return self.p\n",
+    )];
+    assert_eq!(uses(&property, "A.p"), ["a.py:4", "a.py:7"]);
+    assert_eq!(callers(&property, "A.p"), ["a.py:6"]);
+}
+
+#[test]
+fn python_callers_call() {
+    let text = "def f(): ...\nf()\ndef given():\n    return f\ndef one():\n    f()\n@f\ndef two(): ...\nclass C:\n    def m(self):\n        return [f() for _ in ()]\n";
+    assert_eq!(callers(&[("a.py", text)], "f"), ["a.py:1", "a.py:5", "a.py:10"]);
+}

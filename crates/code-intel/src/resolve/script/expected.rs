@@ -1,0 +1,394 @@
+//! The type that is expected of objects, lists and functions that are written out.
+
+use super::text::{self, arguments_of, function_type, is_vague, parts, unwrapped};
+use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Span};
+use crate::index::FileId;
+use crate::resolve::types::{Value, head};
+use crate::resolve::{Found, Meaning, Resolver};
+
+/// Methods of lists that call a function with what the list holds, and at which place.
+const ON_EACH: &[&str] = &[
+    "map",
+    "forEach",
+    "filter",
+    "find",
+    "findIndex",
+    "findLast",
+    "findLastIndex",
+    "some",
+    "every",
+    "flatMap",
+    "sort",
+    "toSorted",
+];
+
+impl Resolver<'_> {
+    /// The key of an object that is written out: the member of the type that is expected, else the key itself.
+    pub(in crate::resolve) fn object_key(
+        &self,
+        file: FileId,
+        object: Span,
+        occurrence: &Occurrence,
+        own: Vec<Found>,
+    ) -> Meaning {
+        let whole = self.index.whole(file);
+        let name = occurrence.span.of(&whole.0);
+        let expected = self.expected_key(file, object, name);
+        let is_shorthand = own.iter().all(|one| one.definition.span == one.definition.name_span);
+        if !is_shorthand {
+            return match expected {
+                Meaning::Unknown => Meaning::of(own),
+                other => other,
+            };
+        }
+        // `{ name }` is both the variable and the member.
+        let mut found = self.name(file, name, occurrence.span.start).found().to_vec();
+        found.extend(expected.found().iter().cloned());
+        if found.is_empty() { Meaning::External } else { Meaning::of(found) }
+    }
+
+    fn expected_key(&self, file: FileId, object: Span, name: &str) -> Meaning {
+        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+        self.key_of(&self.expected(file, object), name)
+    }
+
+    /// The member that a key of an object of this type means.
+    fn key_of(&self, value: &Value, name: &str) -> Meaning {
+        match value {
+            Value::External => return Meaning::External,
+            Value::Instance { text, .. } if is_vague(text) => return Meaning::Unknown,
+            _ => {}
+        }
+        let types = self.types_of_value(value);
+        if types.is_empty() {
+            let is_named = matches!(value, Value::Instance { text, .. } if !text.is_empty());
+            return if is_named { Meaning::External } else { Meaning::Unknown };
+        }
+        match self.member_of_types(&types, name) {
+            Meaning::Found(found, certainty) => Meaning::Found(found, certainty),
+            _ => Meaning::Unknown,
+        }
+    }
+
+    /// What is expected of the object, list or function that is written out at a place.
+    pub(in crate::resolve) fn expected(&self, file: FileId, span: Span) -> Value {
+        let Some(_deeper) = self.enter() else { return Value::Unknown };
+        let whole = self.index.whole(file);
+        let (text, facts) = (&whole.0, &whole.1);
+        let Some(context) = context_of(facts, span) else { return Value::Unknown };
+        match context.expected {
+            Expected::Declared(of) => {
+                Value::Instance { file, offset: of.start, text: of.of(text).to_owned() }
+            }
+            Expected::Argument { function, place, is_made } => {
+                self.expected_argument(file, function, place, is_made)
+            }
+            Expected::Member { object, name } => {
+                let outer = self.expected(file, object);
+                if let Value::Instance { file, offset, text } = &outer
+                    && let Some(held) = parts(text).into_iter().find_map(text::held_by_keys)
+                {
+                    return Value::Instance { file: *file, offset: *offset, text: held.to_owned() };
+                }
+                match self.key_of(&outer, name.of(text).trim_matches(['"', '\''])) {
+                    Meaning::Found(found, _) => self.value_of_found(&found),
+                    Meaning::External => Value::External,
+                    Meaning::Unknown => Value::Unknown,
+                }
+            }
+            Expected::Element(list) => self.element(self.expected(file, list)),
+            Expected::Assigned(left) => self.value(file, left.of(text), left.start),
+            Expected::Returned(function) => {
+                let function = self.expected(file, function);
+                self.returned_by(&function)
+            }
+        }
+    }
+
+    /// What the function of a call takes at a place.
+    fn expected_argument(&self, file: FileId, function: Span, place: u32, is_made: bool) -> Value {
+        let whole = self.index.whole(file);
+        let text = function.of(&whole.0);
+        let value = self.value(file, text, function.start);
+        if is_made || text == "super" {
+            return match &value {
+                Value::Type(types) | Value::Of(types) => match self.member_of_types(types, "constructor") {
+                    Meaning::Found(found, _) => self.parameter_of(&Value::Function(found), place as usize),
+                    Meaning::External | Meaning::Unknown => Value::External,
+                },
+                Value::External if self.is_brought(file, text) => Value::Unknown,
+                Value::External => Value::External,
+                _ => Value::Unknown,
+            };
+        }
+        if matches!(value, Value::External) && self.is_brought(file, text) {
+            // What a package outside takes is not known: it may well take anything.
+            return self.expected_by_list(file, text, function.start, place).unwrap_or(Value::Unknown);
+        }
+        if matches!(value, Value::External) {
+            return self.expected_by_list(file, text, function.start, place).unwrap_or(Value::External);
+        }
+        self.parameter_of(&value, place as usize)
+    }
+
+    /// Whether what an expression begins with is imported.
+    fn is_brought(&self, file: FileId, text: &str) -> bool {
+        let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$');
+        let end = text.find(|character| !is_part(character)).unwrap_or(text.len());
+        let outline = self.index.outline(file);
+        outline.imports.iter().flat_map(|import| &import.names).any(|one| one.alias == text[..end])
+    }
+
+    /// `list.map(...)`: a function that is given what the list holds.
+    fn expected_by_list(&self, file: FileId, function: &str, offset: u32, place: u32) -> Option<Value> {
+        let (list, method) = function.rsplit_once('.')?;
+        let list = list.trim_end().trim_end_matches('?');
+        let is_reduced = method == "reduce";
+        if place != 0 || !(ON_EACH.contains(&method) || is_reduced || method == "then") {
+            return None;
+        }
+        let Value::Instance { file, offset, text } = self.value(file, list, offset) else { return None };
+        let is_promise = matches!(head(&text).as_str(), "Promise" | "PromiseLike");
+        if is_promise != (method == "then") {
+            return None;
+        }
+        let Value::Instance { file, offset, text } =
+            self.element(Value::Instance { file, offset, text: unwrapped(&text).to_owned() })
+        else {
+            return None;
+        };
+        let text = match method {
+            "reduce" => format!("(result: any, one: {text}) => any"),
+            "sort" | "toSorted" => format!("(one: {text}, other: {text}) => any"),
+            _ => format!("(one: {text}) => any"),
+        };
+        Some(Value::Instance { file, offset, text })
+    }
+
+    /// What a function takes at a place.
+    fn parameter_of(&self, function: &Value, place: usize) -> Value {
+        let Some(_deeper) = self.enter() else { return Value::Unknown };
+        match function {
+            Value::Function(found) => {
+                for one in found {
+                    let parameter = self.nth_parameter(one, place);
+                    let value = parameter.map_or(Value::Unknown, |one| self.value_of_found(&[one]));
+                    if !matches!(value, Value::Unknown) {
+                        return value;
+                    }
+                }
+                Value::Unknown
+            }
+            Value::Instance { file, offset, text } => {
+                for part in parts(text) {
+                    if let Some((parameters, _)) = function_type(part) {
+                        let text = arguments_of(parameters, place);
+                        if text.is_empty() {
+                            return Value::Unknown;
+                        }
+                        return self.expanded(Value::Instance { file: *file, offset: *offset, text });
+                    }
+                    let value = if let Some((file, offset, text)) = self.bound_to(part) {
+                        self.parameter_of(&Value::Instance { file, offset, text }, place)
+                    } else {
+                        let types = self.named_types(*file, *offset, part);
+                        self.parameter_of_named(&types, Some((*file, *offset, part)), place)
+                    };
+                    if !matches!(value, Value::Unknown) {
+                        return value;
+                    }
+                }
+                Value::Unknown
+            }
+            Value::Of(types) => self.parameter_of_named(types, None, place),
+            Value::External => Value::External,
+            Value::Type(_) | Value::Module(_) | Value::Around(..) | Value::Unknown => Value::Unknown,
+        }
+    }
+
+    /// The same for names of function types and interfaces that can be called.
+    fn parameter_of_named(
+        &self,
+        types: &[Found],
+        written: Option<(FileId, u32, &str)>,
+        place: usize,
+    ) -> Value {
+        for one in types {
+            let definition = &one.definition;
+            let value = if definition.kind == Kind::Type && !definition.value.is_empty() {
+                self.parameter_of(&self.behind(one, written), place)
+            } else if definition.kind == Kind::Interface {
+                let parameter = self.signature_parameter(one, place);
+                parameter.map_or(Value::Unknown, |one| self.value_of_found(&[one]))
+            } else {
+                Value::Unknown
+            };
+            if !matches!(value, Value::Unknown) {
+                return value;
+            }
+        }
+        Value::Unknown
+    }
+
+    pub(in crate::resolve) fn returned_by(&self, function: &Value) -> Value {
+        let Some(_deeper) = self.enter() else { return Value::Unknown };
+        match function {
+            Value::Function(_) => self.value_of_call(function.clone()),
+            Value::Instance { file, offset, text } => {
+                for part in parts(text) {
+                    if let Some((_, returned)) = function_type(part) {
+                        let text = returned.to_owned();
+                        return self.expanded(Value::Instance { file: *file, offset: *offset, text });
+                    }
+                    if let Some((file, offset, text)) = self.bound_to(part) {
+                        return self.returned_by(&Value::Instance { file, offset, text });
+                    }
+                    for one in self.named_types(*file, *offset, part) {
+                        if one.definition.kind == Kind::Type && !one.definition.value.is_empty() {
+                            return self.returned_by(&self.behind(&one, Some((*file, *offset, part))));
+                        }
+                    }
+                }
+                Value::Unknown
+            }
+            Value::External => Value::External,
+            _ => Value::Unknown,
+        }
+    }
+
+    /// What a value of a function type gives when it is called; `None` where the type is none.
+    pub(in crate::resolve) fn called_type(&self, value: &Value) -> Option<Value> {
+        let Value::Instance { file, .. } = value else { return None };
+        if !self.is_script(*file) {
+            return None;
+        }
+        match self.returned_by(value) {
+            Value::Unknown => None,
+            other => Some(other),
+        }
+    }
+
+    /// What the name of a type stands for, with the arguments it is written with.
+    fn behind(&self, alias: &Found, written: Option<(FileId, u32, &str)>) -> Value {
+        let definition = &alias.definition;
+        let mut text = definition.value.clone();
+        if let Some((file, offset, written)) = written.filter(|(.., written)| written.contains('<')) {
+            text = self.bind(&text, &self.type_parameters(alias), written, file, offset);
+        }
+        Value::Instance { file: alias.file, offset: definition.span.start, text }
+    }
+
+    pub(in crate::resolve) fn named_types(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+        let head = head(text);
+        if head.is_empty() {
+            return Vec::new();
+        }
+        let found = self.named_type(file, offset, &head).found().to_vec();
+        found.into_iter().filter(|one| one.definition.kind.is_type()).collect()
+    }
+
+    /// The parameter at a place of a function, or of the function that a variable is given.
+    fn nth_parameter(&self, function: &Found, place: usize) -> Option<Found> {
+        let whole = self.index.whole(function.file);
+        let of = &function.definition;
+        let is_of =
+            |scope: Span| scope == of.span || scope.end == of.span.end && scope.start >= of.name_span.end;
+        let scopes = whole.1.definitions.iter().filter(|one| one.kind == Kind::Parameter);
+        let scope =
+            scopes.filter_map(|one| one.scope).filter(|scope| is_of(*scope)).max_by_key(|one| one.len())?;
+        nth_of_scope(&whole.1, scope, place).map(|one| Found { file: function.file, definition: one.clone() })
+    }
+
+    /// The same for the call signature of an interface, which has no name.
+    fn signature_parameter(&self, interface: &Found, place: usize) -> Option<Found> {
+        let whole = self.index.whole(interface.file);
+        let (definitions, span) = (&whole.1.definitions, interface.definition.span);
+        let is_within = |one: &&Definition| span.contains(one.span.start) && one.span != span;
+        let is_member = |scope: Span| {
+            definitions
+                .iter()
+                .filter(is_within)
+                .filter(|one| one.is_member)
+                .any(|one| one.span.contains(scope.start))
+        };
+        let scope = definitions
+            .iter()
+            .filter(is_within)
+            .filter(|one| one.kind == Kind::Parameter)
+            .filter_map(|one| one.scope)
+            .filter(|scope| span.contains(scope.start) && !is_member(*scope))
+            .max_by_key(|scope| scope.len())?;
+        let one = nth_of_scope(&whole.1, scope, place)?;
+        Some(Found { file: interface.file, definition: one.clone() })
+    }
+
+    /// A parameter without a type: what is expected of its function at its place.
+    pub(in crate::resolve) fn parameter_value(&self, parameter: &Found) -> Value {
+        let Some(_deeper) = self.enter() else { return Value::Unknown };
+        let (file, definition) = (parameter.file, &parameter.definition);
+        let Some(scope) = definition.scope.filter(|_| self.is_script(file)) else { return Value::Unknown };
+        let whole = self.index.whole(file);
+        let Some(place) = place_in_scope(&whole.1, scope, definition.span) else { return Value::Unknown };
+        let expected = self.expected(file, scope);
+        let value = self.parameter_of(&expected, place);
+        // `({ name }) => ...` takes the member of what is given.
+        if definition.value.starts_with(['.', '[']) {
+            self.value_after(value, file, &definition.value, definition.span.start)
+        } else {
+            value
+        }
+    }
+
+    /// An attribute of an element is a member of what its component takes.
+    pub(in crate::resolve) fn attribute(
+        &self,
+        file: FileId,
+        component: &str,
+        name: &str,
+        offset: u32,
+    ) -> Meaning {
+        if component.starts_with(|first: char| first.is_lowercase()) && !component.contains('.') {
+            return Meaning::External;
+        }
+        let value = self.value(file, component, offset);
+        let taken = match &value {
+            Value::Type(types) => {
+                let constructor = self.member_of_types(types, "props");
+                self.value_of_found(constructor.found())
+            }
+            other => self.parameter_of(other, 0),
+        };
+        match self.member_of(&taken, name) {
+            Meaning::Unknown if matches!(value, Value::External) => Meaning::External,
+            other => other,
+        }
+    }
+}
+
+fn context_of(facts: &Facts, span: Span) -> Option<&Context> {
+    let from = facts.contexts.partition_point(|context| context.span.start < span.start);
+    let mut here = facts.contexts[from..].iter().take_while(|context| context.span.start == span.start);
+    here.find(|context| context.span == span)
+}
+
+/// The places of the parameters of a function, in order.
+fn parameter_spans(facts: &Facts, scope: Span) -> Vec<Span> {
+    let of_scope = |one: &&Definition| one.kind == Kind::Parameter && one.scope == Some(scope);
+    let mut spans: Vec<Span> = facts.definitions.iter().filter(of_scope).map(|one| one.span).collect();
+    spans.sort_unstable();
+    spans.dedup();
+    spans
+}
+
+fn place_in_scope(facts: &Facts, scope: Span, parameter: Span) -> Option<usize> {
+    parameter_spans(facts, scope).iter().position(|span| *span == parameter)
+}
+
+fn nth_of_scope(facts: &Facts, scope: Span, place: usize) -> Option<&Definition> {
+    let spans = parameter_spans(facts, scope);
+    let span = spans.get(place)?;
+    facts
+        .definitions
+        .iter()
+        .find(|one| one.kind == Kind::Parameter && one.scope == Some(scope) && one.span == *span)
+}

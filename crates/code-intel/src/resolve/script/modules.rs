@@ -1,0 +1,243 @@
+//! What `module`, `exports` and `this` are in JavaScript.
+
+use crate::facts::{Definition, Kind, Occurrence, Receiver, Span};
+use crate::index::FileId;
+use crate::languages::Language;
+use crate::resolve::names::is_plain_name;
+use crate::resolve::types::Value;
+use crate::resolve::{Found, Meaning, Resolver};
+
+impl Resolver<'_> {
+    /// What a name means in a script by rules that other languages do not have.
+    pub(in crate::resolve) fn script_meaning(
+        &self,
+        file: FileId,
+        occurrence: &Occurrence,
+        own: &[Found],
+    ) -> Option<Meaning> {
+        if !self.is_script(file) {
+            return None;
+        }
+        if let Receiver::Made(object) = occurrence.receiver {
+            return Some(self.object_key(file, object, occurrence, own.to_vec()));
+        }
+        if let Some(meaning) = self.own_meaning(file, occurrence, own) {
+            return Some(meaning);
+        }
+        if own.is_empty()
+            && let Some(namespace) = self.namespace(file, occurrence)
+        {
+            return Some(Meaning::of(vec![namespace]));
+        }
+        if self.language(file) != Some(Language::JavaScript) {
+            return None;
+        }
+        if let Some(given) = own.iter().find_map(|one| self.given(one)) {
+            return Some(Meaning::of(given));
+        }
+        let whole = self.index.whole(file);
+        let name = occurrence.span.of(&whole.0);
+        let is_free = own.is_empty() && occurrence.receiver == Receiver::None;
+        if !is_free || !matches!(name, "module" | "exports") {
+            return None;
+        }
+        if !self.local(file, name, occurrence.span.start).is_empty() {
+            return None;
+        }
+        // `exports.name = value`: what is given to others here.
+        let begins = |one: &&Definition| one.owner.is_some() && one.span.start == occurrence.span.start;
+        let assigned = whole.1.definitions.iter().find(begins);
+        let given = assigned.and_then(|one| self.given(&Found { file, definition: one.clone() }));
+        Some(given.map_or_else(|| self.module_begin(file), Meaning::of))
+    }
+
+    /// What the name of a definition means besides itself.
+    fn own_meaning(&self, file: FileId, occurrence: &Occurrence, own: &[Found]) -> Option<Meaning> {
+        let [one] = own else { return None };
+        let definition = &one.definition;
+        // A signature in a class stands for the method.
+        if definition.is_member && definition.is_declaration && definition.is_callable() {
+            let mut real = self.declared_together(one);
+            real.retain(|one| !one.definition.is_declaration);
+            return if real.is_empty() { None } else { Some(Meaning::of(real)) };
+        }
+        if definition.is_member || definition.is_callable() {
+            return None;
+        }
+        // `const { name } = value` takes the member of that name.
+        let path = format!(".{}", definition.name);
+        let before = definition.value.strip_suffix(&path).filter(|before| !before.is_empty());
+        if let Some(before) = before.filter(|before| before.ends_with([')', ']']) && before.starts_with('('))
+        {
+            let value = self.value(file, before, definition.span.start);
+            let member = self.member_of(&value, &definition.name);
+            return if member.found().is_empty() { None } else { Some(member) };
+        }
+        // A type and a value of one name are declared together.
+        let all = self.local(file, &definition.name, occurrence.span.start);
+        let is_merged = all.len() > 1
+            && all.iter().any(|one| one.definition.kind.is_type() || one.definition.kind == Kind::Module)
+            && all.iter().all(|one| one.definition.kind != Kind::TypeParameter)
+            && all.iter().any(|other| other.key() == one.key());
+        is_merged.then(|| Meaning::of(all))
+    }
+
+    /// `import * as name`: the name means the import.
+    fn namespace(&self, file: FileId, occurrence: &Occurrence) -> Option<Found> {
+        let whole = self.index.whole(file);
+        let name = occurrence.span.of(&whole.0);
+        if occurrence.receiver != Receiver::None {
+            return None;
+        }
+        let mut imported =
+            whole.1.imports.iter().filter(|import| !import.is_reexport).flat_map(|import| &import.names);
+        let imported = imported.find(|one| one.name.is_empty() && one.alias == name)?;
+        if imported.at == occurrence.at || !self.local(file, name, occurrence.span.start).is_empty() {
+            return None;
+        }
+        // What is in no file of the workspace is outside.
+        self.name(file, name, occurrence.span.start).found().first()?;
+        let mut found = self.module_meaning(file).found().first()?.clone();
+        let at = whole.1.occurrences.iter().find(|one| one.at == imported.at)?;
+        found.definition.at = imported.at;
+        found.definition.name_span = at.span;
+        found.definition.span = at.span;
+        found.definition.scope = Some(Span { start: 0, end: whole.0.len() as u32 });
+        name.clone_into(&mut found.definition.name);
+        Some(found)
+    }
+
+    /// What `exports.name = value` and `module.exports = value` give to others, where the value is a name.
+    fn given(&self, assigned: &Found) -> Option<Vec<Found>> {
+        let definition = &assigned.definition;
+        let is_given = match definition.owner.as_deref()? {
+            "exports" => true,
+            "module" => definition.name == "exports",
+            _ => false,
+        };
+        if !is_given || !is_plain_name(&definition.value) {
+            return None;
+        }
+        match self.name(assigned.file, &definition.value, definition.span.start) {
+            Meaning::Found(found, _) => {
+                let moved = |one: Found| {
+                    let is_file = one.definition.name_span.is_empty();
+                    if is_file { self.module_begin(one.file).found().to_vec() } else { vec![one] }
+                };
+                Some(found.into_iter().flat_map(moved).collect())
+            }
+            _ => None,
+        }
+    }
+
+    /// A member of what `module.exports` is given: an object, or a variable that has members.
+    pub(in crate::resolve) fn given_member(&self, file: FileId, name: &str) -> Option<Vec<Found>> {
+        if self.language(file) != Some(Language::JavaScript) {
+            return None;
+        }
+        let outline = self.index.outline(file);
+        let is_given = |one: &Definition| one.name == "exports" && one.owner.as_deref() == Some("module");
+        let at = outline.definitions.iter().rposition(is_given)?;
+        let is_member = |one: &&Definition| one.name == name && one.container == Some(at as u32);
+        let members = outline.definitions.iter().filter(is_member);
+        let members: Vec<Found> = members.map(|one| Found { file, definition: one.clone() }).collect();
+        if !members.is_empty() {
+            return Some(members.into_iter().flat_map(|one| self.named_by_shorthand(one)).collect());
+        }
+        let given = outline.definitions.get(at).filter(|given| is_plain_name(&given.value))?;
+        let variable = self.name(file, &given.value, given.span.start).found().first()?.clone();
+        if variable.file != file || variable.definition.is_callable() || variable.definition.kind.is_type() {
+            return None;
+        }
+        let members = self.own_members(&variable, name);
+        if members.is_empty() { None } else { Some(members) }
+    }
+
+    /// `{ name }` gives a class, or a function and the key, or what else the key is given.
+    fn named_by_shorthand(&self, key: Found) -> Vec<Found> {
+        if key.definition.span != key.definition.name_span {
+            return vec![key];
+        }
+        let named = self.name(key.file, &key.definition.name, key.definition.span.start).found().to_vec();
+        let has = |is: fn(&Definition) -> bool| named.iter().any(|one| is(&one.definition));
+        if has(|one| one.kind.is_type()) {
+            named
+        } else if has(Definition::is_callable) {
+            named.into_iter().chain([key]).collect()
+        } else {
+            vec![key]
+        }
+    }
+
+    /// What `module.exports` is given where that is no name: an instance, a function, or the members of the module.
+    pub(in crate::resolve) fn given_value(&self, file: FileId, given: &Definition) -> Option<Vec<Found>> {
+        let is_whole = given.value.starts_with("new ") || given.is_callable();
+        if is_whole {
+            return Some(vec![Found { file, definition: given.clone() }]);
+        }
+        let mut module = self.module_meaning(file).found().first()?.clone();
+        module.definition.at = given.at;
+        Some(vec![module])
+    }
+
+    /// The first line of a file that is code.
+    fn module_begin(&self, file: FileId) -> Meaning {
+        let whole = self.index.whole(file);
+        let mut rest = whole.0.as_str();
+        loop {
+            rest = rest.trim_start();
+            let skipped = if rest.starts_with("//") || rest.starts_with("#!") {
+                rest.find('\n')
+            } else if rest.starts_with("/*") {
+                rest.find("*/").map(|at| at + 2)
+            } else {
+                None
+            };
+            match skipped {
+                Some(skipped) => rest = &rest[skipped..],
+                None => break,
+            }
+        }
+        let before = &whole.0[..whole.0.len() - rest.len()];
+        let Some(mut found) = self.module_meaning(file).found().first().cloned() else {
+            return Meaning::Unknown;
+        };
+        found.definition.at.line = before.matches('\n').count() as u32 + 1;
+        Meaning::of(vec![found])
+    }
+
+    /// What a name is by itself: the module, or what `this` has its members from.
+    pub(in crate::resolve) fn script_value(&self, file: FileId, name: &str, offset: u32) -> Option<Value> {
+        if self.language(file) != Some(Language::JavaScript) {
+            return None;
+        }
+        match name {
+            "exports" | "module" if self.local(file, name, offset).is_empty() => Some(Value::Module(file)),
+            "this" => self.this_of_function(file, offset).map(Value::Of),
+            _ => None,
+        }
+    }
+
+    /// `function A() { this.b = 1 }`, `A.prototype.c = function () { this.b }`, `{ d() { this.e } }`.
+    fn this_of_function(&self, file: FileId, offset: u32) -> Option<Vec<Found>> {
+        let whole = self.index.whole(file);
+        let definitions = &whole.1.definitions;
+        let around = |one: &&Definition| one.is_callable() && one.span.contains(offset);
+        let mut around: Vec<&Definition> = definitions.iter().filter(around).collect();
+        around.sort_by_key(|one| one.span.len());
+        for one in around {
+            let holder = match (&one.owner, one.container) {
+                (Some(owner), _) => self.name(file, owner, one.span.start).found().first().cloned(),
+                (None, Some(container)) if one.is_member => {
+                    let container = definitions.get(container as usize);
+                    container.map(|container| Found { file, definition: container.clone() })
+                }
+                (None, _) => Some(Found { file, definition: one.clone() }),
+            };
+            if let Some(holder) = holder.filter(|holder| self.has_members(holder)) {
+                return Some(vec![holder]);
+            }
+        }
+        None
+    }
+}

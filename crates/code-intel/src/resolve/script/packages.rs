@@ -1,0 +1,144 @@
+//! Which file a module of a script is: by its path, by the settings of the project, by the packages of the workspace.
+
+use crate::facts::{Manifest, mapped};
+use crate::index::FileId;
+use crate::resolve::Resolver;
+use crate::resolve::modules::{folder, join};
+
+/// Folders that hold what is built; what it is built from is beneath `src`.
+const BUILT: &[&str] = &["dist", "lib", "build", "out", "esm", "cjs", "es"];
+
+impl Resolver<'_> {
+    pub(in crate::resolve) fn script_module(&self, from: &str, module: &str) -> Vec<FileId> {
+        if module.starts_with('.') {
+            return self.script_file(&join(folder(from), module)).into_iter().collect();
+        }
+        if module.is_empty() || module.starts_with('/') || module.starts_with("node:") {
+            return Vec::new();
+        }
+        let found = if module.starts_with('#') {
+            self.by_imports(from, module)
+        } else {
+            self.by_settings(from, module)
+        };
+        found.or_else(|| self.by_package(from, module)).into_iter().collect()
+    }
+
+    /// The file of a path that may lack its ending.
+    fn script_file(&self, base: &str) -> Option<FileId> {
+        let mut candidates = vec![base.to_owned()];
+        let stem =
+            ["js", "mjs", "cjs", "jsx"].iter().find_map(|ending| base.strip_suffix(&format!(".{ending}")));
+        for stem in [Some(base), stem].into_iter().flatten() {
+            for ending in ["ts", "tsx", "d.ts", "mts", "cts", "js", "jsx", "mjs", "cjs", "json"] {
+                candidates.push(format!("{stem}.{ending}"));
+            }
+        }
+        for ending in ["ts", "tsx", "d.ts", "js", "jsx", "mjs", "cjs"] {
+            candidates.push(join(base, &format!("index.{ending}")));
+        }
+        self.first(&candidates).first().copied()
+    }
+
+    /// By `paths` and `baseUrl` of the nearest settings.
+    fn by_settings(&self, from: &str, module: &str) -> Option<FileId> {
+        let mut base = folder(from);
+        loop {
+            for name in ["tsconfig.json", "jsconfig.json"] {
+                if let Some(settings) = self.index.file(&join(base, name))
+                    && let Some(found) = self.by_settings_file(settings, module)
+                {
+                    return Some(found);
+                }
+            }
+            if base.is_empty() {
+                return None;
+            }
+            base = folder(base);
+        }
+    }
+
+    fn by_settings_file(&self, settings: FileId, module: &str) -> Option<FileId> {
+        const LONGEST: usize = 8;
+        let mut open = vec![settings];
+        let mut seen = 0;
+        while let Some(settings) = open.pop() {
+            seen += 1;
+            if seen > LONGEST {
+                return None;
+            }
+            let manifest = self.index.manifest(settings);
+            let own = folder(self.index.path(settings)).to_owned();
+            let base = join(&own, manifest.base.as_deref().unwrap_or("."));
+            for path in mapped(&manifest.paths, module) {
+                if let Some(found) = self.script_file(&join(&base, &path)) {
+                    return Some(found);
+                }
+            }
+            if manifest.base.is_some()
+                && let Some(found) = self.script_file(&join(&base, module))
+            {
+                return Some(found);
+            }
+            for extended in manifest.extends.iter().rev().filter(|path| path.starts_with('.')) {
+                let path = join(&own, extended);
+                open.extend(self.first(&[path.clone(), format!("{path}.json")]));
+            }
+        }
+        None
+    }
+
+    /// `#name`, by the nearest package.
+    fn by_imports(&self, from: &str, module: &str) -> Option<FileId> {
+        let mut base = folder(from);
+        loop {
+            if let Some(package) = self.index.file(&join(base, "package.json")) {
+                let manifest = self.index.manifest(package);
+                return self.entered(base, &mapped(&manifest.imports, module));
+            }
+            if base.is_empty() {
+                return None;
+            }
+            base = folder(base);
+        }
+    }
+
+    /// By the name of a package of the workspace; of several the nearest.
+    fn by_package(&self, from: &str, module: &str) -> Option<FileId> {
+        let parts = if module.starts_with('@') { 2 } else { 1 };
+        let end = module.match_indices('/').nth(parts - 1).map_or(module.len(), |(at, _)| at);
+        let (name, rest) = module.split_at(end);
+        let common =
+            |path: &str| from.split('/').zip(path.split('/')).take_while(|(one, other)| one == other).count();
+        let packages = self.index.packages();
+        let named = packages.iter().filter(|package| self.index.manifest(**package).name == name);
+        let package = named.max_by_key(|package| common(self.index.path(**package)))?;
+        let (manifest, base) = (self.index.manifest(*package), folder(self.index.path(*package)));
+        self.of_package(&manifest, base, rest.trim_start_matches('/'))
+    }
+
+    fn of_package(&self, manifest: &Manifest, base: &str, rest: &str) -> Option<FileId> {
+        let asked = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
+        if let Some(found) = self.entered(base, &mapped(&manifest.exports, &asked)) {
+            return Some(found);
+        }
+        let entries = if rest.is_empty() { manifest.entries.clone() } else { vec![rest.to_owned()] };
+        self.entered(base, &entries).or_else(|| {
+            let inside = if rest.is_empty() { "src/index".to_owned() } else { format!("src/{rest}") };
+            let last = if rest.is_empty() { "index" } else { rest };
+            self.entered(base, &[inside, last.to_owned()])
+        })
+    }
+
+    /// The first of the paths of a package that is there, or what it is built from.
+    fn entered(&self, base: &str, paths: &[String]) -> Option<FileId> {
+        let as_is = paths.iter().find_map(|path| self.script_file(&join(base, path)));
+        as_is.or_else(|| {
+            paths.iter().find_map(|path| {
+                let (first, rest) = path.trim_start_matches("./").split_once('/')?;
+                let plain = rest.strip_suffix(".d.ts").unwrap_or(rest);
+                BUILT.contains(&first).then(|| self.script_file(&join(base, &format!("src/{plain}"))))?
+            })
+        })
+    }
+}

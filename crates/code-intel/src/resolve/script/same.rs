@@ -1,0 +1,169 @@
+//! What is one thing to who asks: the signatures of a function, a member and those it overrides; and who calls.
+
+use std::collections::HashSet;
+
+use super::text;
+use crate::facts::{Definition, Kind, Occurrence};
+use crate::index::FileId;
+use crate::resolve::{Found, Resolver, Use};
+
+impl Resolver<'_> {
+    /// Who calls, where a use is a call: the innermost function that others can call by its name, else the module.
+    pub(in crate::resolve) fn script_caller(&self, used: &Use) -> Option<Found> {
+        let whole = self.index.whole(used.file);
+        let (text, definitions) = (&whole.0, &whole.1.definitions);
+        let at = used.occurrence.span.start;
+        let is_made = text.get(..at as usize).unwrap_or_default().trim_end().ends_with("new");
+        let rest = text.get(used.occurrence.span.end as usize..).unwrap_or_default();
+        let rest = rest.strip_prefix('!').unwrap_or(rest);
+        let is_own = definitions.iter().any(|one| one.name_span == used.occurrence.span);
+        let is_tagged = rest.starts_with('`');
+        if is_own || !is_made && !is_tagged && text::arguments_given(rest).is_none() {
+            return None;
+        }
+        let is_around = |one: &&Definition| {
+            one.span.contains(at)
+                && one.name_span.start < at
+                && (one.is_callable() || matches!(one.kind, Kind::Property | Kind::Class))
+        };
+        let mut around: Vec<&Definition> = definitions.iter().filter(is_around).collect();
+        around.sort_by_key(|one| one.span.len());
+        // What is only handed to something, as `key: function` or `value.key = function`, is part of what does so.
+        let is_handed = |one: &Definition| {
+            let rest = text.get(one.name_span.end as usize..).unwrap_or_default().trim_start();
+            one.is_member && one.kind == Kind::Method && rest.starts_with([':', '='])
+        };
+        let Some(named) = around.iter().find(|one| !is_handed(one)).or_else(|| around.last()) else {
+            return self.module_meaning(used.file).found().first().cloned();
+        };
+        let mut found = Found { file: used.file, definition: (*named).clone() };
+        if named.kind == Kind::Constructor {
+            found = self.owner_types(&found).into_iter().next().unwrap_or(found);
+        }
+        Some(found)
+    }
+
+    /// Of the signatures of an overloaded function those that a use means: at a call the first that takes as many
+    /// arguments, else all of them.
+    pub(in crate::resolve) fn overloads(
+        &self,
+        file: FileId,
+        occurrence: &Occurrence,
+        found: Vec<Found>,
+    ) -> Vec<Found> {
+        let is_callable = |one: &Found| one.definition.is_callable();
+        let is_signature = |one: &Found| one.definition.is_declaration && is_callable(one);
+        let whole = self.index.whole(file);
+        let rest = whole.0.get(occurrence.span.end as usize..).unwrap_or_default();
+        let given = text::arguments_given(rest);
+        let mut found = found;
+        // What is called is the function, not the type of its name.
+        let has_class =
+            found.iter().any(|one| matches!(one.definition.kind, Kind::Class | Kind::Constructor));
+        if given.is_some() && !has_class && found.iter().any(is_callable) {
+            found.retain(is_callable);
+        }
+        if found.len() < 2
+            || !found.iter().any(is_signature)
+            || !found.iter().all(|one| one.definition.is_callable())
+        {
+            return found;
+        }
+        let Some(count) = given else { return found };
+        let fits = |one: &&Found| {
+            let (least, most) = self.parameter_counts(one);
+            is_signature(one) && least <= count && count <= most
+        };
+        match found.iter().find(fits) {
+            Some(one) => vec![one.clone()],
+            None => found,
+        }
+    }
+
+    /// How many arguments a signature takes at least and at most.
+    fn parameter_counts(&self, signature: &Found) -> (usize, usize) {
+        let whole = self.index.whole(signature.file);
+        let (definitions, span) = (&whole.1.definitions, signature.definition.span);
+        let mut seen = HashSet::new();
+        let (mut least, mut most) = (0, 0_usize);
+        for one in definitions.iter().filter(|one| one.kind == Kind::Parameter && one.scope == Some(span)) {
+            if !seen.insert(one.span) {
+                continue;
+            }
+            let text = one.span.of(&whole.0);
+            if text.starts_with("...") {
+                most = usize::MAX;
+                continue;
+            }
+            most = most.saturating_add(1);
+            let name_end = (one.name_span.end - one.span.start) as usize;
+            let is_optional =
+                text.get(name_end..).is_some_and(|rest| rest.starts_with('?')) || !one.value.is_empty();
+            least += usize::from(!is_optional);
+        }
+        (least, most)
+    }
+
+    /// The declarations of one thing: a function with its signatures, what reads a property and what sets it.
+    pub(in crate::resolve) fn declared_together(&self, found: &Found) -> Vec<Found> {
+        let is_property = found.definition.kind == Kind::Property;
+        let is_function = self.is_script(found.file) && found.definition.is_callable();
+        if !is_property && !is_function {
+            return Vec::new();
+        }
+        let whole = self.index.whole(found.file);
+        let definitions = &whole.1.definitions;
+        let Some(own) = definitions.iter().find(|one| one.name_span == found.definition.name_span) else {
+            return Vec::new();
+        };
+        let is_same = |one: &&Definition| {
+            one.name == own.name
+                && one.is_callable() == own.is_callable()
+                && one.container == own.container
+                && one.scope == own.scope
+                && one.owner == own.owner
+                && one.is_member == own.is_member
+        };
+        let same = definitions.iter().filter(is_same);
+        same.map(|one| Found { file: found.file, definition: one.clone() }).collect()
+    }
+
+    /// What is run where a signature of an overloaded function is called.
+    pub(in crate::resolve) fn implementation(&self, called: &Found) -> Found {
+        if !called.definition.is_declaration {
+            return called.clone();
+        }
+        let mut together = self.declared_together(called).into_iter();
+        together.find(|one| !one.definition.is_declaration).unwrap_or_else(|| called.clone())
+    }
+
+    /// The name by which something is used: a constructor by that of its class.
+    pub(in crate::resolve) fn searched_name(&self, target: &Found) -> String {
+        let own = &target.definition;
+        let is_maker = self.is_script(target.file) && own.kind == Kind::Constructor;
+        let class = if is_maker { self.owner_types(target).into_iter().next() } else { None };
+        class.map_or_else(|| own.name.clone(), |class| class.definition.name)
+    }
+
+    /// A member and those of the types above that it stands for; what has one of them in common is the same to who
+    /// asks for uses.
+    pub(in crate::resolve) fn family(&self, found: &Found) -> HashSet<(FileId, u32)> {
+        let mut keys = HashSet::from([found.key()]);
+        keys.extend(self.declared_together(found).iter().map(Found::key));
+        let is_inherited = found.definition.is_member && found.definition.kind != Kind::Constructor;
+        if !self.is_script(found.file) || !is_inherited {
+            return keys;
+        }
+        let mut seen = HashSet::new();
+        let mut open = self.owner_types(found);
+        while let Some(one) = open.pop() {
+            if !one.definition.kind.is_type() || !seen.insert(one.key()) || !self.step() {
+                continue;
+            }
+            let members = self.own_members(&one, &found.definition.name);
+            keys.extend(members.iter().map(Found::key));
+            open.extend(self.bases_of(&one));
+        }
+        keys
+    }
+}
