@@ -199,6 +199,7 @@ impl Benches {
             removed_variables: named.collect(),
             confinement,
             code_indexes: code_indexes(&self.places),
+            unfinished_edits: self.places.data.join("edits"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
         })
     }

@@ -19,6 +19,8 @@ pub struct CatalogOptions {
     pub confinement: Confinement,
     /// Where the indexes of code are kept.
     pub code_indexes: PathBuf,
+    /// Where it is noted what a call is about to change, as long as it is not done.
+    pub unfinished_edits: PathBuf,
     /// The program that answers to [`crate::PDF_TEXT_WORD`]; without one, PDF is not read.
     pub own_program: Option<PathBuf>,
 }
@@ -29,7 +31,8 @@ pub fn builtin(
     options: &CatalogOptions,
     debugger: &Arc<DebugDesk>,
 ) -> Vec<Arc<dyn DynTool>> {
-    let desk = files::Desk::new(workspace.clone());
+    let code = Arc::new(code::CodeDesk::new(workspace.clone(), options.code_indexes.clone()));
+    let desk = files::Desk::new(workspace.clone(), Arc::clone(&code), &options.unfinished_edits);
     let background = shell::BackgroundCommands::default();
     let mut tools: Vec<Arc<dyn DynTool>> = vec![
         Arc::new(ask::Clarification),
@@ -39,6 +42,7 @@ pub fn builtin(
         Arc::new(files::ApplyDiff::new(desk.clone())),
         Arc::new(files::BatchEdit::new(desk.clone())),
         Arc::new(files::Edit::new(desk.clone())),
+        Arc::new(files::EditByAst::new(desk.clone())),
         Arc::new(files::Insert::new(desk.clone())),
         Arc::new(files::Glob::new(workspace.clone())),
         Arc::new(files::Grep::new(workspace.clone())),
@@ -55,6 +59,6 @@ pub fn builtin(
         Arc::new(todo::TodoWrite),
     ];
     tools.extend(debug::tools(debugger));
-    tools.extend(code::tools(workspace, &options.code_indexes));
+    tools.extend(code::tools(&code));
     tools
 }

@@ -5,14 +5,13 @@ mod desk;
 mod graphs;
 mod names;
 mod outlines;
+mod parse;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use stepwell_tool_runtime::DynTool;
-use stepwell_workspace::Workspace;
 
-use desk::CodeDesk;
+pub use desk::{CodeDesk, LONGEST_CALL};
 
 /// Declares a tool whose work a method of the desk does: its type, its name, its other names, its input, the method.
 macro_rules! code_tool {
@@ -61,10 +60,10 @@ macro_rules! code_tool {
 pub(crate) use code_tool;
 
 /// All tools of this kind.
-pub fn tools(workspace: &Workspace, indexes: &Path) -> Vec<Arc<dyn DynTool>> {
-    let shared = Arc::new(CodeDesk::new(workspace.clone(), indexes.to_path_buf()));
-    let desk = || Arc::clone(&shared);
+pub fn tools(shared: &Arc<CodeDesk>) -> Vec<Arc<dyn DynTool>> {
+    let desk = || Arc::clone(shared);
     vec![
+        Arc::new(parse::AstParse(shared.workspace.clone())),
         Arc::new(outlines::AstFindSymbols(desk())),
         Arc::new(outlines::AstExtractFunction(desk())),
         Arc::new(outlines::AstGetImports(desk())),

@@ -5,10 +5,12 @@ mod batch_edit;
 mod desk;
 mod diff;
 mod edit;
+mod edit_by_ast;
 mod foresee;
 mod glob;
 mod grep;
 mod insert;
+mod journal;
 mod line_ends;
 mod list;
 mod matching;
@@ -19,6 +21,7 @@ mod read;
 mod replace;
 mod report;
 mod seen;
+mod structure;
 mod write;
 
 use std::path::Path;
@@ -31,6 +34,7 @@ pub use apply_diff::ApplyDiff;
 pub use batch_edit::BatchEdit;
 pub use desk::Desk;
 pub use edit::Edit;
+pub use edit_by_ast::EditByAst;
 pub use glob::Glob;
 pub use grep::Grep;
 pub use insert::Insert;
@@ -44,12 +48,12 @@ pub use write::Write;
 const LARGEST_EDIT: u64 = 20 * 1024 * 1024;
 
 /// Places a path a model gave.
-fn place(workspace: &Workspace, path: &str) -> Result<Inside, ToolError> {
+pub(crate) fn place(workspace: &Workspace, path: &str) -> Result<Inside, ToolError> {
     workspace.place(path).map_err(|error| explained(workspace, None, error))
 }
 
 /// A file error as the model reads it: what happened, and what to do about it.
-fn explained(workspace: &Workspace, place: Option<&Inside>, error: Error) -> ToolError {
+pub(crate) fn explained(workspace: &Workspace, place: Option<&Inside>, error: Error) -> ToolError {
     let message = match (&error, place) {
         (Error::NotFound { .. }, Some(place)) => {
             format!("`{}` does not exist; {}", place.display(), workspace.not_found_help(place))

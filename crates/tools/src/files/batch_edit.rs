@@ -1,7 +1,5 @@
 //! `batch_edit`: many edits over many files, all or none.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,9 +7,10 @@ use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, counted};
 
 use super::desk::{Caller, Change, Desk, like};
-use super::edit::EditInput;
 use super::foresee::Asked;
 use super::report::ChangedFiles;
+use super::structure::OneEdit;
+use crate::code::LONGEST_CALL;
 
 pub struct BatchEdit {
     desk: Desk,
@@ -27,8 +26,8 @@ impl BatchEdit {
 /// made one after the other.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct BatchEditInput {
-    /// Edits as `edit` takes them.
-    pub edits: Vec<EditInput>,
+    /// Edits as `edit` takes them, or, with an `operation`, as `edit_by_ast` does.
+    pub edits: Vec<OneEdit>,
 }
 
 impl BatchEditInput {
@@ -60,7 +59,11 @@ impl BatchEditInput {
 }
 
 /// Adds one edit to what is planned.
-fn step(desk: &Desk, caller: &Caller, changes: &mut Vec<Change>, edit: &EditInput) -> Result<(), ToolError> {
+fn step(desk: &Desk, caller: &Caller, changes: &mut Vec<Change>, edit: &OneEdit) -> Result<(), ToolError> {
+    let edit = match edit {
+        OneEdit::Text(edit) => edit,
+        OneEdit::Structure(edit) => return edit.plan(desk, caller, changes),
+    };
     let place = desk.place(&edit.file_path)?;
     let Some(change) = changes.iter_mut().find(|change| change.place.absolute() == place.absolute()) else {
         changes.push(edit.planned(desk, caller)?);
@@ -90,7 +93,7 @@ impl Tool for BatchEdit {
             aliases: &["multi_edit"],
             category: Category::Files,
             risk: Risk::Write,
-            time_limit: Duration::from_secs(60),
+            time_limit: LONGEST_CALL,
             output_limit: 50 * 1024,
         }
     }
@@ -98,9 +101,8 @@ impl Tool for BatchEdit {
     async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
         let mut paths: Vec<String> = Vec::new();
         for edit in &input.edits {
-            if !paths.contains(&edit.file_path) {
-                paths.push(edit.file_path.clone());
-            }
+            let path = edit.path().filter(|path| !paths.contains(path));
+            paths.extend(path);
         }
         let named: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
         let edits = counted(input.edits.len() as u64, "edit");
@@ -110,7 +112,13 @@ impl Tool for BatchEdit {
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let files = self.desk.carry_out(ctx, move |desk, caller| input.planned(desk, caller)).await?;
+        let is_by_structure = input.edits.iter().any(|edit| matches!(edit, OneEdit::Structure(_)));
+        let plan = move |desk: &Desk, caller: &Caller| input.planned(desk, caller);
+        let files = if is_by_structure {
+            self.desk.carry_out_shown(ctx, plan).await?
+        } else {
+            self.desk.carry_out(ctx, plan).await?
+        };
         Ok(ChangedFiles { files })
     }
 }

@@ -1,5 +1,6 @@
 //! What the writing tools share: opening files, planning changes, making them all or none.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -7,14 +8,23 @@ use stepwell_protocol::{Event, TaskId};
 use stepwell_tool_runtime::{Host, Redactor, ToolContext, ToolError};
 use stepwell_workspace::{Encoding, Error, Executable, Inside, TextFile, Workspace};
 
+use tokio_util::sync::CancellationToken;
+
+use super::foresee::ShownPaths;
+use super::journal::{Entry, Journal, Note};
 use super::seen::SeenFiles;
 use super::{LARGEST_EDIT, explained, place, report::ChangedFile};
+use crate::code::CodeDesk;
 
 /// The workspace with what is known of its files. Cheap to clone.
 #[derive(Clone)]
 pub struct Desk {
     pub workspace: Workspace,
     pub seen: Arc<SeenFiles>,
+    /// What is known of the code in it.
+    pub code: Arc<CodeDesk>,
+    pub shown: Arc<ShownPaths>,
+    journal: Journal,
     /// Two calls never write at once: each checks that the files are still what it planned with.
     writing: Arc<Mutex<()>>,
 }
@@ -24,13 +34,19 @@ pub struct Desk {
 pub struct Caller {
     pub task: TaskId,
     pub redactor: Arc<Redactor>,
+    pub cancel: CancellationToken,
     /// Whose log knows what the task saw before.
     host: Arc<dyn Host>,
 }
 
 impl Caller {
     pub fn of(ctx: &ToolContext) -> Self {
-        Self { task: ctx.task.clone(), redactor: Arc::clone(&ctx.redactor), host: Arc::clone(&ctx.host) }
+        Self {
+            task: ctx.task.clone(),
+            redactor: Arc::clone(&ctx.redactor),
+            cancel: ctx.cancel.clone(),
+            host: Arc::clone(&ctx.host),
+        }
     }
 }
 
@@ -97,8 +113,18 @@ struct Write {
 }
 
 impl Desk {
-    pub fn new(workspace: Workspace) -> Self {
-        Self { workspace, seen: Arc::default(), writing: Arc::default() }
+    /// Puts back at once what a process that was killed left half done, before anybody looks at the files.
+    pub fn new(workspace: Workspace, code: Arc<CodeDesk>, unfinished_edits: &Path) -> Self {
+        let journal = Journal::new(unfinished_edits, &workspace);
+        journal.recover(&workspace);
+        Self {
+            workspace,
+            seen: Arc::default(),
+            code,
+            shown: Arc::default(),
+            journal,
+            writing: Arc::default(),
+        }
     }
 
     /// Runs work on files beside the rest of the program: a disk may be slow and a file large.
@@ -127,6 +153,21 @@ impl Desk {
             .await;
         self.record_seen(ctx).await;
         changed
+    }
+
+    /// The same for a call that does not name all the files it changes: only those are changed that were shown.
+    pub async fn carry_out_shown(
+        &self,
+        ctx: &ToolContext,
+        plan: impl FnOnce(&Self, &Caller) -> Result<Vec<Change>, ToolError> + Send + 'static,
+    ) -> Result<Vec<ChangedFile>, ToolError> {
+        let key = (ctx.task.clone(), ctx.call_id.clone());
+        let checked = move |desk: &Self, caller: &Caller| {
+            let changes = plan(desk, caller)?;
+            desk.shown.check(desk, &key, &changes)?;
+            Ok(changes)
+        };
+        self.carry_out(ctx, checked).await
     }
 
     /// Puts what was seen into the task's log. Without it a restart only forgets.
@@ -223,11 +264,13 @@ impl Desk {
             writes.push(Write { change, old: None, new });
         }
         let guard = self.writing.lock();
+        self.journal.recover(&self.workspace);
         for write in &mut writes {
             write.old = self.still_the_same(&write.change)?;
         }
         // Deletions come last: what they take away is the hardest to bring back.
         writes.sort_by_key(|write| write.new.is_none());
+        let note = self.noted(&writes)?;
         for (done, write) in writes.iter().enumerate() {
             if let Err(error) = self.write_one(write) {
                 let failed = self.undo(&writes[..=done]);
@@ -238,6 +281,7 @@ impl Desk {
                 return Err(ToolError::new(error.class, format!("{}; {what}", error.message)));
             }
         }
+        drop(note);
         drop(guard);
         for Write { change, new, .. } in &writes {
             match new {
@@ -254,6 +298,26 @@ impl Desk {
             .collect();
         changes.retain(|change| change.after.is_some() || !moved.contains(&change.place.display()));
         Ok(changes.iter().map(|change| ChangedFile::of(change, &caller.redactor)).collect())
+    }
+
+    /// Notes what several files hold before the first of them changes. One file changes at once and needs no note.
+    fn noted(&self, writes: &[Write]) -> Result<Option<Note>, ToolError> {
+        if writes.len() < 2 {
+            return Ok(None);
+        }
+        let entries = writes.iter().map(|write| Entry {
+            place: &write.change.place,
+            old: write.old.as_deref(),
+            new: write.new.as_deref(),
+            executable: write.change.executable,
+        });
+        let entries: Vec<Entry<'_>> = entries.collect();
+        let noted = self.journal.begin(&self.workspace, &entries);
+        noted.map(Some).map_err(|error| {
+            ToolError::execution(format!(
+                "nothing was changed: what the files hold cannot be noted first: {error}"
+            ))
+        })
     }
 
     /// What a file holds right now; refuses to overwrite what came between planning and writing.

@@ -1,7 +1,6 @@
 //! `preview_edit`: what an edit would do, without doing it.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -17,6 +16,8 @@ use super::edit::EditInput;
 use super::omission;
 use super::patch::PatchInput;
 use super::report::{ChangedFile, ChangedFiles};
+use super::structure::OneEdit;
+use crate::code::LONGEST_CALL;
 
 pub struct PreviewEdit {
     desk: Desk,
@@ -29,7 +30,7 @@ impl PreviewEdit {
 }
 
 /// Shows the diff of an edit and changes nothing. Give what the tool would get: `old_str` and `new_str` for `edit`,
-/// `diff` for `apply_diff`, `patch_content` for `patch`, or `edits` for `batch_edit`.
+/// `diff` for `apply_diff`, `patch_content` for `patch`, `edits` for `batch_edit` and `edit_by_ast`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct PreviewEditInput {
     #[schemars(extend("x-aliases" = ["path", "file", "filename", "target_file"]))]
@@ -48,7 +49,7 @@ pub struct PreviewEditInput {
     #[schemars(extend("x-aliases" = ["patch"]))]
     #[serde(default)]
     patch_content: Option<String>,
-    /// A list of {file_path, old_str, new_str, replace_all}.
+    /// A list of {file_path, old_str, new_str, replace_all}, or of what `edit_by_ast` takes.
     #[serde(default)]
     edits: Vec<Value>,
 }
@@ -88,9 +89,9 @@ impl PreviewEditInput {
                     .planned(desk, caller)
             }
             (None, None, None, edits) if !edits.is_empty() => {
-                let edits = edits.iter().map(|edit| serde_json::from_value::<EditInput>(edit.clone()));
+                let edits = edits.iter().map(|edit| serde_json::from_value::<OneEdit>(edit.clone()));
                 let edits = edits
-                    .collect::<Result<Vec<EditInput>, _>>()
+                    .collect::<Result<Vec<OneEdit>, _>>()
                     .map_err(|error| ToolError::parameter(format!("`edits` does not fit: {error}")))?;
                 BatchEditInput { edits }.planned(desk, caller)
             }
@@ -139,7 +140,7 @@ impl Tool for PreviewEdit {
             aliases: &[],
             category: Category::Files,
             risk: Risk::Read,
-            time_limit: Duration::from_secs(60),
+            time_limit: LONGEST_CALL,
             output_limit: 50 * 1024,
         }
     }

@@ -12,3 +12,5 @@ mod other;
 mod patching;
 mod reading;
 mod shell;
+mod structure;
+mod structure_random;

@@ -1,0 +1,388 @@
+//! Another name for a definition and for everything that means it.
+//!
+//! Each place is judged by what its name means there, never by the text alone. What is certain is renamed; what may be
+//! meant too is listed, and left alone unless it is asked for.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::check::{self, Around};
+use super::{Refusal, Result, Source, Splice};
+use crate::facts::{Definition, Facts, Kind, Occurrence, Position, Receiver, Span};
+use crate::index::{FileId, Index};
+use crate::languages::Language;
+use crate::resolve::{Certainty, Found, Meaning, Resolver};
+
+/// Files in which a name is changed at most.
+const MOST_FILES: usize = 2000;
+
+/// How sure it is that a place means the definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sure {
+    /// By scopes, imports and types.
+    Resolved,
+    /// The only thing of that name it could be.
+    ByName,
+    /// One of several things it could be.
+    OneOfSeveral,
+    /// A member of a type that is related, or of one that may be.
+    Related,
+    /// Nothing is known about it.
+    Unknown,
+}
+
+impl Sure {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Resolved => "sure",
+            Self::ByName => "not sure: by its name alone",
+            Self::OneOfSeveral => "not sure: one of several it could be",
+            Self::Related => "not sure: the same member of a related type",
+            Self::Unknown => "not sure: its type is not known",
+        }
+    }
+}
+
+/// A place where the name stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub file: FileId,
+    pub at: Position,
+    pub span: Span,
+    pub sure: Sure,
+}
+
+/// What becomes of the places that are not certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsure {
+    LeaveAlone,
+    Rename,
+}
+
+/// A file with the name changed.
+#[derive(Clone, Debug)]
+pub struct RenamedFile {
+    pub file: FileId,
+    pub before: String,
+    pub after: String,
+    pub splices: Vec<Splice>,
+}
+
+/// What a rename does, and what it leaves.
+#[derive(Clone, Debug)]
+pub struct Rename {
+    pub files: Vec<RenamedFile>,
+    /// Every place, in the order of files and lines.
+    pub places: Vec<Place>,
+    /// Mentions in comments and texts of the changed files, which are not touched.
+    pub mentions: Vec<(FileId, u32)>,
+}
+
+/// Plans a rename.
+pub fn plan(index: &Index, target: &Found, new_name: &str, unsure: Unsure) -> Result<Rename> {
+    let name = &target.definition.name;
+    if name == new_name {
+        return Err(Refusal::ChangesNothing);
+    }
+    let language = index.entry(target.file).and_then(|entry| entry.language);
+    check_name(name, new_name, language)?;
+    let mut places = places(index, target);
+    places.sort_by(|left, right| (index.path(left.file), left.at).cmp(&(index.path(right.file), right.at)));
+    let is_changed = |place: &&Place| place.sure == Sure::Resolved || unsure == Unsure::Rename;
+    let mut by_file: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
+    for place in places.iter().filter(is_changed) {
+        by_file.entry(index.path(place.file)).or_default().push(place);
+    }
+    if by_file.len() > MOST_FILES {
+        return Err(Refusal::TooMany(MOST_FILES));
+    }
+    let taken: Vec<String> =
+        by_file.values().flat_map(|places| taken(index, target, new_name, places)).take(10).collect();
+    if !taken.is_empty() {
+        return Err(Refusal::NameTaken { name: new_name.to_owned(), places: taken.join("\n") });
+    }
+    let mut files = Vec::new();
+    let mut mentions = Vec::new();
+    for places in by_file.values() {
+        let Some(first) = places.first() else { continue };
+        let file = renamed(index, target, new_name, first.file, places)?;
+        let whole = index.whole(first.file);
+        mentions.extend(mentioned(&whole.0, &whole.1, name).into_iter().map(|line| (first.file, line)));
+        files.push(file);
+    }
+    Ok(Rename { files, places, mentions })
+}
+
+fn check_name(old: &str, new: &str, language: Option<Language>) -> Result<()> {
+    let bad = |why: &str| Err(Refusal::BadName { name: new.to_owned(), why: why.to_owned() });
+    let is_script = matches!(
+        language,
+        Some(Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java | Language::Php)
+    );
+    let is_part =
+        |character: char| character.is_alphanumeric() || character == '_' || character == '$' && is_script;
+    let (bare, old_bare) = (new.strip_prefix('#').unwrap_or(new), old.strip_prefix('#').unwrap_or(old));
+    if new.starts_with('#') != old.starts_with('#')
+        && !(bare.len() == new.len() && old_bare.len() == old.len())
+    {
+        return bad(": private names begin with `#`, and only those");
+    }
+    if bare.is_empty() || !bare.chars().all(is_part) || bare.starts_with(|first: char| first.is_numeric()) {
+        return bad("; give one name, without dots");
+    }
+    Ok(())
+}
+
+fn key(found: &Found) -> (FileId, u32) {
+    (found.file, found.definition.name_span.start)
+}
+
+/// Every place where the name stands and may mean the definition.
+fn places(index: &Index, target: &Found) -> Vec<Place> {
+    let resolver = Resolver::new(index);
+    let name = &target.definition.name;
+    let mut targets = HashSet::from([key(target)]);
+    let own =
+        Occurrence { span: target.definition.name_span, at: target.definition.at, receiver: Receiver::None };
+    targets.extend(
+        resolver
+            .meaning(target.file, &own)
+            .found()
+            .iter()
+            .filter(|found| found.definition.name == *name)
+            .map(key),
+    );
+    let files = if target.definition.scope.is_some() { vec![target.file] } else { index.using(name) };
+    let mut found = Vec::new();
+    for file in files {
+        if !are_related(index, file, target.file) {
+            continue;
+        }
+        let whole = index.whole(file);
+        for occurrence in whole.1.occurrences.iter().filter(|one| one.span.of(&whole.0) == name) {
+            let is_own = targets.contains(&(file, occurrence.span.start));
+            let sure = if is_own {
+                Some(Sure::Resolved)
+            } else {
+                judged(index, target, &targets, &resolver, file, occurrence)
+            };
+            if let Some(sure) = sure {
+                found.push(Place { file, at: occurrence.at, span: occurrence.span, sure });
+            }
+        }
+    }
+    found.dedup_by_key(|place| (place.file, place.span));
+    found
+}
+
+fn judged(
+    index: &Index,
+    target: &Found,
+    targets: &HashSet<(FileId, u32)>,
+    resolver: &Resolver<'_>,
+    file: FileId,
+    occurrence: &Occurrence,
+) -> Option<Sure> {
+    let definition = &target.definition;
+    if definition.scope.is_some_and(|scope| !scope.contains(occurrence.span.start)) {
+        return None;
+    }
+    // Asked by place: each question begins with its own bound on steps.
+    let meaning =
+        resolver.definition_at(file, occurrence.at.line, occurrence.at.column).unwrap_or(Meaning::Unknown);
+    match meaning {
+        Meaning::Found(found, certainty) => {
+            let ours = found.iter().filter(|one| targets.contains(&key(one))).count();
+            match (ours, certainty) {
+                (0, _) => {
+                    let is_related = definition.is_member
+                        && found
+                            .iter()
+                            .any(|other| other.definition.is_member && is_same_family(index, target, other));
+                    is_related.then_some(Sure::Related)
+                }
+                (count, Certainty::Resolved) if count == found.len() => Some(Sure::Resolved),
+                (_, Certainty::Resolved) => Some(Sure::OneOfSeveral),
+                (_, Certainty::ByName) => Some(Sure::ByName),
+            }
+        }
+        Meaning::External => None,
+        Meaning::Unknown if definition.scope.is_some() => None,
+        // A bare name cannot mean a member, nor `value.name` a plain function.
+        Meaning::Unknown => {
+            let is_bare = occurrence.receiver == Receiver::None;
+            (is_bare != definition.is_member).then_some(Sure::Unknown)
+        }
+    }
+}
+
+/// Whether the languages of two files know each other's names.
+fn are_related(index: &Index, one: FileId, other: FileId) -> bool {
+    let family = |file: FileId| match index.entry(file).and_then(|entry| entry.language) {
+        Some(Language::Cpp) => Some(Language::C),
+        Some(Language::TypeScript | Language::Tsx) => Some(Language::JavaScript),
+        other => other,
+    };
+    family(one) == family(other)
+}
+
+/// The type a member belongs to: its name, its kind, and what it extends.
+fn owner(index: &Index, found: &Found) -> Option<(String, Option<Kind>, Vec<String>)> {
+    let whole = index.whole(found.file);
+    let definition = &found.definition;
+    if let Some(name) = &definition.owner {
+        let own = whole.1.definitions.iter().find(|one| one.name == *name && one.kind.is_type());
+        return Some((
+            name.clone(),
+            own.map(|own| own.kind),
+            own.map(|own| own.bases.clone()).unwrap_or_default(),
+        ));
+    }
+    let holder = whole.1.definitions.get(definition.container? as usize)?;
+    Some((holder.name.clone(), Some(holder.kind), holder.bases.clone()))
+}
+
+/// Whether two members may stand for each other: one type extends the other, or one is an interface.
+fn is_same_family(index: &Index, one: &Found, other: &Found) -> bool {
+    let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };
+    let is_open = |kind: Option<Kind>| matches!(kind, Some(Kind::Interface | Kind::Trait));
+    if is_open(left.1) || is_open(right.1) {
+        return true;
+    }
+    let extends = |bases: &[String], name: &str| {
+        bases.iter().any(|base| {
+            base.split(|character: char| !(character.is_alphanumeric() || character == '_'))
+                .any(|word| word == name)
+        })
+    };
+    extends(&left.2, &right.0)
+        || extends(&right.2, &left.0)
+        || left.2.iter().any(|base| right.2.contains(base))
+}
+
+/// Where the new name means something else already.
+fn taken(index: &Index, target: &Found, new_name: &str, places: &[&Place]) -> Vec<String> {
+    let Some(first) = places.first() else { return Vec::new() };
+    let whole = index.whole(first.file);
+    let path = index.path(first.file);
+    let definition = &target.definition;
+    let mut found = Vec::new();
+    let told = |line: u32| {
+        format!(
+            "{path}:{line}: {}",
+            whole.0.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().trim()
+        )
+    };
+    let holder = |one: &Definition| (one.container, one.owner.clone());
+    for other in whole.1.definitions.iter().filter(|other| other.name == new_name) {
+        let is_hit = if definition.is_member {
+            first.file == target.file && other.is_member && holder(other) == holder(definition)
+        } else if other.is_member {
+            false
+        } else {
+            match other.scope {
+                None => definition.scope.is_none() && other.kind != Kind::Parameter,
+                Some(scope) => places.iter().any(|place| scope.contains(place.span.start)),
+            }
+        };
+        if is_hit {
+            found.push(told(other.at.line));
+        }
+    }
+    if !definition.is_member {
+        let imported = whole.1.imports.iter().flat_map(|import| &import.names);
+        found.extend(imported.filter(|one| one.alias == new_name).map(|one| told(one.at.line)));
+    }
+    if let Some(scope) = definition.scope {
+        let used = whole.1.occurrences.iter().filter(|one| {
+            one.receiver == Receiver::None
+                && scope.contains(one.span.start)
+                && one.span.of(&whole.0) == new_name
+        });
+        found.extend(used.map(|one| told(one.at.line)));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A file with its places changed, its syntax checked.
+fn renamed(
+    index: &Index,
+    target: &Found,
+    new_name: &str,
+    file: FileId,
+    places: &[&Place],
+) -> Result<RenamedFile> {
+    let whole = index.whole(file);
+    let language = index.entry(file).and_then(|entry| entry.language).ok_or(Refusal::UnknownLanguage)?;
+    let source = Source::of(language, &whole.0)?;
+    let mut splices = Vec::new();
+    for place in places {
+        let range = place.span.start as usize..place.span.end as usize;
+        let old = source.slice(range.clone());
+        let text = match short_form(&source, place.span) {
+            true if target.definition.is_member => format!("{new_name}: {old}"),
+            true => format!("{old}: {new_name}"),
+            false => new_name.to_owned(),
+        };
+        splices.push(Splice { range, text });
+    }
+    let after = check::applied(&source, &splices, Around::Syntax)?;
+    is_still_a_name(&source, &after, new_name, places, &splices)?;
+    Ok(RenamedFile { file, before: whole.0.clone(), after, splices })
+}
+
+/// Whether a name stands for a field and its value at once: `{ name }`.
+fn short_form(source: &Source<'_>, span: Span) -> bool {
+    let Some(node) = source.node_at(span.start as usize..span.end as usize) else { return false };
+    let is_short = |kind: &str| kind.starts_with("shorthand_");
+    is_short(node.kind()) || node.parent().is_some_and(|parent| is_short(parent.kind()))
+}
+
+/// Refuses a word of the language: it parses, and means something else.
+fn is_still_a_name(
+    source: &Source<'_>,
+    after: &str,
+    new_name: &str,
+    places: &[&Place],
+    splices: &[Splice],
+) -> Result<()> {
+    let changed = Source::of(source.language, after)?;
+    let mut shift = 0_isize;
+    for (place, splice) in places.iter().zip(splices) {
+        let start = (place.span.start as usize).saturating_add_signed(shift);
+        shift += splice.text.len() as isize - splice.range.len() as isize;
+        if splice.text != new_name {
+            continue;
+        }
+        let old = source.node_at(splice.range.clone()).map(|node| node.kind());
+        let new = changed
+            .node_at(start..start + new_name.len())
+            .filter(|node| node.byte_range() == (start..start + new_name.len()));
+        if new.map(|node| node.kind()) != old {
+            let why =
+                format!(" (line {}): it is a word of the language, or another kind of name", place.at.line);
+            return Err(Refusal::BadName { name: new_name.to_owned(), why });
+        }
+    }
+    Ok(())
+}
+
+/// Lines in which the name stands as a word, but not as a name: comments and texts.
+fn mentioned(text: &str, facts: &Facts, name: &str) -> Vec<u32> {
+    const MOST: usize = 50;
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let starts: HashSet<u32> = facts.occurrences.iter().map(|one| one.span.start).collect();
+    let mut lines = Vec::new();
+    for (at, _) in text.match_indices(name) {
+        let is_apart = !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word);
+        if is_apart && !starts.contains(&(at as u32)) {
+            lines.push(text[..at].matches('\n').count() as u32 + 1);
+        }
+        if lines.len() >= MOST {
+            break;
+        }
+    }
+    lines.dedup();
+    lines
+}
