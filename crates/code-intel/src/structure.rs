@@ -64,6 +64,8 @@ pub enum Refusal {
     BadName { name: String, why: String },
     #[error("`{name}` has a meaning already where it would stand:\n{places}")]
     NameTaken { name: String, places: String },
+    #[error("the name `{0}` does not stand in the source: a macro makes it")]
+    MadeName(String),
     #[error("it took too long; narrow it down")]
     TooSlow,
     #[error("there are more than {0} places; narrow it down")]
@@ -96,6 +98,7 @@ pub struct Source<'t> {
     pub text: &'t str,
     tree: Tree,
     pub facts: Facts,
+    line_end: &'static str,
 }
 
 impl<'t> Source<'t> {
@@ -111,7 +114,9 @@ impl<'t> Source<'t> {
         }
         let tree = syntax::parse(language, text, LIMITS)?;
         let facts = facts::read_within(language, text, LIMITS)?;
-        Ok(Self { language, text, tree, facts })
+        let (breaks, crlf) = (text.matches('\n').count(), text.matches("\r\n").count());
+        let line_end = if crlf > 0 && crlf * 2 >= breaks { "\r\n" } else { "\n" };
+        Ok(Self { language, text, tree, facts, line_end })
     }
 
     pub(crate) fn root(&self) -> Node<'_> {
@@ -130,9 +135,7 @@ impl<'t> Source<'t> {
 
     /// How lines end.
     pub(crate) fn line_end(&self) -> &'static str {
-        let breaks = self.text.matches('\n').count();
-        let crlf = self.text.matches("\r\n").count();
-        if crlf > 0 && crlf * 2 >= breaks { "\r\n" } else { "\n" }
+        self.line_end
     }
 
     /// Where the line of an offset begins.

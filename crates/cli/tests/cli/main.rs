@@ -19,6 +19,7 @@ mod debug_kills;
 mod demo;
 mod disk;
 mod documents;
+mod edit_kills;
 mod error_table;
 mod errors;
 mod help;

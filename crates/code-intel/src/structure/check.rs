@@ -38,7 +38,8 @@ pub fn unbroken(language: Language, before: &str, after: &str, splices: &[Splice
     }
     let old = syntax::errors(language, before, LIMITS)?;
     let lines = |text: &str, ranges: &[(usize, usize)]| -> Vec<(usize, usize)> {
-        let line = |at: usize| text.get(..at).unwrap_or(text).matches('\n').count() + 1;
+        let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+        let line = |at: usize| breaks.partition_point(|found| *found < at) + 1;
         ranges.iter().map(|(start, end)| (line(*start), line(*end))).collect()
     };
     let within = |error: &SyntaxError, lines: &[(usize, usize)]| {

@@ -80,10 +80,16 @@ fn replace(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Splice {
         || trimmed.starts_with('#')
             && matches!(source.language, Language::Python | Language::Ruby | Language::Bash);
     let start = if brings_lead { extent.lead } else { extent.core.max(extent.lead) };
-    let end = if trimmed.ends_with(';') { extent.end } else { extent.outer.end_byte() };
+    let end = if trimmed.ends_with(';') { extent.end } else { extent.outer_end };
     let trimmed = if extent.in_list { trimmed.trim_end_matches(',') } else { trimmed };
     let code = if extent.in_list { trimmed } else { code };
-    Splice { range: start..end, text: indented(source, code, indentation_at(source, start)) }
+    let indentation = indentation_at(source, extent.outer.start_byte());
+    let line = source.line_start(start);
+    if brings_lead && source.slice(line..start).trim().is_empty() {
+        let text = format!("{indentation}{}", indented(source, code, indentation));
+        return Splice { range: line..end, text };
+    }
+    Splice { range: start..end, text: indented(source, code, indentation) }
 }
 
 /// Blank lines before an offset at the start of a line.
@@ -125,7 +131,7 @@ fn gap(source: &Source<'_>, extent: &Extent<'_>, code: &str, side: Side) -> usiz
 }
 
 fn insert_before(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Splice {
-    let (line_end, indentation) = (source.line_end(), indentation_at(source, extent.lead));
+    let (line_end, indentation) = (source.line_end(), indentation_at(source, extent.outer.start_byte()));
     let comma = if extent.in_list { "," } else { "" };
     let code = if extent.in_list { code.trim_end().trim_end_matches(',') } else { code };
     let text = indented(source, code, indentation);
@@ -139,7 +145,7 @@ fn insert_before(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Splice
 }
 
 fn insert_after(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Vec<Splice> {
-    let (line_end, indentation) = (source.line_end(), indentation_at(source, extent.lead));
+    let (line_end, indentation) = (source.line_end(), indentation_at(source, extent.outer.start_byte()));
     let code = if extent.in_list { code.trim_end().trim_end_matches(',') } else { code };
     let text = indented(source, code, indentation);
     let has_lines = extent.has_own_lines(source);

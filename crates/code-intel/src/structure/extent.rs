@@ -33,6 +33,8 @@ pub(crate) struct Extent<'s> {
     pub core: usize,
     /// With the comments, attributes and decorators before it.
     pub lead: usize,
+    /// The end of `outer`, without the line break that some grammars count to it.
+    pub outer_end: usize,
     /// With the semicolon behind it.
     pub end: usize,
     /// Whether it is one of a list with commas between.
@@ -66,8 +68,9 @@ impl<'s> Extent<'s> {
             outer = parent;
         }
         let parent = outer.parent()?;
-        let end = with_semicolon(source, outer);
-        let comma = next_token(source, outer.end_byte()).filter(|(kind, _)| *kind == ",").map(|(_, end)| end);
+        let outer_end = outer.start_byte() + source.slice(outer.byte_range()).trim_end().len();
+        let end = with_semicolon(source, outer, outer_end);
+        let comma = next_token(source, outer_end).filter(|(kind, _)| *kind == ",").map(|(_, end)| end);
         let comma = comma.filter(|end| *end <= parent.end_byte());
         let lead = lead(source, outer);
         Some(Self {
@@ -75,6 +78,7 @@ impl<'s> Extent<'s> {
             outer,
             core: core(outer),
             lead,
+            outer_end,
             end,
             in_list: is_list(source, outer, parent),
             comma,
@@ -124,8 +128,7 @@ fn next_token<'s>(source: &'s Source<'_>, from: usize) -> Option<(&'s str, usize
     (node.start_byte() == at && node.child_count() == 0).then(|| (node.kind(), node.end_byte()))
 }
 
-fn with_semicolon(source: &Source<'_>, node: Node<'_>) -> usize {
-    let end = node.end_byte();
+fn with_semicolon(source: &Source<'_>, node: Node<'_>, end: usize) -> usize {
     if source.slice(node.byte_range()).ends_with(';') {
         return end;
     }

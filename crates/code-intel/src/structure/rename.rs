@@ -4,6 +4,7 @@
 //! meant too is listed, and left alone unless it is asked for.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, Instant};
 
 use super::check::{self, Around};
 use super::{Refusal, Result, Source, Splice};
@@ -14,6 +15,9 @@ use crate::resolve::{Certainty, Found, Meaning, Resolver};
 
 /// Files in which a name is changed at most.
 const MOST_FILES: usize = 2000;
+
+/// What a rename may take: in a file that is nested very deeply every question about a place is slow.
+const LONGEST: Duration = Duration::from_secs(20);
 
 /// How sure it is that a place means the definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +89,11 @@ pub fn plan(index: &Index, target: &Found, new_name: &str, unsure: Unsure) -> Re
     }
     let language = index.entry(target.file).and_then(|entry| entry.language);
     check_name(name, new_name, language)?;
-    let mut places = places(index, target);
+    if target.definition.name_span.of(&index.whole(target.file).0) != name {
+        return Err(Refusal::MadeName(name.clone()));
+    }
+    let started = Instant::now();
+    let mut places = places(index, target, started)?;
     places.sort_by(|left, right| (index.path(left.file), left.at).cmp(&(index.path(right.file), right.at)));
     let is_changed = |place: &&Place| place.sure == Sure::Resolved || unsure == Unsure::Rename;
     let mut by_file: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
@@ -104,10 +112,13 @@ pub fn plan(index: &Index, target: &Found, new_name: &str, unsure: Unsure) -> Re
     let mut mentions = Vec::new();
     for places in by_file.values() {
         let Some(first) = places.first() else { continue };
-        let file = renamed(index, target, new_name, first.file, places)?;
+        let file = renamed(index, target, new_name, places, started)?;
         let whole = index.whole(first.file);
         mentions.extend(mentioned(&whole.0, &whole.1, name).into_iter().map(|line| (first.file, line)));
         files.push(file);
+    }
+    if files.is_empty() {
+        return Err(Refusal::ChangesNothing);
     }
     Ok(Rename { files, places, mentions })
 }
@@ -137,7 +148,7 @@ fn key(found: &Found) -> (FileId, u32) {
 }
 
 /// Every place where the name stands and may mean the definition.
-fn places(index: &Index, target: &Found) -> Vec<Place> {
+fn places(index: &Index, target: &Found, started: Instant) -> Result<Vec<Place>> {
     let resolver = Resolver::new(index);
     let name = &target.definition.name;
     let mut targets = HashSet::from([key(target)]);
@@ -159,26 +170,27 @@ fn places(index: &Index, target: &Found) -> Vec<Place> {
         }
         let whole = index.whole(file);
         for occurrence in whole.1.occurrences.iter().filter(|one| one.span.of(&whole.0) == name) {
+            in_time(started)?;
             let is_own = targets.contains(&(file, occurrence.span.start));
-            let sure = if is_own {
-                Some(Sure::Resolved)
-            } else {
-                judged(index, target, &targets, &resolver, file, occurrence)
-            };
+            let sure =
+                if is_own { Some(Sure::Resolved) } else { judged(index, target, &targets, file, occurrence) };
             if let Some(sure) = sure {
                 found.push(Place { file, at: occurrence.at, span: occurrence.span, sure });
             }
         }
     }
     found.dedup_by_key(|place| (place.file, place.span));
-    found
+    Ok(found)
+}
+
+fn in_time(started: Instant) -> Result<()> {
+    if started.elapsed() > LONGEST { Err(Refusal::TooSlow) } else { Ok(()) }
 }
 
 fn judged(
     index: &Index,
     target: &Found,
     targets: &HashSet<(FileId, u32)>,
-    resolver: &Resolver<'_>,
     file: FileId,
     occurrence: &Occurrence,
 ) -> Option<Sure> {
@@ -186,9 +198,8 @@ fn judged(
     if definition.scope.is_some_and(|scope| !scope.contains(occurrence.span.start)) {
         return None;
     }
-    // Asked by place: each question begins with its own bound on steps.
-    let meaning =
-        resolver.definition_at(file, occurrence.at.line, occurrence.at.column).unwrap_or(Meaning::Unknown);
+    // Each question has its own bound on steps.
+    let meaning = Resolver::new(index).meaning(file, occurrence);
     match meaning {
         Meaning::Found(found, certainty) => {
             let ours = found.iter().filter(|one| targets.contains(&key(one))).count();
@@ -310,15 +321,17 @@ fn renamed(
     index: &Index,
     target: &Found,
     new_name: &str,
-    file: FileId,
     places: &[&Place],
+    started: Instant,
 ) -> Result<RenamedFile> {
+    let file = places.first().map_or(target.file, |place| place.file);
     let whole = index.whole(file);
     let language = index.entry(file).and_then(|entry| entry.language).ok_or(Refusal::UnknownLanguage)?;
     let source = Source::of(language, &whole.0)?;
     let mut splices = Vec::new();
     for place in places {
         let range = place.span.start as usize..place.span.end as usize;
+        in_time(started)?;
         let old = source.slice(range.clone());
         let text = match short_form(&source, place.span) {
             true if target.definition.is_member => format!("{new_name}: {old}"),
@@ -328,7 +341,7 @@ fn renamed(
         splices.push(Splice { range, text });
     }
     let after = check::applied(&source, &splices, Around::Syntax)?;
-    is_still_a_name(&source, &after, new_name, places, &splices)?;
+    is_still_a_name(&source, &after, new_name, places, &splices, started)?;
     Ok(RenamedFile { file, before: whole.0.clone(), after, splices })
 }
 
@@ -346,10 +359,12 @@ fn is_still_a_name(
     new_name: &str,
     places: &[&Place],
     splices: &[Splice],
+    started: Instant,
 ) -> Result<()> {
     let changed = Source::of(source.language, after)?;
     let mut shift = 0_isize;
     for (place, splice) in places.iter().zip(splices) {
+        in_time(started)?;
         let start = (place.span.start as usize).saturating_add_signed(shift);
         shift += splice.text.len() as isize - splice.range.len() as isize;
         if splice.text != new_name {

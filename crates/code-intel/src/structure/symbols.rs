@@ -1,5 +1,7 @@
 //! What a name or a line means in one file.
 
+use std::ops::Range;
+
 use super::{Refusal, Result, Source};
 use crate::facts::{self, Definition, Kind};
 
@@ -53,10 +55,8 @@ pub fn find(source: &Source<'_>, target: &Target, want: Want) -> Result<Symbol> 
         let near: Vec<usize> =
             found.iter().copied().filter(|place| definitions[*place].at.line == line).collect();
         let around = || {
-            let spans = |place: &usize| {
-                let definition = &definitions[*place];
-                first_line(source, definition) <= line && line <= definition.last_line
-            };
+            let bytes = bytes_of_line(source, line);
+            let spans = |place: &usize| touches(&definitions[*place], &bytes);
             found.iter().copied().filter(spans).collect()
         };
         found = if near.is_empty() { around() } else { near };
@@ -113,17 +113,24 @@ fn at_line(source: &Source<'_>, all: Vec<usize>, line: u32) -> Result<Symbol> {
     {
         return Ok(Symbol(widest));
     }
+    let bytes = bytes_of_line(source, line);
     let around = all.into_iter().filter(|place| {
         let definition = &definitions[*place];
         (definition.is_callable() || definition.kind.is_type() || definition.kind == Kind::Module)
-            && first_line(source, definition) <= line
-            && line <= definition.last_line
+            && touches(definition, &bytes)
     });
     around.min_by_key(|place| definitions[*place].span.len()).map(Symbol).ok_or(Refusal::NothingAt(line))
 }
 
-fn first_line(source: &Source<'_>, definition: &Definition) -> u32 {
-    source.line(definition.span.start as usize) as u32
+/// The bytes of a line, with its line break.
+fn bytes_of_line(source: &Source<'_>, line: u32) -> Range<usize> {
+    let mut lines = source.text.split_inclusive('\n');
+    let start = lines.by_ref().take(line.saturating_sub(1) as usize).map(str::len).sum();
+    start..start + lines.next().map_or(0, str::len)
+}
+
+fn touches(definition: &Definition, bytes: &Range<usize>) -> bool {
+    (definition.span.start as usize) < bytes.end && bytes.start < definition.span.end as usize
 }
 
 /// Candidates, one a line.

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -84,6 +84,7 @@ impl Journal {
         for path in files::list_dir(&self.folder).unwrap_or_default() {
             // A note is there only while its lock is held, so a lock is never taken that somebody is about to take.
             if path.extension().is_none_or(|ending| ending != "json") {
+                sweep(&path);
                 continue;
             }
             let Ok(LockAttempt::Taken(held)) = LockFile::try_take(&path.with_extension("lock")) else {
@@ -109,6 +110,19 @@ impl Drop for Note {
     }
 }
 
+/// Takes away what is left of a note that was never finished: nothing was changed yet. What is young may become one.
+fn sweep(path: &Path) {
+    const YOUNG: Duration = Duration::from_secs(3600);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let stamp = files::stamp(path).ok().flatten();
+    let is_old = stamp.is_some_and(|stamp| {
+        now.saturating_sub(Duration::from_nanos(stamp.modified_ns.max(0) as u64)) > YOUNG
+    });
+    if is_old && !files::metadata(&path.with_extension("json")).is_ok_and(|found| found.is_file()) {
+        files::remove_file(path).ok();
+    }
+}
+
 /// Gives a file back what it held, if it holds what the change put there.
 fn put_back(workspace: &Workspace, noted: &Noted) -> Option<String> {
     let place = workspace.place(&noted.path).ok()?;
@@ -131,5 +145,63 @@ fn put_back(workspace: &Workspace, noted: &Noted) -> Option<String> {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    STANDARD.encode(Sha256::digest(bytes)).replace('/', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A note as a killed process leaves it: the files of a change half written, the note there, its lock free.
+    #[test]
+    fn what_a_killed_process_left_half_done_is_put_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().join("ws");
+        files::create_private_dir(&root).expect("made");
+        let workspace = Workspace::open(&root, &[]).expect("opened");
+        let journal = Journal::new(&folder.path().join("edits"), &workspace);
+        let place = |name: &str| workspace.place(name).expect("a place");
+        for name in ["written", "waiting", "touched", "gone"] {
+            workspace.write(&place(name), b"old").expect("written");
+        }
+        let places = ["written", "waiting", "touched", "gone", "made"].map(place);
+        let entries: Vec<Entry<'_>> = places
+            .iter()
+            .map(|place| {
+                let is_new = place.display() == "made";
+                let is_gone = place.display() == "gone";
+                Entry {
+                    place,
+                    old: (!is_new).then_some(&b"old"[..]),
+                    new: (!is_gone).then_some(&b"new"[..]),
+                    executable: Executable::Keep,
+                }
+            })
+            .collect();
+        let note = journal.begin(&workspace, &entries).expect("noted");
+        assert!(journal.recover(&workspace).is_empty(), "a living process is left alone");
+        let left = note.path.with_file_name("left.json");
+        files::write_atomic(&left, &files::read(&note.path).expect("the note"), Privacy::Private)
+            .expect("kept");
+        drop(note);
+        assert_eq!(
+            files::list_dir(&journal.folder).expect("listed"),
+            std::slice::from_ref(&left),
+            "a finished note is gone"
+        );
+        for (name, text) in [("written", "new"), ("touched", "somebody else's"), ("made", "new")] {
+            workspace.write(&place(name), text.as_bytes()).expect("written");
+        }
+        workspace.remove(&place("gone")).expect("removed");
+        assert_eq!(journal.recover(&workspace), ["made", "gone", "written"]);
+        let now = |name: &str| {
+            workspace.read(&place(name), 100).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).ok()
+        };
+        assert_eq!(now("written").as_deref(), Some("old"));
+        assert_eq!(now("waiting").as_deref(), Some("old"));
+        assert_eq!(now("gone").as_deref(), Some("old"));
+        assert_eq!(now("touched").as_deref(), Some("somebody else's"));
+        assert_eq!(now("made"), None);
+        assert!(files::list_dir(&journal.folder).expect("listed").is_empty());
+    }
 }

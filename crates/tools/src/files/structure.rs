@@ -221,7 +221,7 @@ impl Planned {
 }
 
 fn first_line(source: &Source<'_>, splices: &[Splice]) -> usize {
-    splices.iter().map(|splice| source.line(splice.range.start)).min().unwrap_or(1)
+    source.line(splices.iter().map(|splice| splice.range.start).min().unwrap_or(0))
 }
 
 /// An edit of a batch: by text, or by structure where it has an `operation`.

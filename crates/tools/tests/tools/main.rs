@@ -13,4 +13,5 @@ mod patching;
 mod reading;
 mod shell;
 mod structure;
+mod structure_hostile;
 mod structure_random;

@@ -48,7 +48,7 @@ fn add(bench: &Bench, sources: &mut Vec<File>, path: String, text: String) {
     let Ok(facts) = facts::read(language, &text) else { return };
     if !LANGUAGES.contains(&language)
         || facts.definitions.is_empty()
-        || text.len() > 150_000
+        || text.len() > 60_000
         || path.contains(' ')
     {
         return;
@@ -93,7 +93,12 @@ struct Attempt {
 /// The bytes that belong to a definition: its comments, the punctuation behind it, the blank lines around it.
 fn surroundings(file: &File, definition: &Definition) -> std::ops::Range<usize> {
     let whole = facts::whole(&file.text, definition);
-    let before = file.text[..whole.start as usize].trim_end();
+    let mut before = file.text[..whole.start as usize].trim_end();
+    // Lines within a comment may begin with anything.
+    while before.ends_with("*/") {
+        let Some(open) = before.rfind("/*") else { break };
+        before = before[..open].trim_end();
+    }
     let start = before.strip_suffix(',').unwrap_or(before).len();
     let mut end = definition.span.end as usize;
     let line = file.text[end..].find('\n').map_or(file.text.len(), |at| end + at);
@@ -126,7 +131,8 @@ fn snippet(language: Language, definition: &Definition, nth: usize) -> String {
         (Language::Cpp | Language::Java, Kind::Field) => format!("int {name};"),
         (Language::Cpp | Language::Java, _) => format!("int {name}() {{\n    return 1;\n}}"),
         (_, Kind::Property) => format!("{name}: 1"),
-        (_, Kind::Field) => format!("{name} = 1;"),
+        // `module.exports = …` is no field of a class.
+        (_, Kind::Field) if definition.name_span.start == definition.span.start => format!("{name} = 1;"),
         (_, _) if is_member => format!("{name}() {{\n  return 1;\n}}"),
         _ => format!("function {name}() {{\n  return 1;\n}}"),
     }
@@ -261,11 +267,15 @@ async fn a_thousand_random_edits_leave_everything_else_as_it_is() {
     if let Some(corpora) = std::env::var_os("STEPWELL_CORPORA").map(PathBuf::from) {
         for folder in files::list_dir(&corpora).expect("a folder") {
             let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            add_some(&bench, &mut sources, &folder, &name, 60);
+            add_some(&bench, &mut sources, &folder, &name, 40);
         }
     }
     let originals: BTreeMap<String, usize> =
         sources.iter().enumerate().map(|(at, file)| (file.path.clone(), at)).collect();
+    // A file is written by renaming, so its stamp tells that it was.
+    let stamp = |bench: &Bench, path: &str| files::stamp(&bench.path(path)).expect("a stamp");
+    let mut stamps: BTreeMap<String, _> =
+        originals.keys().map(|path| (path.clone(), stamp(&bench, path))).collect();
     let (mut table, mut reasons, mut wrong) = (Table::new(), BTreeMap::new(), Vec::new());
     let (mut made, mut nth) = (0, 0);
     while made < WANTED {
@@ -281,7 +291,7 @@ async fn a_thousand_random_edits_leave_everything_else_as_it_is() {
         let mut problems = Vec::new();
         let mut touched = Vec::new();
         let paths: Vec<&String> = if attempt.kind == "rename" && result.is_success() {
-            originals.keys().collect()
+            originals.keys().filter(|path| stamps[*path] != stamp(&bench, path)).collect()
         } else {
             vec![&file.path]
         };
@@ -310,6 +320,7 @@ async fn a_thousand_random_edits_leave_everything_else_as_it_is() {
             if undone.is_success() && bench.content(&file.path) == file.text {
                 counts[0] += 1;
                 made += 1;
+                stamps.insert(file.path.clone(), stamp(&bench, &file.path));
                 touched.clear();
             } else {
                 problems.push(format!("not undone: {}", undone.output));
@@ -338,6 +349,7 @@ async fn a_thousand_random_edits_leave_everything_else_as_it_is() {
         }
         for path in touched {
             bench.put(&path, sources[originals[&path]].text.as_bytes());
+            stamps.insert(path.clone(), stamp(&bench, &path));
         }
     }
     print(&table, &reasons);
@@ -345,6 +357,6 @@ async fn a_thousand_random_edits_leave_everything_else_as_it_is() {
         wrong.is_empty(),
         "{} wrong:\n{}",
         wrong.len(),
-        wrong.iter().take(8).cloned().collect::<Vec<_>>().join("\n\n")
+        wrong.iter().take(20).cloned().collect::<Vec<_>>().join("\n\n")
     );
 }
