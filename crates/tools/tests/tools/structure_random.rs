@@ -127,8 +127,7 @@ fn snippet(language: Language, definition: &Definition, nth: usize) -> String {
         (Language::Rust, _) => format!("fn {name}() -> u8 {{\n    1\n}}"),
         (Language::Go, Kind::Field) => format!("{name} int"),
         (Language::Go, _) => format!("func {name}() int {{\n\treturn 1\n}}"),
-        (Language::C, _) => format!("int {name};"),
-        (Language::Cpp | Language::Java, Kind::Field) => format!("int {name};"),
+        (Language::C, _) | (Language::Cpp | Language::Java, Kind::Field) => format!("int {name};"),
         (Language::Cpp | Language::Java, _) => format!("int {name}() {{\n    return 1;\n}}"),
         (_, Kind::Property) => format!("{name}: 1"),
         // `module.exports = …` is no field of a class.
@@ -184,7 +183,7 @@ fn attempt(file: &File, random: &mut Random, nth: usize) -> Option<Attempt> {
     match kind {
         "rename" => arguments["new_name"] = format!("{FRESH}{nth}").into(),
         "replace" => {
-            arguments["code"] = format!("{comment} {FRESH}{nth}\n{}", definition.span.of(&file.text)).into()
+            arguments["code"] = format!("{comment} {FRESH}{nth}\n{}", definition.span.of(&file.text)).into();
         }
         "replace_body" => arguments["code"] = body(file.language).into(),
         "delete" => {}

@@ -183,7 +183,7 @@ pub fn source(language: Language, random: &mut Random, round: usize) -> (String,
         }
         text.push_str(&pieces.type_open.replace("NAME", &format!("Type{names}")));
         let inner = random.below(2);
-        for nth in 0..1 + random.below(4) {
+        for nth in 0..=random.below(4) {
             names += 1;
             if nth > 0 {
                 text.push_str(&"\n".repeat(inner));
