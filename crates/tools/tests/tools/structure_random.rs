@@ -95,6 +95,9 @@ fn surroundings(file: &File, definition: &Definition) -> std::ops::Range<usize> 
     let whole = facts::whole(&file.text, definition);
     let mut before = file.text[..whole.start as usize].trim_end();
     // Lines within a comment may begin with anything.
+    if file.text[whole.start as usize..].trim_start().starts_with("*/") {
+        before = before[..before.rfind("/*").unwrap_or(before.len())].trim_end();
+    }
     while before.ends_with("*/") {
         let Some(open) = before.rfind("/*") else { break };
         before = before[..open].trim_end();
