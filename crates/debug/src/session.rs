@@ -594,7 +594,12 @@ impl Session {
         }
         self.changed();
         let session = Arc::clone(self);
-        tokio::spawn(async move { session.finish(None).await });
+        tokio::spawn(async move {
+            if session.adapter.manners().prints_late {
+                session.last_words().await;
+            }
+            session.finish(None).await;
+        });
     }
 
     fn connection_lost(self: &Arc<Self>, reason: &str) {

@@ -75,6 +75,7 @@ impl Adapter for CodeLldb {
             exception_filters: &["rust_panic"],
             prints_for_the_program: false,
             closes_at_the_end: false,
+            prints_late: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }

@@ -72,6 +72,7 @@ impl Adapter for Debugpy {
             exception_filters: &["uncaught"],
             prints_for_the_program: false,
             closes_at_the_end: false,
+            prints_late: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &["SystemExit"],
         }

@@ -95,6 +95,7 @@ impl Adapter for Delve {
             exception_filters: &[],
             prints_for_the_program: true,
             closes_at_the_end: false,
+            prints_late: false,
             clean_output: without_goroutine,
             passing_exceptions: &[],
         }

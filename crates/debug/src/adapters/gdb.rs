@@ -86,6 +86,7 @@ impl Adapter for Gdb {
             exception_filters: &[],
             prints_for_the_program: false,
             closes_at_the_end: false,
+            prints_late: true,
             clean_output: without_pending,
             passing_exceptions: &[],
         }

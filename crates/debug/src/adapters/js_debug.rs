@@ -70,6 +70,7 @@ impl Adapter for JsDebug {
             exception_filters: &["uncaught"],
             prints_for_the_program: false,
             closes_at_the_end: false,
+            prints_late: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }

@@ -19,6 +19,8 @@ pub struct Manners {
     pub prints_for_the_program: bool,
     /// Its process is the program: that the connection closes is how it says that the program has ended.
     pub closes_at_the_end: bool,
+    /// Output may come after the word that the program has ended, and is lost when the debugger is let go at once.
+    pub prints_late: bool,
     /// Takes out what the debugger adds to output by itself.
     pub clean_output: fn(&str) -> Cow<'_, str>,
     /// Exceptions that are only how a program ends.

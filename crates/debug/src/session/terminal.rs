@@ -198,6 +198,20 @@ impl Session {
         }
     }
 
+    /// Waits until no output has come for a moment; nothing tells which was the last.
+    pub(super) async fn last_words(&self) {
+        const QUIET: Duration = Duration::from_millis(150);
+        const LONGEST: Duration = Duration::from_secs(2);
+        let deadline = tokio::time::Instant::now() + LONGEST;
+        let mut changes = self.house.watch();
+        changes.borrow_and_update();
+        while tokio::time::Instant::now() < deadline {
+            if !matches!(tokio::time::timeout(QUIET, changes.changed()).await, Ok(Ok(()))) {
+                return;
+            }
+        }
+    }
+
     /// Waits for the end of the adapter's process.
     pub(super) async fn adapter_ended(&self) {
         let watch = self.companions.lock().first().and_then(|companion| companion.watch_end().ok());
