@@ -135,7 +135,48 @@ pub(crate) fn parse(language: Language, text: &str, limits: Limits) -> Result<Tr
     if is_too_deep(language, text) {
         return Err(Skipped::TooDeep);
     }
-    tree(&grammar(language).ok_or(Skipped::Unparsed)?, text, limits)
+    let tree = tree(&grammar(language).ok_or(Skipped::Unparsed)?, text, limits)?;
+    // What looks at a node's surroundings takes as long as the node is deep.
+    if has_many_open_brackets(text) && is_deeper(&tree, DEEPEST_TREE) {
+        return Err(Skipped::TooDeep);
+    }
+    Ok(tree)
+}
+
+/// Deeper than anything that was written by hand, and than most that was generated.
+const DEEPEST_TREE: usize = 5_000;
+
+/// Whether a tree may be very deep; cheap, so that only trees that may be are walked.
+fn has_many_open_brackets(text: &str) -> bool {
+    let mut open = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open * 4 > DEEPEST_TREE
+    })
+}
+
+fn is_deeper(tree: &Tree, most: usize) -> bool {
+    let mut cursor = tree.walk();
+    let mut depth = 0_usize;
+    loop {
+        if cursor.goto_first_child() {
+            depth += 1;
+            if depth > most {
+                return true;
+            }
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+            depth -= 1;
+        }
+    }
 }
 
 fn tree(grammar: &tree_sitter::Language, text: &str, limits: Limits) -> Result<Tree, Skipped> {

@@ -95,3 +95,19 @@ proptest! {
         prop_assert_ne!(errors(language, &text, Limits::QUICK), Err(Skipped::Unparsed));
     }
 }
+
+#[test]
+fn only_trees_that_are_very_deep_are_left_out() {
+    let nested = |depth: usize| format!("x = {}1{}\n", "(".repeat(depth), ")".repeat(depth));
+    for (text, is_left_out) in [
+        (nested(1_000), false),
+        (nested(3_000), false),
+        (nested(100_000), true),
+        // Many brackets, and none of them around another.
+        (format!("x = '{}'\n", "(".repeat(10_000)), false),
+    ] {
+        let limits = Limits { time: std::time::Duration::from_secs(60), ..Limits::QUICK };
+        let tree = super::parse(Language::Python, &text, limits);
+        assert_eq!(matches!(tree, Err(Skipped::TooDeep)), is_left_out, "{}", text.len());
+    }
+}
