@@ -23,6 +23,7 @@ use stepwell_workspace::{Inside, Workspace};
 use crate::error::{Error, Result};
 use crate::facts::{self, Facts, Manifest};
 use crate::languages::Language;
+use crate::scip::Scip;
 use crate::syntax::Skipped;
 use database::Database;
 
@@ -120,6 +121,7 @@ pub struct Index {
     manifests: RefCell<Cache<Manifest>>,
     /// The files that describe packages of scripts; unknown after a file came or went.
     packages: RefCell<Option<Arc<[FileId]>>>,
+    scip: Scip,
 }
 
 /// What was looked up, as long as no file changes.
@@ -174,6 +176,7 @@ impl Index {
             found: RefCell::default(),
             manifests: RefCell::new(Cache::new(5_000)),
             packages: RefCell::default(),
+            scip: Scip::default(),
         };
         for entry in rows {
             index.put(entry);
@@ -339,6 +342,10 @@ impl Index {
 
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    pub(crate) fn scip(&self) -> &Scip {
+        &self.scip
     }
 
     /// All files, in no order.

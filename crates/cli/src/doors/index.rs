@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::{Index, Refreshed};
 use stepwell_code_intel::resolve::{Direction, Found, Meaning, Resolver};
+use stepwell_code_intel::scip::{self, Answer, Asked, Consulted};
 use stepwell_code_intel::search;
 use stepwell_workspace::Workspace;
 
@@ -63,6 +64,9 @@ fn answer(index: &Index, refreshed: Refreshed, args: &IndexArgs, language: Langu
             show::status(index, refreshed, args.json, language)?;
         }
         IndexCommand::Def(target) => {
+            if let Some(answer) = told(scip::definitions(index, &Asked::parse(&target.target))) {
+                return show::scip_definitions(index, &answer, args.json).map(|()| Exit::Done);
+            }
             let meaning = asked(&resolver, &target.target)?;
             let found: Vec<Value> = meaning.found().iter().map(|found| show::place(index, found)).collect();
             if args.json {
@@ -71,12 +75,15 @@ fn answer(index: &Index, refreshed: Refreshed, args: &IndexArgs, language: Langu
                     Meaning::External => "external",
                     Meaning::Unknown => "unknown",
                 };
-                print_json(&json!({"certainty": certainty, "definitions": found}))?;
+                print_json(&json!({"source": "index", "certainty": certainty, "definitions": found}))?;
             } else {
                 show::places(index, meaning.found());
             }
         }
         IndexCommand::Refs(target) => {
+            if let Some(answer) = told(scip::references(index, &Asked::parse(&target.target))) {
+                return show::scip_uses(index, &answer, args.json).map(|()| Exit::Done);
+            }
             let found = targets(&resolver, &target.target)?;
             let uses: Vec<_> = found.iter().flat_map(|found| resolver.references(found)).collect();
             show::uses(index, &uses, args.json)?;
@@ -109,6 +116,19 @@ fn answer(index: &Index, refreshed: Refreshed, args: &IndexArgs, language: Langu
         IndexCommand::Serve { .. } => {}
     }
     Ok(Exit::Done)
+}
+
+/// The answer of an `index.scip`. Why it has none, and what of its answer is not from it, goes to standard error.
+fn told(consulted: Consulted) -> Option<Answer> {
+    let (note, answer) = match consulted {
+        Consulted::Absent => (None, None),
+        Consulted::Declined(why) => (Some(why), None),
+        Consulted::Answered(answer) => (answer.note.clone(), Some(answer)),
+    };
+    if let Some(note) = note {
+        crate::terminal::error_line(&format!("note: {note}"));
+    }
+    answer
 }
 
 /// What is asked about; an error where it is nothing of this folder.

@@ -32,6 +32,7 @@ mod prompt;
 mod replay;
 mod run;
 mod sandbox;
+mod scip;
 mod tasks;
 mod tool;
 mod why;

@@ -33,6 +33,11 @@ impl Told {
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
+
+    /// The same with a line about how it was found.
+    pub fn noted(self, note: &str) -> Self {
+        if note.is_empty() { self } else { Self { text: format!("{}\n{note}", self.text) } }
+    }
 }
 
 impl ToolOutput for Told {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::resolve::{Meaning, Resolver};
+use stepwell_code_intel::scip::{self, Asked, Consulted};
 use stepwell_code_intel::search;
 use stepwell_code_intel::{Error, Result};
 
@@ -88,13 +89,28 @@ impl Target {
             found.retain(|one| one.file == file);
             return Ok(if found.is_empty() { Meaning::Unknown } else { Meaning::Found(found, certainty) });
         };
-        let column = self.column.unwrap_or_else(|| {
-            let whole = index.whole(file);
-            let text = whole.0.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        resolver.definition_at(file, line, self.column(index, path, line))
+    }
+
+    /// The column that is meant: where the name stands, unless one is given.
+    fn column(&self, index: &Index, path: &str, line: u32) -> u32 {
+        let symbol = self.symbol.as_deref().unwrap_or_default();
+        self.column.unwrap_or_else(|| {
+            let text = scip::line(index, path, line);
             let last = symbol.rsplit(['.', ':']).next().unwrap_or(symbol);
             text.find(last).map_or(1, |at| text[..at].chars().count() as u32 + 1)
-        });
-        resolver.definition_at(file, line, column)
+        })
+    }
+
+    fn asked(&self, index: &Index) -> Asked {
+        let symbol = self.symbol.as_deref().unwrap_or_default();
+        match (&self.file, self.line) {
+            (Some(path), Some(line)) => {
+                Asked::At { path: path.clone(), line, column: self.column(index, path, line) }
+            }
+            (Some(path), None) => Asked::Named { name: symbol.to_owned(), path: Some(path.clone()) },
+            (None, _) => Asked::parse(symbol),
+        }
     }
 }
 
@@ -109,11 +125,31 @@ pub fn nothing(target: &Target, meaning: &Meaning) -> Told {
     })
 }
 
+/// A line that says what an answer is not made of, and why.
+fn noted(note: Option<&str>) -> String {
+    note.map(|note| format!("note: {note}\n")).unwrap_or_default()
+}
+
 fn definition(index: &mut Index, input: &DefinitionInput) -> Result<Told> {
+    let declined = match scip::definitions(index, &input.target.asked(index)) {
+        Consulted::Absent => None,
+        Consulted::Declined(why) => Some(why),
+        Consulted::Answered(answer) => {
+            let mut text = format!("source: scip\n{}", noted(answer.note.as_deref()));
+            for place in answer.places.iter().take(MOST_SHOWN) {
+                let kind = place.found.as_ref().map_or("definition", |found| found.definition.kind.name());
+                let line = scip::source_line(index, &place.path, place.at.line);
+                text.push_str(&format!("{}:{}: {kind}: {line}\n", place.path, place.at.line));
+            }
+            return Ok(Told::new(text));
+        }
+    };
     let resolver = Resolver::new(index);
     let meaning = input.target.meaning(index, &resolver)?;
-    let Meaning::Found(found, certainty) = &meaning else { return Ok(nothing(&input.target, &meaning)) };
-    let mut text = format!("source: index, {}\n", certainty.name());
+    let Meaning::Found(found, certainty) = &meaning else {
+        return Ok(nothing(&input.target, &meaning).noted(&noted(declined.as_deref())));
+    };
+    let mut text = format!("source: index, {}\n{}", certainty.name(), noted(declined.as_deref()));
     for one in found.iter().take(MOST_SHOWN) {
         let line = one.definition.at.line;
         let kind = one.definition.kind.name();
@@ -127,11 +163,29 @@ fn definition(index: &mut Index, input: &DefinitionInput) -> Result<Told> {
 }
 
 fn references(index: &mut Index, input: &ReferencesInput) -> Result<Told> {
+    let declined = match scip::references(index, &input.target.asked(index)) {
+        Consulted::Absent => None,
+        Consulted::Declined(why) => Some(why),
+        Consulted::Answered(answer) => {
+            let count = answer.places.len();
+            let mut text = format!("{count} references, source: scip\n{}", noted(answer.note.as_deref()));
+            for place in answer.places.iter().take(MOST_SHOWN) {
+                let line = scip::source_line(index, &place.path, place.at.line);
+                text.push_str(&format!("{}:{}: {line}\n", place.path, place.at.line));
+            }
+            if count > MOST_SHOWN {
+                text.push_str(&format!("(the first {MOST_SHOWN})\n"));
+            }
+            return Ok(Told::new(text));
+        }
+    };
     let resolver = Resolver::new(index);
     let meaning = input.target.meaning(index, &resolver)?;
-    let Meaning::Found(found, _) = &meaning else { return Ok(nothing(&input.target, &meaning)) };
+    let Meaning::Found(found, _) = &meaning else {
+        return Ok(nothing(&input.target, &meaning).noted(&noted(declined.as_deref())));
+    };
     let uses: Vec<_> = found.iter().flat_map(|one| resolver.references(one)).collect();
-    let mut text = format!("{} references, source: index\n", uses.len());
+    let mut text = format!("{} references, source: index\n{}", uses.len(), noted(declined.as_deref()));
     for used in uses.iter().take(MOST_SHOWN) {
         let line = used.occurrence.at.line;
         text.push_str(&format!(

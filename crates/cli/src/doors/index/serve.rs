@@ -12,6 +12,7 @@ use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::languages::Language;
 
 use stepwell_code_intel::resolve::{Found, Resolver};
+use stepwell_code_intel::scip::{self, Answer, Asked, Consulted};
 
 use crate::exit::Exit;
 use crate::terminal::out_line;
@@ -85,6 +86,11 @@ fn answer(index: &mut Index, question: &Question, language: Option<Language>) ->
             Ok(json!({"files": files.iter().map(|file| index.path(*file)).collect::<Vec<_>>()}))
         }
         "find_definition" => {
+            let declined = match scip::definitions(index, &asked(question)) {
+                Consulted::Answered(answer) => return Ok(from_scip(&answer, language)),
+                Consulted::Declined(why) => Some(why),
+                Consulted::Absent => None,
+            };
             let resolver = Resolver::new(index);
             let found = match &question.file {
                 Some(_) => {
@@ -93,16 +99,21 @@ fn answer(index: &mut Index, question: &Question, language: Option<Language>) ->
                 None => named(index, &resolver, question, language),
             };
             let places = found.iter().map(|found| (found.file, found.definition.at.line));
-            Ok(json!({"locations": locations(index, places)}))
+            Ok(noted(json!({"locations": locations(index, places)}), declined))
         }
         "find_references" => {
+            let declined = match scip::references(index, &asked(question)) {
+                Consulted::Answered(answer) => return Ok(from_scip(&answer, language)),
+                Consulted::Declined(why) => Some(why),
+                Consulted::Absent => None,
+            };
             let resolver = Resolver::new(index);
             let uses: Vec<_> = targets(index, &resolver, question, language)?
                 .iter()
                 .flat_map(|target| resolver.references(target))
                 .collect();
             let places = uses.iter().map(|used| (used.file, used.occurrence.at.line));
-            Ok(json!({"locations": locations(index, places)}))
+            Ok(noted(json!({"locations": locations(index, places)}), declined))
         }
         "callers" => {
             let resolver = Resolver::new(index);
@@ -115,6 +126,34 @@ fn answer(index: &mut Index, question: &Question, language: Option<Language>) ->
         }
         other => Ok(json!({"error": format!("there is no question `{other}`")})),
     }
+}
+
+fn asked(question: &Question) -> Asked {
+    match &question.file {
+        Some(path) => Asked::At { path: path.clone(), line: question.line, column: question.col },
+        None => Asked::Named { name: question.symbol.clone(), path: None },
+    }
+}
+
+/// The places of an `index.scip` in files of the language, each line once.
+fn from_scip(answer: &Answer, language: Option<Language>) -> Value {
+    let mut seen = HashSet::new();
+    let is_wanted = |path: &str| {
+        let own = Language::detect(std::path::Path::new(path), "");
+        language.is_none_or(|language| own.is_some_and(|own| own == language || is_near(own, language)))
+    };
+    let places = answer.places.iter().filter(|place| is_wanted(&place.path));
+    let places = places.filter(|place| seen.insert((&place.path, place.at.line)));
+    let places: Vec<Value> = places.map(|place| json!({"file": place.path, "line": place.at.line})).collect();
+    noted(json!({"source": "scip", "locations": places}), answer.note.clone())
+}
+
+/// An answer that says what it is not made of.
+fn noted(mut answer: Value, note: Option<String>) -> Value {
+    if let (Some(object), Some(note)) = (answer.as_object_mut(), note) {
+        object.insert("note".to_owned(), Value::String(note));
+    }
+    answer
 }
 
 /// The kind of a definition in the few words that language servers have.

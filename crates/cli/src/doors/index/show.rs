@@ -8,6 +8,7 @@ use stepwell_code_intel::facts::{self, Kind};
 use stepwell_code_intel::graph::NamedGraph;
 use stepwell_code_intel::index::{FileId, Index, Refreshed};
 use stepwell_code_intel::resolve::{Found, Use};
+use stepwell_code_intel::scip::{self, Answer, Place};
 use stepwell_code_intel::search::Hits;
 
 use super::print_json;
@@ -128,11 +129,54 @@ pub fn uses(index: &Index, uses: &[Use], as_json: bool) -> anyhow::Result<()> {
                 json!({"file": index.path(used.file), "line": at.line, "column": at.column, "text": text})
             })
             .collect();
-        return print_json(&json!({"references": all}));
+        return print_json(&json!({"source": "index", "references": all}));
     }
     for (used, text) in texts {
         let at = used.occurrence.at;
         out_line(&format!("{}:{}:{}: {text}", index.path(used.file), at.line, at.column));
+    }
+    Ok(())
+}
+
+/// Definitions from an `index.scip`.
+pub fn scip_definitions(index: &Index, answer: &Answer, as_json: bool) -> anyhow::Result<()> {
+    let kind =
+        |place: &Place| place.found.as_ref().map_or("definition", |found| found.definition.kind.name());
+    if as_json {
+        let all = answer.places.iter().map(|one| {
+            let text = scip::source_line(index, &one.path, one.at.line);
+            one.found.as_ref().map_or_else(
+                || {
+                    let at = one.at;
+                    json!({"file": one.path, "line": at.line, "column": at.column, "name": one.name, "kind": kind(one), "text": text, "doc": null})
+                },
+                |found| place(index, found),
+            )
+        });
+        let all: Vec<Value> = all.collect();
+        return print_json(&json!({
+            "source": "scip", "certainty": "resolved", "definitions": all, "note": answer.note,
+        }));
+    }
+    for one in &answer.places {
+        let (at, text) = (one.at, scip::source_line(index, &one.path, one.at.line));
+        out_line(&format!("{}:{}:{}: {} {}: {text}", one.path, at.line, at.column, kind(one), one.name));
+    }
+    Ok(())
+}
+
+/// Uses from an `index.scip`.
+pub fn scip_uses(index: &Index, answer: &Answer, as_json: bool) -> anyhow::Result<()> {
+    let texts = answer.places.iter().map(|one| (one, scip::source_line(index, &one.path, one.at.line)));
+    if as_json {
+        let all = texts.map(
+            |(one, text)| json!({"file": one.path, "line": one.at.line, "column": one.at.column, "text": text}),
+        );
+        let all: Vec<Value> = all.collect();
+        return print_json(&json!({"source": "scip", "references": all, "note": answer.note}));
+    }
+    for (one, text) in texts {
+        out_line(&format!("{}:{}:{}: {text}", one.path, one.at.line, one.at.column));
     }
     Ok(())
 }
