@@ -7,6 +7,7 @@
 
 mod agents;
 mod checkpoint;
+mod index;
 mod sandbox;
 mod search;
 mod server;
@@ -35,6 +36,9 @@ struct Measured {
 }
 
 pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
+    if let ["index", rest @ ..] = arguments {
+        return index::run(rest);
+    }
     let binary = build()?;
     if arguments == ["sandbox"] {
         return sandbox::run(&binary);

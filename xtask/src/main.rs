@@ -19,7 +19,7 @@ fn main() -> anyhow::Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["generate"] => generate::write_all(),
         ["bench", rest @ ..] => bench::run(rest),
-        _ => bail!("usage: cargo xtask generate | bench [SCENARIO ...]"),
+        _ => bail!("usage: cargo xtask generate | bench [SCENARIO ...] | bench index [--tree DIR]"),
     }
 }
 

@@ -43,7 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("stepwell", &["*"]),
     ("stepwell-test-support", &["*"]),
-    ("xtask", &["stepwell-protocol", "stepwell-sandbox", "stepwell-workspace"]),
+    ("xtask", &["stepwell-code-intel", "stepwell-protocol", "stepwell-sandbox", "stepwell-workspace"]),
 ];
 
 fn metadata() -> Value {

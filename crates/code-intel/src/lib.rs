@@ -8,7 +8,7 @@
 
 mod error;
 pub mod facts;
-mod grammars;
+pub mod grammars;
 pub mod graph;
 pub mod index;
 pub mod languages;
