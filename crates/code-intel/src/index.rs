@@ -21,7 +21,7 @@ use stepwell_workspace::search::{IsCancelled, NameQuery, WalkRules};
 use stepwell_workspace::{Inside, Workspace};
 
 use crate::error::{Error, Result};
-use crate::facts::{self, Facts, Manifest};
+use crate::facts::{self, Context, Facts, Manifest, Occurrence};
 use crate::languages::Language;
 use crate::scip::Scip;
 use crate::syntax::Skipped;
@@ -139,24 +139,50 @@ struct Looked {
 /// Names that are remembered at most.
 const MOST_NAMES: usize = 100_000;
 
-/// Values by file, thrown away all at once when there are too many.
+/// Bytes that files read whole may take in memory, about.
+const WHOLE_BYTES: usize = 192 << 20;
+
+/// Values by file, thrown away all at once when they weigh too much.
 struct Cache<T> {
     most: usize,
+    weight: usize,
     values: HashMap<(FileId, [u8; 16]), Arc<T>>,
 }
 
 impl<T> Cache<T> {
     fn new(most: usize) -> Self {
-        Self { most, values: HashMap::new() }
+        Self { most, weight: 0, values: HashMap::new() }
     }
 
+    /// Keeps a value where only the number of them counts.
     fn put(&mut self, key: (FileId, [u8; 16]), value: T) -> Arc<T> {
-        if self.values.len() >= self.most {
+        self.put_heavy(key, value, 1)
+    }
+
+    fn put_heavy(&mut self, key: (FileId, [u8; 16]), value: T, weight: usize) -> Arc<T> {
+        if self.weight + weight > self.most {
             self.values.clear();
+            self.weight = 0;
         }
         let value = Arc::new(value);
+        self.weight += weight;
         self.values.insert(key, Arc::clone(&value));
         value
+    }
+}
+
+impl Cache<(String, Facts)> {
+    /// Keeps a file that was read whole, by the memory it takes.
+    fn put_whole(&mut self, key: (FileId, [u8; 16]), whole: (String, Facts)) -> Arc<(String, Facts)> {
+        /// A definition with the short texts it holds.
+        const DEFINITION: usize = 320;
+        let (text, facts) = &whole;
+        let weight = size_of::<(String, Facts)>()
+            + text.len()
+            + facts.occurrences.len() * size_of::<Occurrence>()
+            + facts.contexts.len() * size_of::<Context>()
+            + facts.definitions.len() * DEFINITION;
+        self.put_heavy(key, whole, weight)
     }
 }
 
@@ -171,7 +197,7 @@ impl Index {
             by_path: HashMap::new(),
             folders: HashMap::new(),
             outlines: RefCell::new(Cache::new(20_000)),
-            wholes: RefCell::new(Cache::new(400)),
+            wholes: RefCell::new(Cache::new(WHOLE_BYTES)),
             sources: RefCell::new(Cache::new(100)),
             found: RefCell::default(),
             manifests: RefCell::new(Cache::new(5_000)),
@@ -253,7 +279,7 @@ impl Index {
         self.folders.clear();
         *self.found.get_mut() = Looked::default();
         *self.outlines.borrow_mut() = Cache::new(20_000);
-        *self.wholes.borrow_mut() = Cache::new(400);
+        *self.wholes.borrow_mut() = Cache::new(WHOLE_BYTES);
         *self.sources.borrow_mut() = Cache::new(100);
         *self.packages.borrow_mut() = None;
     }
@@ -446,7 +472,7 @@ impl Index {
             Some((text, facts))
         };
         let whole = read().unwrap_or_default();
-        self.wholes.borrow_mut().put(key, whole)
+        self.wholes.borrow_mut().put_whole(key, whole)
     }
 
     /// Reads files whole that a question is about to need, by all cores at once.
@@ -463,7 +489,7 @@ impl Index {
             return;
         }
         for (index, whole) in read::wholes(&self.workspace, &wanted) {
-            self.wholes.borrow_mut().put(keys[index], whole);
+            self.wholes.borrow_mut().put_whole(keys[index], whole);
         }
     }
 

@@ -158,10 +158,10 @@ impl<'i> Resolver<'i> {
     pub fn occurrence_at(&self, file: FileId, line: u32, column: u32) -> Result<Occurrence> {
         let whole = self.index.whole(file);
         let covers = |occurrence: &&Occurrence| {
-            let length = occurrence.span.of(&whole.0).chars().count() as u32;
+            // The length is counted last: a file has many names, a line few.
             occurrence.at.line == line
                 && occurrence.at.column <= column
-                && column <= occurrence.at.column + length
+                && column <= occurrence.at.column + occurrence.span.of(&whole.0).chars().count() as u32
         };
         // Of two that touch, the one that begins here.
         let found = whole.1.occurrences.iter().filter(covers).max_by_key(|occurrence| occurrence.at.column);

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use stepwell_workspace::Workspace;
 
 use super::*;
+use crate::facts::Kind;
 
 /// A workspace with these files, and its index, up to date.
 pub(crate) fn workspace(files: &[(&str, &str)]) -> (tempfile::TempDir, Index) {
@@ -60,13 +61,37 @@ fn only_what_changed_is_read_again_and_nothing_is_stale() {
 }
 
 #[test]
-fn a_hundred_edits_are_each_seen_at_once() {
-    let (folder, mut index) = workspace(&[("a.py", "def f0(): pass\n")]);
+fn a_hundred_edits_are_each_seen_by_the_next_question() {
+    const FILES: usize = 5;
+    let user = |path: &str| format!("from {path} import f0\n\nf0()\n");
+    let (folder, mut index) = workspace(&[]);
+    for number in 0..FILES {
+        write(folder.path(), &format!("m{number}.py"), b"def f0(): pass\n");
+        write(folder.path(), &format!("user{number}.py"), user(&format!("m{number}")).as_bytes());
+    }
+    refresh(&mut index);
     for round in 1..=100 {
-        // The same length each time, and often within one tick of the clock.
-        write(folder.path(), "a.py", format!("def f{}(): pass\n", round % 10).as_bytes());
+        let (module, path) = (format!("m{}", round % FILES), format!("m{}.py", round % FILES));
+        // The same length each time, and often within one tick of the clock. The function moves by a line or is
+        // called otherwise, so that the user's name means it in another place or nothing.
+        let is_there = round % 3 != 0;
+        let name = if is_there { "f0" } else { "g0" };
+        let text =
+            if round % 2 == 0 { format!("\ndef {name}(): pass") } else { format!("def {name}(): pass\n") };
+        write(folder.path(), &path, text.as_bytes());
         refresh(&mut index);
-        assert_eq!(names(&index, "a.py"), [format!("f{}", round % 10)], "{round}");
+        assert_eq!(names(&index, &path), [name], "{round}");
+        let resolver = crate::resolve::Resolver::new(&index);
+        let asked = index.named(&format!("user{}.py", round % FILES)).unwrap();
+        let found = resolver.definition_at(asked, 3, 1).unwrap().found().to_vec();
+        let found = found.iter().find(|found| index.path(found.file) == path);
+        let line = found.filter(|found| found.definition.kind == Kind::Function);
+        let line = line.map(|found| found.definition.at.line);
+        assert_eq!(line, is_there.then_some(if round % 2 == 0 { 2 } else { 1 }), "{module}, {round}");
+        if let Some(found) = found.filter(|_| is_there) {
+            let uses = resolver.references(found);
+            assert_eq!(uses.iter().filter(|one| one.file == asked).count(), 2, "{round}");
+        }
     }
 }
 
