@@ -1,10 +1,11 @@
 //! What source code says.
 //!
 //! [`languages`] tells in which language a file is written, by its name or its first line. [`syntax`] parses it with
-//! the grammar of that language and lists what is wrong, within bounds of size and time. [`facts`] says what one file
-//! defines, imports and uses. [`index`] keeps that for a whole workspace and fresh; [`resolve`] says what a name means,
-//! where it is used and who calls it; [`scip`] takes that from an `index.scip` where there is one; [`search`] finds code by what it is about; [`graph`] draws calls and imports;
-//! [`structure`] shows syntax trees and changes code by them.
+//! the grammar of that language ([`grammars`]) and lists what is wrong, within bounds of size and time. [`facts`] says
+//! what one file defines, imports and uses. [`index`] keeps that for a whole workspace and fresh; [`resolve`] says what
+//! a name means, where it is used and who calls it; [`scip`] takes that from an `index.scip` where there is one;
+//! [`search`] finds code by what it is about; [`graph`] draws calls and imports; [`structure`] shows syntax trees and
+//! changes code by them.
 
 mod error;
 pub mod facts;
