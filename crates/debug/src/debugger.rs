@@ -150,6 +150,12 @@ impl Debugger {
         const AGAIN: Duration = Duration::from_secs(1);
         let after = self.serial();
         loop {
+            // One that stopped by itself in the meantime is where it should be, and would not stop again.
+            let tree = self.tree(session);
+            if let Some((stopped, stop)) = tree.into_iter().find_map(|one| one.stop().map(|stop| (one, stop)))
+            {
+                return Ok(Outcome::Stopped(stopped, stop));
+            }
             session.pause(thread).await?;
             let brief =
                 Wait { deadline: wait.deadline.min(Instant::now() + AGAIN), cancel: wait.cancel.clone() };

@@ -1,12 +1,13 @@
 //! js-debug: JavaScript and TypeScript on Node. Measured with 1.112. The program runs in a child session.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::{
     Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, manners, missing,
+    text_argument,
 };
 use crate::Result;
 
@@ -53,6 +54,14 @@ impl Adapter for JsDebug {
         default_to(arguments, "type", "pwa-node");
         // It goes by this word, not by the request: without it an attach starts a Node of its own.
         default_to(arguments, "request", if how == How::Attach { "attach" } else { "launch" });
+        // A pause inside Node's own code would be stepped out of line by line, which takes it a minute. Steps do not enter that
+        // code either way; only what is generated from other sources needs it.
+        let is_plain = text_argument(arguments, "program").is_none_or(|program| {
+            Path::new(program).extension().is_some_and(|end| end == "js" || end == "mjs" || end == "cjs")
+        });
+        if is_plain && !arguments.contains_key("outFiles") {
+            default_to(arguments, "smartStep", false);
+        }
         if how == How::Launch {
             default_to(arguments, "console", "internalConsole");
             default_to(arguments, "outputCapture", "std");

@@ -33,7 +33,10 @@ pub async fn pause_and_kill(kind: AdapterKind, language: Language) {
     let process = session.process_id();
     session.resume(None).await.unwrap();
     let outcome = lab.debugger.pause(&session, None, &lab.wait()).await.unwrap();
-    let Outcome::Stopped(session, stop) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Stopped(session, stop) = outcome else {
+        let states: Vec<_> = lab.debugger.sessions().iter().map(|one| (one.phase(), one.stop())).collect();
+        panic!("{outcome:?} {states:?} {}", printed(&session))
+    };
     assert_eq!(stop.reason, "pause");
     assert!(!session.threads().await.unwrap().is_empty());
     lab.debugger.end(&session).await;
