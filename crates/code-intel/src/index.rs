@@ -384,6 +384,14 @@ impl Index {
         self.entries.get(id.0 as usize)?.as_ref()
     }
 
+    /// A line of a file, without the white space around it and no longer than anyone reads.
+    pub fn source_line(&self, id: FileId, line: u32) -> String {
+        const LONGEST: usize = 200;
+        let whole = self.whole(id);
+        let line = whole.0.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        line.trim().chars().take(LONGEST).collect()
+    }
+
     pub fn path(&self, id: FileId) -> &str {
         self.entry(id).map_or("", |entry| entry.path.as_str())
     }

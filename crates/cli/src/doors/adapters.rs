@@ -140,6 +140,17 @@ async fn doctor(
                 continue;
             }
         };
+        if let AdapterKind::Configured(adapter) = kind
+            && adapter.needs_program()
+        {
+            if !json {
+                let found =
+                    language.pick("is there; it starts only with a program", "已安装；仅能随程序启动");
+                print(&style.green("✓"), kind, &kind.languages().join(", "), found);
+            }
+            rows.push(json!({ "adapter": kind.name(), "state": "found", "path": place_of(&located) }));
+            continue;
+        }
         match debugger.check_adapter(kind, located, DEADLINE).await {
             Ok(check) => {
                 if !json {

@@ -46,6 +46,11 @@ impl ConfiguredAdapter {
         self.name == kind || self.types.iter().any(|known| known == kind)
     }
 
+    /// Whether its command runs the program by itself, so that it cannot be started without one.
+    pub fn needs_program(&self) -> bool {
+        self.command.iter().any(|word| word.contains("{program}"))
+    }
+
     /// Ruby's own debugger.
     pub(super) fn rdbg() -> &'static Self {
         let words = ["rdbg", "--open", "--sock-path={socket}", "--", "{program}", "{args}"];

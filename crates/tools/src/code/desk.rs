@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepwell_code_intel::index::{FileId, Index};
+use stepwell_code_intel::index::Index;
 use stepwell_code_intel::{Error, Result};
 use stepwell_protocol::ErrorClass;
 use stepwell_tool_runtime::{ToolContext, ToolError, ToolOutput};
@@ -90,18 +90,4 @@ fn explained(error: Error) -> ToolError {
         }
         Error::Workspace(_) | Error::Database { .. } => ToolError::execution(error.to_string()),
     }
-}
-
-/// A line of a file, without the white space around it.
-pub fn source_line(index: &Index, file: FileId, line: u32) -> String {
-    let whole = index.whole(file);
-    whole
-        .0
-        .lines()
-        .nth(line.saturating_sub(1) as usize)
-        .unwrap_or_default()
-        .trim()
-        .chars()
-        .take(200)
-        .collect()
 }

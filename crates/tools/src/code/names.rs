@@ -9,7 +9,7 @@ use stepwell_code_intel::search;
 use stepwell_code_intel::{Error, Result};
 
 use super::code_tool;
-use super::desk::{Told, source_line};
+use super::desk::Told;
 
 const MOST_SHOWN: usize = 200;
 
@@ -156,7 +156,7 @@ fn definition(index: &mut Index, input: &DefinitionInput) -> Result<Told> {
         text.push_str(&format!(
             "{}:{line}: {kind}: {}\n",
             index.path(one.file),
-            source_line(index, one.file, line)
+            index.source_line(one.file, line)
         ));
     }
     Ok(Told::new(text))
@@ -188,11 +188,7 @@ fn references(index: &mut Index, input: &ReferencesInput) -> Result<Told> {
     let mut text = format!("{} references, source: index\n{}", uses.len(), noted(declined.as_deref()));
     for used in uses.iter().take(MOST_SHOWN) {
         let line = used.occurrence.at.line;
-        text.push_str(&format!(
-            "{}:{line}: {}\n",
-            index.path(used.file),
-            source_line(index, used.file, line)
-        ));
+        text.push_str(&format!("{}:{line}: {}\n", index.path(used.file), index.source_line(used.file, line)));
     }
     if uses.len() > MOST_SHOWN {
         text.push_str(&format!("(the first {MOST_SHOWN})\n"));

@@ -81,26 +81,13 @@ pub fn status(index: &Index, refreshed: Refreshed, as_json: bool, language: Lang
     Ok(())
 }
 
-fn source_line(index: &Index, file: FileId, line: u32) -> String {
-    let whole = index.whole(file);
-    whole
-        .0
-        .lines()
-        .nth(line.saturating_sub(1) as usize)
-        .unwrap_or_default()
-        .trim()
-        .chars()
-        .take(200)
-        .collect()
-}
-
 pub fn place(index: &Index, found: &Found) -> Value {
     let whole = index.whole(found.file);
     let definition = &found.definition;
     json!({
         "file": index.path(found.file), "line": definition.at.line, "column": definition.at.column,
         "name": definition.name, "kind": definition.kind.name(),
-        "text": source_line(index, found.file, definition.at.line),
+        "text": index.source_line(found.file, definition.at.line),
         "doc": facts::doc_line(&whole.0, definition),
     })
 }
@@ -115,13 +102,13 @@ pub fn places(index: &Index, found: &[Found]) {
             definition.at.column,
             definition.kind.name(),
             definition.name,
-            source_line(index, one.file, definition.at.line)
+            index.source_line(one.file, definition.at.line)
         ));
     }
 }
 
 pub fn uses(index: &Index, uses: &[Use], as_json: bool) -> anyhow::Result<()> {
-    let texts = uses.iter().map(|used| (used, source_line(index, used.file, used.occurrence.at.line)));
+    let texts = uses.iter().map(|used| (used, index.source_line(used.file, used.occurrence.at.line)));
     if as_json {
         let all: Vec<Value> = texts
             .map(|(used, text)| {
