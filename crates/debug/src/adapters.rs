@@ -96,6 +96,11 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
         vec![address.into()]
     }
 
+    /// The words that make it put the program on a terminal of ours, where it does not ask for one itself.
+    fn terminal_words(&self, _terminal: &Path) -> Option<Vec<OsString>> {
+        None
+    }
+
     /// All its words with those of the address.
     fn with_address(&self, mut words: Vec<OsString>, address: &str) -> Vec<OsString> {
         words.extend(self.address_words(address));

@@ -155,6 +155,7 @@ struct State {
     last_told: Option<LastTold>,
     data_breakpoints: Vec<DataBreakpoint>,
     input: Option<terminal::Input>,
+    spare_terminal: Option<stepwell_workspace::process::SpareTerminal>,
     pumps: Vec<tokio::task::JoinHandle<()>>,
     server_watch: Option<ServerReadyWatch>,
     /// Where the program serves, by its configuration's `serverReadyAction`.
@@ -210,6 +211,7 @@ impl Session {
                 last_told: None,
                 data_breakpoints: Vec::new(),
                 input: None,
+                spare_terminal: None,
                 pumps: Vec::new(),
                 server_watch: None,
                 server_address: None,

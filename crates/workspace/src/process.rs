@@ -37,7 +37,7 @@ use capture::Capture;
 use group::ProcessGroup;
 
 pub use capture::{Captured, KeepOutput};
-pub use companion::{Companion, EndWatch, Pipes, TerminalEnd};
+pub use companion::{Companion, EndWatch, Pipes, SpareTerminal, TerminalEnd};
 pub use foreground::{capture_text, run_attached, run_in_foreground};
 pub use program::find_program;
 

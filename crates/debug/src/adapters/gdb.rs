@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 use stepwell_workspace::process::capture_text;
@@ -66,6 +67,12 @@ impl Adapter for Gdb {
 
     fn reach(&self) -> Reach {
         Reach::Pipes
+    }
+
+    fn terminal_words(&self, terminal: &Path) -> Option<Vec<OsString>> {
+        let mut command = OsString::from("set inferior-tty ");
+        command.push(terminal);
+        Some(vec!["-iex".into(), command])
     }
 
     fn adapter_id(&self) -> &'static str {

@@ -282,8 +282,11 @@ impl Session {
         let first = deadline.min(Instant::now() + FIRST_ANSWER);
         match opening.adapter.reach() {
             Reach::Pipes => {
-                let (companion, pipes) =
-                    Companion::on_pipes(&self.adapter_call(opening, located, located.arguments.clone())?)?;
+                let mut words = located.arguments.clone();
+                if wants_terminal(&opening.arguments) {
+                    words.extend(self.spare_terminal()?.unwrap_or_default());
+                }
+                let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
                 let Pipes { stdin, stdout, stderr } = pipes;
                 self.pump_complaints(stderr);
                 self.companions.lock().push(companion);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use stepwell_workspace::process::{
-    Companion, EndWatch, Ending, Environment, KeepOutput, ProgramCall, TerminalEnd,
+    Companion, EndWatch, Ending, Environment, KeepOutput, ProgramCall, SpareTerminal, TerminalEnd,
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
@@ -134,6 +134,24 @@ impl Session {
             self.end_with_terminal(end);
         }
         self.companions.lock().push(companion);
+        self.type_into(terminal);
+        Ok(pid)
+    }
+
+    /// Opens a terminal for an adapter that puts its program on one when told its name; the words that tell it.
+    pub(super) fn spare_terminal(self: &Arc<Self>) -> Result<Option<Vec<std::ffi::OsString>>> {
+        let terminal = SpareTerminal::open()
+            .map_err(|error| Error::parameter(format!("no terminal can be opened: {error}")))?;
+        let words = self.adapter.terminal_words(&terminal.path);
+        if words.is_some() {
+            self.type_into(terminal.end.clone());
+            self.state.lock().spare_terminal = Some(terminal);
+        }
+        Ok(words)
+    }
+
+    /// What is typed goes to this terminal, and what is printed there is the program's output.
+    fn type_into(self: &Arc<Self>, terminal: TerminalEnd) {
         self.state.lock().input = Some(Input::Terminal(terminal.clone()));
         let session = Arc::downgrade(self);
         let pump = tokio::spawn(async move {
@@ -149,7 +167,6 @@ impl Session {
             }
         });
         self.state.lock().pumps.push(pump);
-        Ok(pid)
     }
 
     /// js-debug never says that a program in a terminal has ended: its own end is waited for, and then that of the session.
@@ -190,7 +207,12 @@ impl Session {
 
     /// Waits until everything that was printed has been read, for a moment.
     pub(super) async fn drain_pumps(&self) {
-        let pumps = std::mem::take(&mut self.state.lock().pumps);
+        let pumps = {
+            let mut state = self.state.lock();
+            // A terminal of ours has an end only when nobody holds it any more.
+            state.spare_terminal = None;
+            std::mem::take(&mut state.pumps)
+        };
         for mut pump in pumps {
             if tokio::time::timeout(DRAIN, &mut pump).await.is_err() {
                 pump.abort();

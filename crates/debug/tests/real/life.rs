@@ -157,7 +157,7 @@ pub async fn input(kind: AdapterKind, language: Language) {
     let session = lab.start_with(How::Launch, arguments);
     let (stopped, _) = lab.stop(&session).await;
     let reads = lab.debugger.tree(&session).into_iter().find(|session| session.takes_input());
-    if matches!(kind, AdapterKind::Gdb | AdapterKind::CodeLldb) {
+    if kind == AdapterKind::CodeLldb {
         let error = session.send_input("Grace\n").await.unwrap_err();
         assert!(error.to_string().contains("reads no input"), "{error}");
         return;

@@ -1,7 +1,10 @@
 //! A program that is talked to for as long as it lives, such as a debug adapter.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +37,24 @@ impl TerminalEnd {
 
     pub async fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
         terminal::write_all(&self.0, bytes).await
+    }
+}
+
+/// A terminal that a program is yet to be put on, by its name. It stays open until it is dropped.
+#[derive(Debug)]
+pub struct SpareTerminal {
+    pub end: TerminalEnd,
+    pub path: PathBuf,
+    _theirs: OwnedFd,
+}
+
+impl SpareTerminal {
+    pub fn open() -> io::Result<Self> {
+        let (ours, theirs) = terminal::open()?;
+        let name = rustix::termios::ttyname(&theirs, Vec::new())?;
+        let path = PathBuf::from(OsString::from_vec(name.into_bytes()));
+        let end = TerminalEnd(Arc::new(terminal::watched(ours)?));
+        Ok(Self { end, path, _theirs: theirs })
     }
 }
 

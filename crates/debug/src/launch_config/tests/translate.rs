@@ -68,6 +68,7 @@ fn cppdbg() {
               args: ["a b","c"]
               cwd: "/work/shop"
               stopAtBeginningOfMainSubprogram: true
+              console: "integratedTerminal"
               > unset environment B
               > set environment A=1
               > set substitute-path /build /src
@@ -78,7 +79,6 @@ fn cppdbg() {
               with /usr/bin/gdb-16
               # `-target-select x` cannot be given to a console and is left out
               # `symbolSearchPath` has no counterpart in gdb and is left out
-              # gdb cannot run the program in a terminal of its own
             lldb-dap
               program: "/work/shop/app"
               args: ["a b","c"]
@@ -202,10 +202,10 @@ fn codelldb() {
               args: ["one","two three"]
               cwd: "/here"
               stopOnEntry: true
+              console: "integratedTerminal"
               > set environment A=1
               > set substitute-path /build /src
               # `expressions` has no counterpart in gdb and is left out
-              # gdb cannot run the program in a terminal of its own
               # commands for LLDB are left out: command script import x.py; p; q
         "#]],
     );
@@ -274,10 +274,10 @@ fn lldb_dap() {
               program: "/app"
               cwd: "/work/shop"
               stopOnEntry: true
+              console: "integratedTerminal"
               > set environment A=1
               > set substitute-path /build /src
               # `timeout` has no counterpart in gdb and is left out
-              # gdb cannot run the program in a terminal of its own
               # commands for LLDB are left out: i
         "#]],
     );

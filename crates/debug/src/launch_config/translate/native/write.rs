@@ -160,7 +160,7 @@ pub(super) fn gdb(resolved: &Resolved, native: Native, notes: &mut Vec<String>) 
         return Err(bad(resolved, "uses `waitFor`, which gdb cannot; start the program first".to_owned()));
     }
     if native.terminal {
-        notes.push("gdb cannot run the program in a terminal of its own".to_owned());
+        put("console", json!("integratedTerminal"));
     }
     let mut commands = Vec::new();
     // gdb's own key `env` would replace the whole environment.
