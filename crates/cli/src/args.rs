@@ -535,6 +535,9 @@ pub struct WhyArgs {
     /// Run it again until it fails, at most so many times
     #[arg(long, value_name = "N")]
     pub until_fails: Option<u32>,
+    /// Do not run it a second time to see how the values of the failing line came to be
+    #[arg(long)]
+    pub once: bool,
     /// Seconds a run may take, building included
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub timeout: u64,

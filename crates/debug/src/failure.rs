@@ -1,8 +1,11 @@
 //! From a command that fails to why: the stop where it failed, the frames with their values, where these came from.
 //!
-//! The program is run once under its debugger. Every exception, signal and panic on the way is looked at and passed,
-//! because many are expected; when the program is over, the one that its output and exit code speak of is the failure.
+//! The program is run under its debugger. Every exception, signal and panic on the way is looked at and passed, because
+//! many are expected; when the program is over, the one that its output and exit code speak of is the failure. A second
+//! run (`history`) follows the values of the failing line.
 
+mod function;
+mod history;
 mod origin;
 mod told;
 
@@ -22,6 +25,7 @@ use crate::stop_report::{is_own, is_plain, lines_around, plain_kind};
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
+pub use history::ValueWrite;
 pub use origin::Origin;
 pub use origin::line_of as source_line;
 
@@ -86,11 +90,15 @@ pub struct Place {
     pub source: String,
 }
 
-/// A value of the failing line, and where it was set last.
+/// A value of the failing line, and how it came to be.
 #[derive(Clone, Debug, Serialize)]
 pub struct ValueStory {
     pub name: String,
     pub value: String,
+    /// The last writes that were seen in a second run, newest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<ValueWrite>,
+    /// Where it was set last, as the source says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
@@ -357,6 +365,7 @@ fn stories(frame: &FailureFrame, caller: Option<&FailureFrame>) -> Vec<ValueStor
         .map(|row| ValueStory {
             name: row.name.clone(),
             value: row.value.clone(),
+            writes: Vec::new(),
             origin: origin::of(&row.name, frame, caller),
         })
         .collect()

@@ -25,6 +25,9 @@ use crate::language::Language;
 use crate::report;
 use crate::terminal::{Style, error_line, out, out_line};
 
+/// What a second run may take beyond three times the first.
+const SECOND_RUN: Duration = Duration::from_secs(15);
+
 pub async fn run(args: WhyArgs) -> anyhow::Result<Exit> {
     let assembly = Assembly::here()?;
     let language = Language::choose(assembly.settings.language().as_deref());
@@ -87,31 +90,60 @@ async fn explain(
     let mut round = 0;
     loop {
         round += 1;
-        let ctx = launch::context(workspace);
-        let target = targets::describe(&Description::Command(words.clone()), &ctx)
-            .map_err(|error| told(launch::from_target(error)))?;
-        if round == 1 && !args.quiet {
-            error_line(&style.dim(&target.how));
-        } else if !args.quiet {
+        if round > 1 && !args.quiet {
             let again = language.pick("passed; again", "通过；再次运行");
             error_line(&style.dim(&format!("{again} ({round}/{rounds})")));
         }
-        let plan = LaunchPlan::of_target(target, ctx);
-        let time = Duration::from_secs(args.timeout);
-        let mut options = LaunchOptions::new(time, cancel.clone());
-        if !args.quiet {
-            options.on_output = Arc::new(|text| error_line(text.trim_end()));
+        let started = Instant::now();
+        let (plan, how) = planned(&words, workspace)?;
+        if round == 1 && !args.quiet {
+            error_line(&style.dim(&how));
         }
-        let wait = Wait { deadline: Instant::now() + time, cancel: cancel.clone() };
+        let time = Duration::from_secs(args.timeout);
+        let (options, wait) = bounds(args, time, cancel);
         let mut found = debugger.explain(plan, options, &wait).await.map_err(told)?;
         debugger.forget_ended();
-        if found.verdict != Verdict::Passed || round >= rounds {
-            if rounds > 1 {
-                found.notes.push(format!("run {round} of at most {rounds}"));
-            }
-            return Ok(found);
+        if found.verdict == Verdict::Passed && round < rounds {
+            continue;
         }
+        if rounds > 1 {
+            found.notes.push(format!("run {round} of at most {rounds}"));
+        }
+        if found.verdict == Verdict::Failed && !args.once {
+            if !args.quiet {
+                let again = language.pick(
+                    "it fails; once more, to see how the values came to be (--once: not)",
+                    "运行失败；再运行一次，查看这些值的来历（--once：不再运行）",
+                );
+                error_line(&style.dim(again));
+            }
+            let time = (started.elapsed() * 3 + SECOND_RUN).min(time);
+            let (options, wait) = bounds(args, time, cancel);
+            let (plan, _) = planned(&words, workspace)?;
+            // The failure is known; that it could not be followed is only a note.
+            if let Err(error) = debugger.follow_writes(plan, options, &mut found, &wait).await {
+                found.notes.push(error.to_string());
+            }
+            debugger.forget_ended();
+        }
+        return Ok(found);
     }
+}
+
+fn planned(words: &[String], workspace: &std::path::Path) -> anyhow::Result<(LaunchPlan, String)> {
+    let ctx = launch::context(workspace);
+    let target = targets::describe(&Description::Command(words.to_vec()), &ctx)
+        .map_err(|error| told(launch::from_target(error)))?;
+    let how = target.how.clone();
+    Ok((LaunchPlan::of_target(target, ctx), how))
+}
+
+fn bounds(args: &WhyArgs, time: Duration, cancel: &CancellationToken) -> (LaunchOptions, Wait) {
+    let mut options = LaunchOptions::new(time, cancel.clone());
+    if !args.quiet {
+        options.on_output = Arc::new(|text| error_line(text.trim_end()));
+    }
+    (options, Wait { deadline: Instant::now() + time, cancel: cancel.clone() })
 }
 
 fn told(error: stepwell_debug::Error) -> anyhow::Error {

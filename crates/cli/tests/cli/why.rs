@@ -60,9 +60,9 @@ fn why(world: &World, folder: &Path, words: &[&str]) -> Option<Value> {
 }
 
 #[track_caller]
-fn names(world: &World, example: &str, file: &str, words: &[&str], says: &str) {
+fn names(world: &World, example: &str, file: &str, words: &[&str], says: &str) -> Option<Value> {
     let folder = copied(world, example);
-    let Some(report) = why(world, &folder, words) else { return };
+    let report = why(world, &folder, words)?;
     assert_eq!(report["verdict"], "failed", "{report:#}");
     assert_eq!(report["place"]["line"], marked(&format!("{example}/{file}")), "{report:#}");
     assert!(report["place"]["file"].as_str().unwrap().ends_with(file), "{report:#}");
@@ -72,6 +72,7 @@ fn names(world: &World, example: &str, file: &str, words: &[&str], says: &str) {
         report["exception"]["message"].as_str().unwrap()
     );
     assert!(told.contains(says), "{told}");
+    Some(report)
 }
 
 #[test]
@@ -90,6 +91,64 @@ fn python_unittest() {
         &["python3", "-m", "unittest", "test_invoice.py"],
         "AssertionError: 9.8",
     );
+}
+
+/// The writes of a value as `line value`, newest first.
+fn writes(report: &Value, name: &str) -> Vec<String> {
+    let story = report["values"].as_array().unwrap().iter().find(|story| story["name"] == name);
+    let writes = story.and_then(|story| story["writes"].as_array()).cloned().unwrap_or_default();
+    writes.iter().map(|write| format!("{} {}", write["line"], write["value"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn values_are_followed_in_a_second_run_and_only_there() {
+    let world = World::new([]);
+    world.write(
+        "mean.py",
+        "def mean(numbers):\n    total = 0\n    left = len(numbers)\n    for number in numbers:\n        total += number\n        \
+         left -= 1\n    return total / left\n\n\ndef report(numbers):\n    doubled = [number * 2 for number in numbers]\n    return \
+         mean(doubled)\n\n\nprint(mean.__name__)\nopen('runs', 'a').write('x')\nreport([1, 2])\n",
+    );
+    let command = ["python3", "mean.py"];
+    let Some(report) = why(&world, &world.work(), &command) else { return };
+    assert_eq!(report["place"]["line"], 7, "{report:#}");
+    assert_eq!(writes(&report, "left"), ["6 0", "6 1", "3 2"], "{report:#}");
+    assert_eq!(writes(&report, "total"), ["5 6", "5 2", "2 0"], "{report:#}");
+    let runs = || std::fs::read_to_string(world.work().join("runs")).unwrap().len();
+    assert_eq!(runs(), 2);
+
+    let once = stepwell_why(&world, &world.work(), &["--json", "--once"], &command);
+    let report: Value = serde_json::from_slice(&once.stdout).unwrap();
+    assert_eq!(report["place"]["line"], 7, "{report:#}");
+    assert_eq!(writes(&report, "left"), [""; 0], "{report:#}");
+    assert_eq!(report["values"][0]["origin"]["line"], 6, "{report:#}");
+    assert_eq!(runs(), 3);
+}
+
+#[test]
+fn a_value_that_was_passed_has_the_callers_story() {
+    let world = World::new([]);
+    world.write(
+        "share.py",
+        "def share(total, people):\n    return total / people\n\n\ndef main():\n    people = 3\n    while people > 0:\n        \
+         people -= 1\n    share(10, people)\n\n\nmain()\n",
+    );
+    let Some(report) = why(&world, &world.work(), &["python3", "share.py"]) else { return };
+    assert_eq!(writes(&report, "people"), ["8 0", "8 1", "8 2", "6 3"], "{report:#}");
+}
+
+#[test]
+fn a_run_that_goes_another_way_is_not_told_as_the_first() {
+    let world = World::new([]);
+    world.write(
+        "flip.py",
+        "import os\n\n\ndef part(n):\n    half = n // 2\n    return 1 / (half - n // 2)\n\n\nruns = 0\nif os.path.exists('runs'):\n    \
+         runs = 7\nopen('runs', 'w').close()\npart(4 + runs)\n",
+    );
+    let Some(report) = why(&world, &world.work(), &["python3", "flip.py"]) else { return };
+    assert_eq!(writes(&report, "half"), [""; 0], "{report:#}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("another way"), "{report:#}");
 }
 
 #[test]
@@ -121,7 +180,11 @@ fn rust_test() {
 #[test]
 fn go_test() {
     let world = World::new([]);
-    names(&world, "go", "trip.go", &["go", "test", "."], "index out of range");
+    let report = names(&world, "go", "trip.go", &["go", "test", "."], "index out of range");
+    // The head of a loop is where its variable is set, although the debugger does not stop there again.
+    if let Some(report) = report {
+        assert_eq!(writes(&report, "i"), ["13 2", "13 1", "13 0"], "{report:#}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde::Serialize;
 use stepwell_workspace::files;
 
 use super::FailureFrame;
+use super::function::begins_function;
 use crate::values::shortened;
 
 /// Lines above that are searched; a function is hardly longer.
@@ -23,7 +24,8 @@ pub struct Origin {
 
 /// The nearest line above the failing one that sets the variable, or the call that passed it.
 pub fn of(name: &str, frame: &FailureFrame, caller: Option<&FailureFrame>) -> Option<Origin> {
-    let lines = lines_of(&frame.file)?;
+    let text = text_of(&frame.file)?;
+    let lines: Vec<&str> = text.lines().collect();
     let at = usize::try_from(frame.line).ok()?.checked_sub(1)?;
     for number in (at.saturating_sub(FARTHEST)..at).rev() {
         let text = lines.get(number)?;
@@ -35,7 +37,7 @@ pub fn of(name: &str, frame: &FailureFrame, caller: Option<&FailureFrame>) -> Op
                 from_caller: false,
             });
         }
-        if begins_function(text) {
+        if begins_function(&lines, number) {
             let is_parameter = names(text).any(|word| word == name);
             let caller = caller.filter(|_| is_parameter)?;
             return Some(Origin {
@@ -52,12 +54,12 @@ pub fn of(name: &str, frame: &FailureFrame, caller: Option<&FailureFrame>) -> Op
 /// A line of a file, without its indentation.
 pub fn line_of(file: &str, line: i64) -> Option<String> {
     let at = usize::try_from(line).ok()?.checked_sub(1)?;
-    lines_of(file)?.get(at).map(|text| shortened(text.trim(), 160))
+    text_of(file)?.lines().nth(at).map(|text| shortened(text.trim(), 160))
 }
 
-fn lines_of(file: &str) -> Option<Vec<String>> {
+pub fn text_of(file: &str) -> Option<String> {
     let content = files::read(Path::new(file)).ok()?;
-    Some(String::from_utf8_lossy(&content).lines().map(str::to_owned).collect())
+    Some(String::from_utf8_lossy(&content).into_owned())
 }
 
 /// The names in a line, not those in its strings.
@@ -67,7 +69,7 @@ pub fn names(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a line gives the variable a value: an assignment, a declaration, a loop's head.
-fn sets(line: &str, name: &str) -> bool {
+pub fn sets(line: &str, name: &str) -> bool {
     let mut rest = line;
     let mut before = None;
     while let Some(at) = rest.find(name) {
@@ -109,29 +111,6 @@ fn declared(before: &str) -> bool {
     let words: Vec<&str> = names(before).collect();
     matches!(words.as_slice(), [.., "for" | "as"] | [.., "for", _])
         && before.trim_end().ends_with(|last: char| last.is_alphanumeric() || last == '(' || last == ',')
-}
-
-/// Whether a line begins a function in any of the languages.
-fn begins_function(line: &str) -> bool {
-    let text = line.trim_start();
-    let heads = [
-        "def ",
-        "async def ",
-        "fn ",
-        "pub fn ",
-        "pub(crate) fn ",
-        "async fn ",
-        "pub async fn ",
-        "func ",
-        "function ",
-        "async function ",
-        "export function ",
-    ];
-    let is_c = line.starts_with(|first: char| first.is_alphabetic())
-        && text.trim_end().ends_with('{')
-        && text.contains('(')
-        && !["if", "for", "while", "switch", "else"].iter().any(|word| text.starts_with(word));
-    heads.iter().any(|head| text.starts_with(head)) || is_c
 }
 
 #[cfg(test)]

@@ -58,6 +58,8 @@ pub struct WatchInput {
 /// these were set, the output. Use it first.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FailureInput {
+    /// Runs it a second time to see the last writes of the values.
+    writes: Option<bool>,
     #[serde(flatten)]
     run: RunInput,
 }
@@ -105,7 +107,11 @@ impl DebugDesk {
         let plan = self.plan(&input.run.start())?;
         let wait = Self::wait(ctx, input.run.timeout, 120);
         let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
-        let mut report = self.debugger.explain(plan, options, &wait).await?;
+        let mut report = self.debugger.explain(plan, options.clone(), &wait).await?;
+        if input.writes.unwrap_or_default() {
+            let again = self.plan(&input.run.start())?;
+            self.debugger.follow_writes(again, options, &mut report, &wait).await?;
+        }
         // The failing frame is told whole, the others by their line.
         for frame in report.frames.iter_mut().skip(1) {
             frame.source = None;

@@ -21,19 +21,24 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
     if !report.values.is_empty() {
         body.push_str(&format!("<h2>{}</h2>\n<table>\n", language.pick("Values that matter", "相关的值")));
         for value in &report.values {
-            let origin = value.origin.as_ref().map(|origin| {
-                format!(
-                    "{}:{} <code>{}</code>",
-                    escaped(&shown(&origin.file)),
-                    origin.line,
-                    escaped(&origin.source)
-                )
-            });
+            let place = |file: &str, line: i64, source: &str| {
+                format!("{}:{line} <code>{}</code>", escaped(&shown(file)), escaped(source))
+            };
+            let writes: Vec<String> = value
+                .writes
+                .iter()
+                .map(|write| {
+                    let at = place(&write.file, write.line, &write.source);
+                    format!("<div>← <code>{}</code> {at}</div>", escaped(&write.value))
+                })
+                .collect();
+            let origin = value.origin.as_ref().filter(|_| writes.is_empty());
+            let origin = origin.map(|origin| place(&origin.file, origin.line, &origin.source));
             body.push_str(&format!(
                 "<tr><th>{}</th><td><code>{}</code></td><td>{}</td></tr>\n",
                 escaped(&value.name),
                 escaped(&value.value),
-                origin.unwrap_or_default()
+                writes.concat() + &origin.unwrap_or_default()
             ));
         }
         body.push_str("</table>\n");

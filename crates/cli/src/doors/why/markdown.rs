@@ -27,14 +27,22 @@ pub fn render(report: &FailureReport, language: Language) -> String {
             language.pick("from", "来源")
         ));
         for value in &report.values {
-            let origin = value.origin.as_ref().map(|origin| {
-                format!("`{}:{}` `{}`", shown(&origin.file), origin.line, cell(&origin.source))
-            });
+            let place =
+                |file: &str, line: i64, source: &str| format!("`{}:{line}` `{}`", shown(file), cell(source));
+            let writes: Vec<String> = value
+                .writes
+                .iter()
+                .map(|write| {
+                    format!("← `{}` {}", cell(&write.value), place(&write.file, write.line, &write.source))
+                })
+                .collect();
+            let origin = value.origin.as_ref().filter(|_| writes.is_empty());
+            let origin = origin.map(|origin| place(&origin.file, origin.line, &origin.source));
             text.push_str(&format!(
                 "| `{}` | `{}` | {} |\n",
                 cell(&value.name),
                 cell(&value.value),
-                origin.unwrap_or_default()
+                writes.join("<br>") + &origin.unwrap_or_default()
             ));
         }
         text.push('\n');

@@ -43,7 +43,18 @@ pub fn render(report: &FailureReport, language: Language, style: Style) -> Strin
         for value in &report.values {
             let name = format!("{:<width$}", harmless(&value.name));
             line(format!("    {} = {}", style.cyan(&name), harmless(&value.value)));
-            if let Some(origin) = &value.origin {
+            for (at, write) in value.writes.iter().enumerate() {
+                let place = format!("{}:{}: {}", shown(&write.file), write.line, harmless(&write.source));
+                let set = language.pick("set at", "赋值于");
+                let story = if at == 0 {
+                    format!("{set} {place}")
+                } else {
+                    let before = language.pick("before:", "此前：");
+                    format!("{before} {}, {set} {place}", harmless(&write.value))
+                };
+                line(style.dim(&format!("    {:width$}   {story}", "")));
+            }
+            if let Some(origin) = value.origin.as_ref().filter(|_| value.writes.is_empty()) {
                 let how = if origin.from_caller {
                     language.pick("passed at", "传入于")
                 } else {
