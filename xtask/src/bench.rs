@@ -7,6 +7,7 @@
 
 mod agents;
 mod checkpoint;
+mod debug;
 mod index;
 mod sandbox;
 mod search;
@@ -42,6 +43,9 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let binary = build()?;
     if arguments == ["sandbox"] {
         return sandbox::run(&binary);
+    }
+    if arguments == ["debug"] {
+        return debug::run(&binary);
     }
     let mut agents = vec![agents::ours(&binary), agents::ours_unconfined(&binary)];
     agents.extend(agents::peers());
@@ -229,11 +233,11 @@ struct Table {
 
 impl Table {
     fn new(agents: &[Agent]) -> Self {
-        Self {
-            names: agents.iter().map(|agent| agent.name.to_owned()).collect(),
-            rows: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self::named(agents.iter().map(|agent| agent.name.to_owned()).collect())
+    }
+
+    fn named(names: Vec<String>) -> Self {
+        Self { names, rows: Vec::new(), notes: Vec::new() }
     }
 
     fn row(

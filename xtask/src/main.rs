@@ -19,7 +19,9 @@ fn main() -> anyhow::Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["generate"] => generate::write_all(),
         ["bench", rest @ ..] => bench::run(rest),
-        _ => bail!("usage: cargo xtask generate | bench [SCENARIO ...] | bench index [--tree DIR]"),
+        _ => bail!(
+            "usage: cargo xtask generate | bench [SCENARIO ...] | bench debug | bench sandbox | bench index [--tree DIR]"
+        ),
     }
 }
 
