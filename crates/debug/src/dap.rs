@@ -11,4 +11,4 @@ mod wire;
 
 pub use client::{Client, Listener, Reply, ReverseRequest, Sent};
 pub use transport::{Link, accept_one, connect, listen};
-pub use wire::{LONGEST_MESSAGE, WireError};
+pub use wire::WireError;

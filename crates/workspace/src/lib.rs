@@ -3,7 +3,8 @@
 //! [`files`] is for Stepwell's own data (settings, task logs): plain host paths, atomic writes, append files
 //! that can be synced, errors that name the path and say what to do. [`Workspace`] is for paths a model gives:
 //! whatever they contain, they are resolved beneath the workspace's roots. [`tree`] is for snapshots of a whole folder. [`process`] runs programs so that
-//! they always end, with all their children, and never fill the memory.
+//! they always end, with all their children, and never fill the memory; [`frames`] reads the messages of those that speak
+//! with a length before each.
 
 // This crate is the door: the bans of clippy.toml hold everywhere else.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door the ban points to")]
@@ -12,6 +13,7 @@ mod boundary;
 mod encoding;
 mod error;
 pub mod files;
+pub mod frames;
 mod hidden;
 pub mod process;
 mod read;

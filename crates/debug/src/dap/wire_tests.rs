@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+use stepwell_workspace::frames::LONGEST_MESSAGE;
 
 use super::*;
 
