@@ -13,7 +13,7 @@ fi
 
 # Debian packages for tests against real programs; elsewhere the tests say what they skip.
 missing=()
-for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv ruby make perl rsync mke2fs wipefs; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv ruby make perl rsync mke2fs wipefs clangd; do command -v "$tool" >/dev/null || missing+=("$tool"); done
 command -v cc >/dev/null || missing+=(build-essential)
 if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   step "installing ${missing[*]}"
@@ -66,6 +66,13 @@ if command -v apt-get >/dev/null && command -v dpkg >/dev/null; then
   STEPWELL_TEST_GDB="$(scripts/newer-gdb.sh "$adapters/gdb")"
   export STEPWELL_TEST_GDB
 fi
+
+step "language servers, for the tests with real ones"
+servers="$(mkdir -p "$target/language-servers" && cd "$target/language-servers" && pwd)"
+if command -v npm >/dev/null && [ ! -f "$servers/node_modules/.bin/pyright-langserver" ]; then
+  (cd "$servers" && npm install --silent --no-audit --no-fund pyright@1.1.414 typescript-language-server@5 typescript@5.9)
+fi
+export STEPWELL_TEST_SERVERS="$servers"
 
 step "format"
 cargo fmt --all --check

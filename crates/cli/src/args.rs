@@ -1,5 +1,6 @@
 //! The command line, as clap reads it.
 
+mod index;
 mod mcp;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stepwell_protocol::PermissionMode;
 
+pub use index::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget, SourceArg};
 pub use mcp::{
     McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools, ToolGroupArg,
 };
@@ -133,101 +135,6 @@ pub struct RunArgs {
     /// Write nothing but the answer
     #[arg(short, long)]
     pub quiet: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct IndexArgs {
-    #[command(subcommand)]
-    pub command: IndexCommand,
-    /// Give JSON
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// The folder to look at
-    #[arg(short = 'C', long, global = true, value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum IndexCommand {
-    /// Read what changed, or everything
-    Build {
-        /// Forget what is known and read every file
-        #[arg(long)]
-        fresh: bool,
-    },
-    /// Say what the index holds and what it leaves out
-    Status,
-    /// Where a name is defined
-    Def(IndexTarget),
-    /// Where a name is used
-    Refs(IndexTarget),
-    /// Who calls a function, and whom it calls
-    Calls {
-        #[command(flatten)]
-        target: IndexTarget,
-        #[arg(long, value_enum, default_value_t = CallsArg::Callers)]
-        direction: CallsArg,
-        /// Steps from the function
-        #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
-        depth: u32,
-        #[arg(long, value_enum, default_value_t = GraphArg::Text)]
-        format: GraphArg,
-    },
-    /// What files import from each other
-    Deps {
-        /// Only this file
-        file: Option<String>,
-        #[arg(long, value_enum, default_value_t = GraphArg::Text)]
-        format: GraphArg,
-    },
-    /// What a file defines
-    Symbols {
-        file: String,
-        /// Only these kinds, such as `function` or `class` (may be given several times)
-        #[arg(long, value_name = "KIND")]
-        kind: Vec<String>,
-    },
-    /// Find code by what it is about
-    Search {
-        words: Vec<String>,
-        #[arg(long, default_value_t = 20, value_name = "N")]
-        limit: usize,
-    },
-    /// The most important symbols of every file, within a number of tokens
-    Map {
-        #[arg(long, default_value_t = 2000, value_name = "N")]
-        tokens: usize,
-    },
-    /// Answer questions from standard input, one JSON object a line
-    Serve {
-        /// One question and one answer a line; there is no other form
-        #[arg(long, required = true)]
-        jsonl: bool,
-        /// Only files of this language, such as `python`
-        language: Option<String>,
-        /// The folder to look at, instead of --cwd
-        root: Option<PathBuf>,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct IndexTarget {
-    /// A name, `Type.member`, or FILE:LINE:COLUMN
-    pub target: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CallsArg {
-    Callers,
-    Callees,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GraphArg {
-    Text,
-    Json,
-    Mermaid,
-    Dot,
 }
 
 #[derive(Debug, Args)]

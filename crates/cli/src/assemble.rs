@@ -1,5 +1,6 @@
 //! The one place where the parts are put together: settings, models, tools, store, engine.
 
+pub mod code;
 pub mod confinement;
 pub mod debugging;
 
@@ -199,6 +200,7 @@ impl Benches {
             removed_variables: named.collect(),
             confinement,
             code_indexes: code_indexes(&self.places),
+            language_servers: code::servers(&self.settings, workspace)?,
             unfinished_edits: self.places.data.join("edits"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
         })

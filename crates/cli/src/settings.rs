@@ -4,6 +4,7 @@
 //! own settings are somebody else's text until the person trusts the folder: before that they can narrow what
 //! the agent may do, never widen it, and can neither name servers nor programs.
 
+mod code;
 mod keep;
 mod layer;
 mod links;
@@ -22,6 +23,7 @@ use stepwell_tool_runtime::{
 };
 use stepwell_workspace::{Denial, files};
 
+pub use code::{CodeSettings, LanguageServer, ServersSetting};
 pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, SettingsLayer};
 pub use places::Places;
@@ -215,6 +217,20 @@ impl Settings {
     pub fn custom_debug_adapters(&self) -> BTreeMap<String, CustomAdapter> {
         let layers = self.layers.iter().filter_map(|(_, layer)| layer.debug.clone());
         layers.flat_map(|debug| debug.custom).collect()
+    }
+
+    pub fn language_servers(&self) -> ServersSetting {
+        self.value(|layer| layer.code.as_ref()?.servers).unwrap_or_default()
+    }
+
+    pub fn language_server_seconds(&self) -> Option<u64> {
+        self.value(|layer| layer.code.as_ref()?.server_seconds)
+    }
+
+    /// The language servers that the person names, by name.
+    pub fn named_language_servers(&self) -> BTreeMap<String, LanguageServer> {
+        let layers = self.layers.iter().filter_map(|(_, layer)| layer.code.clone());
+        layers.flat_map(|code| code.server).collect()
     }
 
     pub fn sandbox(&self) -> SandboxSettings {

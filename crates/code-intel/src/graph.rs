@@ -84,7 +84,7 @@ pub fn of_files(index: &Index, only: Option<FileId>, most: usize) -> NamedGraph 
 }
 
 /// The groups of nodes that reach each other, and nodes that point at themselves.
-fn cycles(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
+pub(crate) fn cycles(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut following = vec![Vec::new(); count];
     let mut preceding = vec![Vec::new(); count];
     for (from, to) in edges {

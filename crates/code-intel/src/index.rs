@@ -93,6 +93,13 @@ pub struct FileEntry {
     outline: Arc<[u8]>,
 }
 
+impl FileEntry {
+    /// The hash of the content it was read with.
+    pub(crate) fn content(&self) -> [u8; 16] {
+        self.hash
+    }
+}
+
 /// What a look at the files found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {

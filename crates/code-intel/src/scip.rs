@@ -13,71 +13,19 @@ use std::sync::Arc;
 
 use stepwell_workspace::files;
 
+use crate::answer::{Answer, Asked, Consulted, Place, Source, defined_at, sorted, text};
 use crate::facts::Position;
-use crate::index::{FileId, Index};
+use crate::index::Index;
 use crate::languages::Language;
 use crate::resolve::{Found, Resolver};
 use table::{State, Table};
 use wire::{Document, Occurrence, Part};
 
 pub const FILE: &str = "index.scip";
-/// Text of a file of which a line is shown or counted.
-const LARGEST_TEXT: u64 = 2 * 1024 * 1024;
 
 /// The `index.scip` of a workspace, as far as it was read.
 #[derive(Default)]
 pub(crate) struct Scip(RefCell<State>);
-
-/// What is asked about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// The name at a place, line and column from 1.
-    At { path: String, line: u32, column: u32 },
-    /// A name or `Type.member`, in one file or anywhere.
-    Named { name: String, path: Option<String> },
-}
-
-impl Asked {
-    /// `FILE:LINE:COLUMN`, a name, or `Type.member`.
-    pub fn parse(target: &str) -> Self {
-        let mut parts = target.rsplitn(3, ':');
-        let (column, line, path) = (parts.next(), parts.next(), parts.next());
-        match (path, line.map(str::parse), column.map(str::parse)) {
-            (Some(path), Some(Ok(line)), Some(Ok(column))) => {
-                Self::At { path: path.to_owned(), line, column }
-            }
-            _ => Self::Named { name: target.to_owned(), path: None },
-        }
-    }
-}
-
-/// A place in a file of the workspace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    pub path: String,
-    pub at: Position,
-    /// What is defined or used there.
-    pub name: String,
-    /// The definition there, where our own index has it too.
-    pub found: Option<Found>,
-}
-
-/// What came of asking the `index.scip`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Consulted {
-    /// There is none.
-    Absent,
-    /// It cannot answer; why, for people.
-    Declined(String),
-    Answered(Answer),
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    pub places: Vec<Place>,
-    /// What of the answer is not from the `index.scip`, where that is so.
-    pub note: Option<String>,
-}
 
 /// Where something is defined.
 pub fn definitions(index: &Index, asked: &Asked) -> Consulted {
@@ -90,7 +38,7 @@ pub fn definitions(index: &Index, asked: &Asked) -> Consulted {
             let name = symbols.iter().next().map_or("", String::as_str);
             return Err(format!("it does not say where `{name}` is defined"));
         }
-        Ok(Answer { places, note })
+        Ok(Answer { source: Source::Scip, places, note })
     })
 }
 
@@ -101,7 +49,7 @@ pub fn references(index: &Index, asked: &Asked) -> Consulted {
         defined.extend(session.named_elsewhere(asked));
         let mut places = session.used(&symbols, asked)?;
         if !session.is_any_file_other() {
-            return Ok(Answer { places: sorted(places), note: None });
+            return Ok(Answer { source: Source::Scip, places: sorted(places), note: None });
         }
         let resolver = Resolver::new(index);
         let found: Vec<&Found> = defined.iter().filter_map(|place| place.found.as_ref()).collect();
@@ -120,19 +68,8 @@ pub fn references(index: &Index, asked: &Asked) -> Consulted {
             name: used.occurrence.span.of(&index.source(used.file)).to_owned(),
             found: None,
         }));
-        Ok(Answer { places: sorted(places), note })
+        Ok(Answer { source: Source::Scip, places: sorted(places), note })
     })
-}
-
-/// A line of a file as it is; empty where there is none.
-pub fn line(index: &Index, path: &str, line: u32) -> String {
-    let text = text(index, path).unwrap_or_default();
-    text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().to_owned()
-}
-
-/// A line of a file to show, without the white space around it.
-pub fn source_line(index: &Index, path: &str, at: u32) -> String {
-    line(index, path, at).trim().chars().take(200).collect()
 }
 
 fn consult(index: &Index, question: impl FnOnce(&Session<'_>) -> Result<Answer, String>) -> Consulted {
@@ -380,13 +317,6 @@ fn changed() -> String {
     "it is being written, or is damaged".to_owned()
 }
 
-/// The definition whose name stands at a place, where our own index has it.
-fn defined_at(index: &Index, file: FileId, at: Position) -> Option<Found> {
-    let whole = index.whole(file);
-    let definition = whole.1.definitions.iter().find(|definition| definition.at == at)?;
-    Some(Found { file, definition: definition.clone() })
-}
-
 fn place_of(index: &Index, found: Found) -> Place {
     Place {
         path: index.path(found.file).to_owned(),
@@ -394,29 +324,6 @@ fn place_of(index: &Index, found: Found) -> Place {
         name: found.definition.name.clone(),
         found: Some(found),
     }
-}
-
-fn sorted(mut places: Vec<Place>) -> Vec<Place> {
-    places.sort_by(|one, other| (&one.path, one.at).cmp(&(&other.path, other.at)));
-    places.dedup_by(|one, other| one.path == other.path && one.at == other.at);
-    places
-}
-
-/// The text of a file, also of one that our own index leaves out.
-fn text(index: &Index, path: &str) -> Option<Arc<String>> {
-    if let Some(file) =
-        index.file(path).filter(|file| index.entry(*file).is_some_and(|one| one.omission.is_none()))
-    {
-        return Some(index.source(file));
-    }
-    let place = index.workspace().place(path).ok()?;
-    let relative = place.relative().to_string_lossy();
-    if let Some(file) = index.file(&relative)
-        && relative != path
-    {
-        return text(index, index.path(file));
-    }
-    Some(Arc::new(index.workspace().read_text(&place, LARGEST_TEXT).ok()?.text))
 }
 
 #[cfg(test)]

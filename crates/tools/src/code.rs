@@ -13,9 +13,23 @@ use stepwell_tool_runtime::DynTool;
 
 pub use desk::{CodeDesk, LONGEST_CALL};
 
-/// Declares a tool whose work a method of the desk does: its type, its name, its other names, its input, the method.
+/// Declares a tool whose work a function does with the index: its type, its name, its other names, its input, the
+/// function. With `asking_servers` the function also gets what a language server said, where the input wishes for one.
 macro_rules! code_tool {
     ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident) => {
+        code_tool!(@ $tool, $name, $aliases, $input, |desk, ctx, input| {
+            desk.ask(ctx, move |index| $run(index, &input)).await
+        });
+    };
+    ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident, asking_servers) => {
+        code_tool!(@ $tool, $name, $aliases, $input, |desk, ctx, input| {
+            let target = input.target.clone();
+            let asked = move |index: &stepwell_code_intel::index::Index| target.asked(index);
+            let said = desk.ask_server(ctx, input.source, asked, input.question()).await?;
+            desk.ask(ctx, move |index| $run(index, &input, said)).await
+        });
+    };
+    (@ $tool:ident, $name:literal, $aliases:expr, $input:ty, |$desk:ident, $ctx:ident, $given:ident| $run:block) => {
         pub struct $tool(pub std::sync::Arc<crate::code::desk::CodeDesk>);
 
         #[async_trait::async_trait]
@@ -49,10 +63,11 @@ macro_rules! code_tool {
 
             async fn run(
                 &self,
-                ctx: &stepwell_tool_runtime::ToolContext,
-                input: Self::Input,
+                $ctx: &stepwell_tool_runtime::ToolContext,
+                $given: Self::Input,
             ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
-                self.0.ask(ctx, move |index| $run(index, &input)).await
+                let $desk = &self.0;
+                $run
             }
         }
     };

@@ -1,19 +1,21 @@
 //! `stepwell index`: questions about the code of a folder.
 
 mod serve;
+mod servers;
 mod show;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
+use stepwell_code_intel::answer::{Answer, Asked, Consulted};
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::{Index, Refreshed};
+use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Direction, Found, Meaning, Resolver};
-use stepwell_code_intel::scip::{self, Answer, Asked, Consulted};
-use stepwell_code_intel::search;
+use stepwell_code_intel::{scip, search};
 use stepwell_workspace::Workspace;
 
-use crate::args::{CallsArg, GraphArg, IndexArgs, IndexCommand};
+use crate::args::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget};
 use crate::assemble::{Assembly, AssemblyOptions, code_indexes, workspace_root};
 use crate::exit::Exit;
 use crate::language::Language;
@@ -26,10 +28,11 @@ const MOST_NODES: usize = 2000;
 
 pub fn run(args: IndexArgs) -> anyhow::Result<Exit> {
     if let IndexCommand::Serve { root, language, .. } = &args.command {
-        let (mut index, _) = open(root.as_deref().or(args.cwd.as_deref()))?;
+        let (_, mut index) = open(root.as_deref().or(args.cwd.as_deref()))?;
         return serve::serve(&mut index, language.as_deref());
     }
-    let (mut index, language) = open(args.cwd.as_deref())?;
+    let (assembly, mut index) = open(args.cwd.as_deref())?;
+    let language = Language::choose(assembly.settings.language().as_deref());
     if let IndexCommand::Build { fresh: true } = &args.command {
         index.clear();
     }
@@ -42,10 +45,18 @@ pub fn run(args: IndexArgs) -> anyhow::Result<Exit> {
             language.pick("the folder is too large: not all of it was read", "文件夹过大：未全部读取");
         crate::terminal::error_line(words);
     }
-    answer(&index, refreshed, &args, language)
+    answer(&Looked { assembly: &assembly, index: &index, refreshed, language }, &args)
 }
 
-fn open(folder: Option<&Path>) -> anyhow::Result<(Index, Language)> {
+/// A folder that was looked at.
+struct Looked<'l> {
+    assembly: &'l Assembly,
+    index: &'l Index,
+    refreshed: Refreshed,
+    language: Language,
+}
+
+fn open(folder: Option<&Path>) -> anyhow::Result<(Assembly, Index)> {
     let assembly = Assembly::new(AssemblyOptions {
         workspace: workspace_root(folder)?,
         extra_roots: Vec::new(),
@@ -53,19 +64,22 @@ fn open(folder: Option<&Path>) -> anyhow::Result<(Index, Language)> {
         record: None,
     })?;
     let workspace = Workspace::open(&assembly.workspace, &[])?;
-    let language = Language::choose(assembly.settings.language().as_deref());
-    Ok((Index::open(&code_indexes(&assembly.places), &workspace)?, language))
+    let index = Index::open(&code_indexes(&assembly.places), &workspace)?;
+    Ok((assembly, index))
 }
 
-fn answer(index: &Index, refreshed: Refreshed, args: &IndexArgs, language: Language) -> anyhow::Result<Exit> {
+fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
+    let index = looked.index;
     let resolver = Resolver::new(index);
     match &args.command {
         IndexCommand::Build { .. } | IndexCommand::Status => {
-            show::status(index, refreshed, args.json, language)?;
+            let servers = servers::found(looked)?;
+            show::status(index, looked.refreshed, &servers, args.json, looked.language)?;
         }
         IndexCommand::Def(target) => {
-            if let Some(answer) = told(scip::definitions(index, &Asked::parse(&target.target))) {
-                return show::scip_definitions(index, &answer, args.json).map(|()| Exit::Done);
+            let (answer, notes) = consulted(looked, target, Question::Definition)?;
+            if let Some(answer) = answer {
+                return show::consulted_definitions(index, &answer, args.json).map(|()| Exit::Done);
             }
             let meaning = asked(&resolver, &target.target)?;
             let found: Vec<Value> = meaning.found().iter().map(|found| show::place(index, found)).collect();
@@ -75,28 +89,49 @@ fn answer(index: &Index, refreshed: Refreshed, args: &IndexArgs, language: Langu
                     Meaning::External => "external",
                     Meaning::Unknown => "unknown",
                 };
-                print_json(&json!({"source": "index", "certainty": certainty, "definitions": found}))?;
+                let answer = json!({"source": "index", "certainty": certainty, "definitions": found});
+                print_json(&show::with_note(answer, notes))?;
             } else {
                 show::places(index, meaning.found());
             }
         }
         IndexCommand::Refs(target) => {
-            if let Some(answer) = told(scip::references(index, &Asked::parse(&target.target))) {
-                return show::scip_uses(index, &answer, args.json).map(|()| Exit::Done);
+            let (answer, notes) = consulted(looked, target, Question::References)?;
+            if let Some(answer) = answer {
+                return show::consulted_uses(index, &answer, args.json).map(|()| Exit::Done);
             }
             let found = targets(&resolver, &target.target)?;
             let uses: Vec<_> = found.iter().flat_map(|found| resolver.references(found)).collect();
-            show::uses(index, &uses, args.json)?;
+            show::uses(index, &uses, notes, args.json)?;
         }
         IndexCommand::Calls { target, direction, depth, format } => {
-            let found = targets(&resolver, &target.target)?;
             let direction = match direction {
                 CallsArg::Callers => Direction::Callers,
                 CallsArg::Callees => Direction::Callees,
             };
-            if let Some(start) = found.first() {
-                let calls = resolver.call_graph(start, direction, *depth, MOST_NODES);
-                print_graph(&graph::of_calls(index, &calls), direction, *format, args.json)?;
+            let question = Question::Calls { direction, depth: *depth, most: MOST_NODES };
+            let said = servers::ask(looked, target, question)?;
+            let (source, graph, note) = match said {
+                Some(Ok(Reply::Calls { graph, note, .. })) => {
+                    tell(note.as_deref());
+                    ("lsp", graph, note)
+                }
+                said => {
+                    let note = said.and_then(Result::err);
+                    tell(note.as_deref());
+                    let found = targets(&resolver, &target.target)?;
+                    let Some(start) = found.first() else { return Ok(Exit::Done) };
+                    let calls = resolver.call_graph(start, direction, *depth, MOST_NODES);
+                    ("index", graph::of_calls(index, &calls), note)
+                }
+            };
+            let is_json = *format == GraphArg::Json || *format == GraphArg::Text && args.json;
+            if is_json {
+                let mut answer = show::graph(&graph);
+                answer["source"] = json!(source);
+                print_json(&show::with_note(answer, note))?;
+            } else {
+                print_graph(&graph, direction, *format, args.json)?;
             }
         }
         IndexCommand::Deps { file, format } => {
@@ -118,17 +153,50 @@ fn answer(index: &Index, refreshed: Refreshed, args: &IndexArgs, language: Langu
     Ok(Exit::Done)
 }
 
-/// The answer of an `index.scip`. Why it has none, and what of its answer is not from it, goes to standard error.
-fn told(consulted: Consulted) -> Option<Answer> {
-    let (note, answer) = match consulted {
-        Consulted::Absent => (None, None),
-        Consulted::Declined(why) => (Some(why), None),
-        Consulted::Answered(answer) => (answer.note.clone(), Some(answer)),
+/// The answer of who knows more than the index: a language server that was asked for, else an `index.scip`. Who could
+/// not answer, and why, is told, and given for those who read JSON.
+fn consulted(
+    looked: &Looked<'_>,
+    target: &IndexTarget,
+    question: Question,
+) -> anyhow::Result<(Option<Answer>, Option<String>)> {
+    let mut notes: Vec<String> = Vec::new();
+    match servers::ask(looked, target, question)? {
+        Some(Ok(Reply::Places(answer))) => {
+            tell(answer.note.as_deref());
+            return Ok((Some(answer), None));
+        }
+        Some(Err(why)) => notes.push(why),
+        Some(Ok(Reply::Calls { .. })) | None => {}
+    }
+    let asked = Asked::parse(&target.target);
+    let from_scip = match question {
+        Question::Definition => scip::definitions(looked.index, &asked),
+        Question::References => scip::references(looked.index, &asked),
+        Question::Calls { .. } => Consulted::Absent,
     };
+    let answer = match from_scip {
+        Consulted::Absent => None,
+        Consulted::Declined(why) => {
+            notes.push(why);
+            None
+        }
+        Consulted::Answered(mut answer) => {
+            notes.extend(answer.note.take());
+            answer.note = (!notes.is_empty()).then(|| notes.join("; "));
+            Some(answer)
+        }
+    };
+    let notes = (!notes.is_empty()).then(|| notes.join("; "));
+    tell(notes.as_deref());
+    Ok((answer, notes))
+}
+
+/// Says on standard error what an answer is not made of, and why.
+fn tell(note: Option<&str>) {
     if let Some(note) = note {
         crate::terminal::error_line(&format!("note: {note}"));
     }
-    answer
 }
 
 /// What is asked about; an error where it is nothing of this folder.

@@ -10,7 +10,7 @@ use stepwell_protocol::PermissionMode;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{AutoApprove, PermissionSettings};
 
-use super::SandboxSettings;
+use super::{CodeSettings, SandboxSettings};
 
 /// Settings of Stepwell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +67,9 @@ pub struct SettingsLayer {
     /// Which debuggers are used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug: Option<DebugSettings>,
+    /// Who answers questions about code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeSettings>,
     /// Servers that offer models, by name. A name of a built-in preset changes that preset.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderConfig>,
@@ -229,6 +232,7 @@ impl SettingsLayer {
             ("loop_guard", self.loop_guard.take().is_some()),
             ("checkpoints", self.checkpoints.take().is_some()),
             ("debug", self.debug.take().is_some()),
+            ("code", self.code.take().is_some()),
         ] {
             if taken {
                 withheld.push(name.to_owned());
@@ -274,10 +278,15 @@ mod tests {
             network = ["evil.test"]
             writable = ["/home"]
             hidden = ["secrets"]
+            [code]
+            servers = "auto"
+            [code.server.mine]
+            command = "./evil"
+            languages = ["python"]
         "#;
         let mut layer: SettingsLayer = toml::from_str(text).unwrap();
         let withheld = layer.narrow(PermissionMode::Default);
-        expect![[r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", sandbox.enabled = false, sandbox.unix_sockets = true, sandbox.memory_mb, sandbox.network, sandbox.writable, max_turns"#]]
+        expect![[r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", sandbox.enabled = false, sandbox.unix_sockets = true, sandbox.memory_mb, sandbox.network, sandbox.writable, max_turns, code"#]]
         .assert_eq(&withheld.join(", "));
         assert_eq!(layer.model.as_deref(), Some("openai/gpt"));
         assert_eq!(layer.permission_mode, None);

@@ -26,6 +26,7 @@ mod help;
 mod hooks;
 mod index;
 mod interrupt;
+mod language_servers;
 mod mcp;
 mod permissions;
 mod prompt;

@@ -7,9 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 
-use super::wire::{Units, names};
+use super::wire::names;
 use super::*;
 use crate::index::tests::workspace;
+use crate::units::Units;
 
 const MODEL: &str = "class Order:\n    def total(self):\n        return 1\n";
 const APP: &str = "from model import Order\n\ndef pay():\n    é = '𝒳'; Order().total()\n";

@@ -3,6 +3,8 @@
 //! Only borrowed pieces are given out, and every length is checked against what is there: a damaged file is an error,
 //! never a guess.
 
+use crate::units::Units;
+
 /// The bytes are no message of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
@@ -86,36 +88,6 @@ impl<'b> Iterator for Fields<'b> {
             self.0 = &[];
         }
         Some(read)
-    }
-}
-
-/// In which units the columns of a document count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Units {
-    Utf8,
-    /// Also where a document does not say: the indexers that leave it out count as editors do.
-    #[default]
-    Utf16,
-    Utf32,
-}
-
-impl Units {
-    /// The column, from 1 and in characters, of so many units into a line.
-    pub fn column(self, line: &str, units: u32) -> u32 {
-        let mut left = units as usize;
-        let mut column = 1;
-        for character in line.chars() {
-            if left == 0 {
-                break;
-            }
-            left = left.saturating_sub(match self {
-                Self::Utf8 => character.len_utf8(),
-                Self::Utf16 => character.len_utf16(),
-                Self::Utf32 => 1,
-            });
-            column += 1;
-        }
-        column
     }
 }
 

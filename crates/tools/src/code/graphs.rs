@@ -6,15 +6,16 @@ use serde_json::json;
 use stepwell_code_intel::Result;
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::Index;
+use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Direction, Meaning, Resolver};
 
 use super::code_tool;
-use super::desk::Told;
-use super::names::{Target, nothing};
+use super::desk::{ForServers, FromServer, Source, Told};
+use super::names::{Target, noted, nothing};
 
 const MOST_NODES: usize = 300;
 
-code_tool!(CallGraph, "call_graph", &[], CallInput, calls);
+code_tool!(CallGraph, "call_graph", &[], CallInput, calls, asking_servers);
 code_tool!(DependencyGraph, "dependency_graph", &[], DependencyInput, dependencies);
 
 /// Shows who calls a function, or whom it calls, several steps far, with rings.
@@ -28,6 +29,8 @@ pub struct CallInput {
     depth: Option<u32>,
     #[serde(default)]
     format: Format,
+    #[serde(default)]
+    source: Source,
 }
 
 /// Shows which files import which, with rings: of one file, or of all.
@@ -61,6 +64,23 @@ impl CallInput {
     fn subject(&self) -> (String, Vec<String>) {
         self.target.subject()
     }
+
+    fn direction(&self) -> Direction {
+        match self.direction {
+            Way::Callers => Direction::Callers,
+            Way::Callees => Direction::Callees,
+        }
+    }
+
+    fn depth(&self) -> u32 {
+        self.depth.unwrap_or(2).clamp(1, 10)
+    }
+}
+
+impl ForServers for CallInput {
+    fn question(&self) -> Question {
+        Question::Calls { direction: self.direction(), depth: self.depth(), most: MOST_NODES }
+    }
 }
 
 impl DependencyInput {
@@ -70,17 +90,24 @@ impl DependencyInput {
     }
 }
 
-fn calls(index: &mut Index, input: &CallInput) -> Result<Told> {
+fn calls(index: &mut Index, input: &CallInput, said: FromServer) -> Result<Told> {
+    let direction = input.direction();
+    let mut notes = String::new();
+    match said {
+        Some(Ok(Reply::Calls { server, graph, note })) => {
+            let source = format!("source: lsp ({server})\n{}", noted(note.as_deref()));
+            return Ok(shown(&graph, direction, input.format).noted(&source));
+        }
+        Some(Err(why)) => notes = noted(Some(&why)),
+        Some(Ok(Reply::Places(_))) | None => {}
+    }
     let resolver = Resolver::new(index);
     let meaning = input.target.meaning(index, &resolver)?;
-    let Some(start) = meaning.found().first() else { return Ok(nothing(&input.target, &Meaning::Unknown)) };
-    let direction = match input.direction {
-        Way::Callers => Direction::Callers,
-        Way::Callees => Direction::Callees,
+    let Some(start) = meaning.found().first() else {
+        return Ok(nothing(&input.target, &Meaning::Unknown).noted(&notes));
     };
-    let depth = input.depth.unwrap_or(2).clamp(1, 10);
-    let calls = resolver.call_graph(start, direction, depth, MOST_NODES);
-    Ok(shown(&graph::of_calls(index, &calls), direction, input.format))
+    let calls = resolver.call_graph(start, direction, input.depth(), MOST_NODES);
+    Ok(shown(&graph::of_calls(index, &calls), direction, input.format).noted(&notes))
 }
 
 fn dependencies(index: &mut Index, input: &DependencyInput) -> Result<Told> {

@@ -2,19 +2,28 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use stepwell_code_intel::answer::{self, Answer, Asked, Consulted};
 use stepwell_code_intel::index::Index;
+use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Meaning, Resolver};
-use stepwell_code_intel::scip::{self, Asked, Consulted};
+use stepwell_code_intel::scip;
 use stepwell_code_intel::search;
 use stepwell_code_intel::{Error, Result};
 
 use super::code_tool;
-use super::desk::Told;
+use super::desk::{ForServers, FromServer, Source, Told};
 
 const MOST_SHOWN: usize = 200;
 
-code_tool!(FindDefinition, "find_definition", &["go_to_definition"], DefinitionInput, definition);
-code_tool!(FindReferences, "find_references", &["find_usages"], ReferencesInput, references);
+code_tool!(
+    FindDefinition,
+    "find_definition",
+    &["go_to_definition"],
+    DefinitionInput,
+    definition,
+    asking_servers
+);
+code_tool!(FindReferences, "find_references", &["find_usages"], ReferencesInput, references, asking_servers);
 code_tool!(CodebaseSearch, "codebase_search", &["semantic_search"], SearchInput, found);
 
 /// Says where a name is defined, by scopes, imports and types, not by text. With a position it is right far more often than by the name alone.
@@ -22,6 +31,8 @@ code_tool!(CodebaseSearch, "codebase_search", &["semantic_search"], SearchInput,
 pub struct DefinitionInput {
     #[serde(flatten)]
     target: Target,
+    #[serde(default)]
+    source: Source,
 }
 
 /// Lists where a definition is used, in all files; other things of the same name are left out.
@@ -29,10 +40,12 @@ pub struct DefinitionInput {
 pub struct ReferencesInput {
     #[serde(flatten)]
     target: Target,
+    #[serde(default)]
+    source: Source,
 }
 
 /// What is asked about.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Target {
     /// A name as it is written, or `Type.member`. Not needed with a position.
     #[schemars(extend("x-aliases" = ["name"]))]
@@ -60,9 +73,21 @@ impl DefinitionInput {
     }
 }
 
+impl ForServers for DefinitionInput {
+    fn question(&self) -> Question {
+        Question::Definition
+    }
+}
+
 impl ReferencesInput {
     fn subject(&self) -> (String, Vec<String>) {
         self.target.subject()
+    }
+}
+
+impl ForServers for ReferencesInput {
+    fn question(&self) -> Question {
+        Question::References
     }
 }
 
@@ -96,13 +121,13 @@ impl Target {
     fn column(&self, index: &Index, path: &str, line: u32) -> u32 {
         let symbol = self.symbol.as_deref().unwrap_or_default();
         self.column.unwrap_or_else(|| {
-            let text = scip::line(index, path, line);
+            let text = answer::line(index, path, line);
             let last = symbol.rsplit(['.', ':']).next().unwrap_or(symbol);
             text.find(last).map_or(1, |at| text[..at].chars().count() as u32 + 1)
         })
     }
 
-    fn asked(&self, index: &Index) -> Asked {
+    pub fn asked(&self, index: &Index) -> Asked {
         let symbol = self.symbol.as_deref().unwrap_or_default();
         match (&self.file, self.line) {
             (Some(path), Some(line)) => {
@@ -126,30 +151,50 @@ pub fn nothing(target: &Target, meaning: &Meaning) -> Told {
 }
 
 /// A line that says what an answer is not made of, and why.
-fn noted(note: Option<&str>) -> String {
+pub fn noted(note: Option<&str>) -> String {
     note.map(|note| format!("note: {note}\n")).unwrap_or_default()
 }
 
-fn definition(index: &mut Index, input: &DefinitionInput) -> Result<Told> {
-    let declined = match scip::definitions(index, &input.target.asked(index)) {
-        Consulted::Absent => None,
-        Consulted::Declined(why) => Some(why),
-        Consulted::Answered(answer) => {
-            let mut text = format!("source: scip\n{}", noted(answer.note.as_deref()));
-            for place in answer.places.iter().take(MOST_SHOWN) {
-                let kind = place.found.as_ref().map_or("definition", |found| found.definition.kind.name());
-                let line = scip::source_line(index, &place.path, place.at.line);
-                text.push_str(&format!("{}:{}: {kind}: {line}\n", place.path, place.at.line));
-            }
-            return Ok(Told::new(text));
+/// What the places come from and what must be known about them, as a model reads it.
+pub fn heading(answer: &Answer) -> String {
+    let server = answer.source.server().map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("source: {}{server}\n{}", answer.source.name(), noted(answer.note.as_deref()))
+}
+
+/// Who knows more than the index: a language server that was asked for, else an `index.scip`. The lines say who could
+/// not answer, and why.
+fn consulted(said: FromServer, scip: impl FnOnce() -> Consulted) -> (Option<Answer>, String) {
+    let mut notes = String::new();
+    match said {
+        Some(Ok(Reply::Places(answer))) => return (Some(answer), notes),
+        Some(Err(why)) => notes = noted(Some(&why)),
+        // A question about calls is answered elsewhere.
+        Some(Ok(Reply::Calls { .. })) | None => {}
+    }
+    match scip() {
+        Consulted::Absent => (None, notes),
+        Consulted::Declined(why) => (None, notes + &noted(Some(&why))),
+        Consulted::Answered(answer) => (Some(answer), notes),
+    }
+}
+
+fn definition(index: &mut Index, input: &DefinitionInput, said: FromServer) -> Result<Told> {
+    let (answer, notes) = consulted(said, || scip::definitions(index, &input.target.asked(index)));
+    if let Some(answer) = answer {
+        let mut text = heading(&answer) + &notes;
+        for place in answer.places.iter().take(MOST_SHOWN) {
+            let kind = place.found.as_ref().map_or("definition", |found| found.definition.kind.name());
+            let line = answer::source_line(index, &place.path, place.at.line);
+            text.push_str(&format!("{}:{}: {kind}: {line}\n", place.path, place.at.line));
         }
-    };
+        return Ok(Told::new(text));
+    }
     let resolver = Resolver::new(index);
     let meaning = input.target.meaning(index, &resolver)?;
     let Meaning::Found(found, certainty) = &meaning else {
-        return Ok(nothing(&input.target, &meaning).noted(&noted(declined.as_deref())));
+        return Ok(nothing(&input.target, &meaning).noted(&notes));
     };
-    let mut text = format!("source: index, {}\n{}", certainty.name(), noted(declined.as_deref()));
+    let mut text = format!("source: index, {}\n{notes}", certainty.name());
     for one in found.iter().take(MOST_SHOWN) {
         let line = one.definition.at.line;
         let kind = one.definition.kind.name();
@@ -162,30 +207,27 @@ fn definition(index: &mut Index, input: &DefinitionInput) -> Result<Told> {
     Ok(Told::new(text))
 }
 
-fn references(index: &mut Index, input: &ReferencesInput) -> Result<Told> {
-    let declined = match scip::references(index, &input.target.asked(index)) {
-        Consulted::Absent => None,
-        Consulted::Declined(why) => Some(why),
-        Consulted::Answered(answer) => {
-            let count = answer.places.len();
-            let mut text = format!("{count} references, source: scip\n{}", noted(answer.note.as_deref()));
-            for place in answer.places.iter().take(MOST_SHOWN) {
-                let line = scip::source_line(index, &place.path, place.at.line);
-                text.push_str(&format!("{}:{}: {line}\n", place.path, place.at.line));
-            }
-            if count > MOST_SHOWN {
-                text.push_str(&format!("(the first {MOST_SHOWN})\n"));
-            }
-            return Ok(Told::new(text));
+fn references(index: &mut Index, input: &ReferencesInput, said: FromServer) -> Result<Told> {
+    let (answer, notes) = consulted(said, || scip::references(index, &input.target.asked(index)));
+    if let Some(answer) = answer {
+        let count = answer.places.len();
+        let mut text = format!("{count} references, {}{notes}", heading(&answer));
+        for place in answer.places.iter().take(MOST_SHOWN) {
+            let line = answer::source_line(index, &place.path, place.at.line);
+            text.push_str(&format!("{}:{}: {line}\n", place.path, place.at.line));
         }
-    };
+        if count > MOST_SHOWN {
+            text.push_str(&format!("(the first {MOST_SHOWN})\n"));
+        }
+        return Ok(Told::new(text));
+    }
     let resolver = Resolver::new(index);
     let meaning = input.target.meaning(index, &resolver)?;
     let Meaning::Found(found, _) = &meaning else {
-        return Ok(nothing(&input.target, &meaning).noted(&noted(declined.as_deref())));
+        return Ok(nothing(&input.target, &meaning).noted(&notes));
     };
     let uses: Vec<_> = found.iter().flat_map(|one| resolver.references(one)).collect();
-    let mut text = format!("{} references, source: index\n{}", uses.len(), noted(declined.as_deref()));
+    let mut text = format!("{} references, source: index\n{notes}", uses.len());
     for used in uses.iter().take(MOST_SHOWN) {
         let line = used.occurrence.at.line;
         text.push_str(&format!("{}:{line}: {}\n", index.path(used.file), index.source_line(used.file, line)));

@@ -7,12 +7,13 @@ use std::io::BufRead;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_code_intel::Result;
+use stepwell_code_intel::answer::{Answer, Asked, Consulted};
 use stepwell_code_intel::facts::{Definition, Kind};
 use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::languages::Language;
 
 use stepwell_code_intel::resolve::{Found, Resolver};
-use stepwell_code_intel::scip::{self, Answer, Asked, Consulted};
+use stepwell_code_intel::scip;
 
 use crate::exit::Exit;
 use crate::terminal::out_line;
@@ -145,7 +146,7 @@ fn from_scip(answer: &Answer, language: Option<Language>) -> Value {
     let places = answer.places.iter().filter(|place| is_wanted(&place.path));
     let places = places.filter(|place| seen.insert((&place.path, place.at.line)));
     let places: Vec<Value> = places.map(|place| json!({"file": place.path, "line": place.at.line})).collect();
-    noted(json!({"source": "scip", "locations": places}), answer.note.clone())
+    noted(json!({"source": answer.source.name(), "locations": places}), answer.note.clone())
 }
 
 /// An answer that says what it is not made of.

@@ -4,11 +4,11 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use stepwell_code_intel::answer::{self, Answer, Place};
 use stepwell_code_intel::facts::{self, Kind};
 use stepwell_code_intel::graph::NamedGraph;
 use stepwell_code_intel::index::{FileId, Index, Refreshed};
 use stepwell_code_intel::resolve::{Found, Use};
-use stepwell_code_intel::scip::{self, Answer, Place};
 use stepwell_code_intel::search::Hits;
 
 use super::print_json;
@@ -44,7 +44,14 @@ impl Progress {
     }
 }
 
-pub fn status(index: &Index, refreshed: Refreshed, as_json: bool, language: Language) -> anyhow::Result<()> {
+/// What the index holds and leaves out, and which language servers may be asked.
+pub fn status(
+    index: &Index,
+    refreshed: Refreshed,
+    servers: &Value,
+    as_json: bool,
+    language: Language,
+) -> anyhow::Result<()> {
     let mut omitted: Vec<(&str, &str)> = index
         .entries()
         .filter_map(|(_, entry)| Some((entry.path.as_str(), entry.omission?.reason())))
@@ -56,6 +63,7 @@ pub fn status(index: &Index, refreshed: Refreshed, as_json: bool, language: Lang
         return print_json(&json!({
             "files": refreshed.files, "read": refreshed.read, "removed": refreshed.removed, "omitted": omitted,
             "bytes": index.size(), "kept": index.is_kept(), "complete": !refreshed.is_cut,
+            "language_servers": servers,
         }));
     }
     out_line(&match language {
@@ -78,7 +86,28 @@ pub fn status(index: &Index, refreshed: Refreshed, as_json: bool, language: Lang
         let words = language.pick("left out", "未索引");
         out_line(&format!("{words}: {path}: {reason}"));
     }
+    let heading = language.pick("language servers", "语言服务器");
+    match servers.as_array().map(Vec::as_slice) {
+        None => out_line(&format!("{heading}: {}", language.pick("off", "未启用"))),
+        Some([]) => {
+            out_line(&format!("{heading}: {}", language.pick("none is on the machine", "本机未安装")));
+        }
+        Some(found) => {
+            for one in found {
+                let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+                out_line(&format!("{heading}: {}: {}", text("name"), text("program")));
+            }
+        }
+    }
     Ok(())
+}
+
+/// An answer of the index with why nobody else gave one.
+pub fn with_note(mut answer: Value, note: Option<String>) -> Value {
+    if let Some(note) = note {
+        answer["note"] = Value::String(note);
+    }
+    answer
 }
 
 pub fn place(index: &Index, found: &Found) -> Value {
@@ -107,7 +136,7 @@ pub fn places(index: &Index, found: &[Found]) {
     }
 }
 
-pub fn uses(index: &Index, uses: &[Use], as_json: bool) -> anyhow::Result<()> {
+pub fn uses(index: &Index, uses: &[Use], note: Option<String>, as_json: bool) -> anyhow::Result<()> {
     let texts = uses.iter().map(|used| (used, index.source_line(used.file, used.occurrence.at.line)));
     if as_json {
         let all: Vec<Value> = texts
@@ -116,7 +145,7 @@ pub fn uses(index: &Index, uses: &[Use], as_json: bool) -> anyhow::Result<()> {
                 json!({"file": index.path(used.file), "line": at.line, "column": at.column, "text": text})
             })
             .collect();
-        return print_json(&json!({"source": "index", "references": all}));
+        return print_json(&with_note(json!({"source": "index", "references": all}), note));
     }
     for (used, text) in texts {
         let at = used.occurrence.at;
@@ -125,13 +154,13 @@ pub fn uses(index: &Index, uses: &[Use], as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Definitions from an `index.scip`.
-pub fn scip_definitions(index: &Index, answer: &Answer, as_json: bool) -> anyhow::Result<()> {
+/// Definitions from an `index.scip` or a language server.
+pub fn consulted_definitions(index: &Index, answer: &Answer, as_json: bool) -> anyhow::Result<()> {
     let kind =
         |place: &Place| place.found.as_ref().map_or("definition", |found| found.definition.kind.name());
     if as_json {
         let all = answer.places.iter().map(|one| {
-            let text = scip::source_line(index, &one.path, one.at.line);
+            let text = answer::source_line(index, &one.path, one.at.line);
             one.found.as_ref().map_or_else(
                 || {
                     let at = one.at;
@@ -142,25 +171,28 @@ pub fn scip_definitions(index: &Index, answer: &Answer, as_json: bool) -> anyhow
         });
         let all: Vec<Value> = all.collect();
         return print_json(&json!({
-            "source": "scip", "certainty": "resolved", "definitions": all, "note": answer.note,
+            "source": answer.source.name(), "server": answer.source.server(), "certainty": "resolved",
+            "definitions": all, "note": answer.note,
         }));
     }
     for one in &answer.places {
-        let (at, text) = (one.at, scip::source_line(index, &one.path, one.at.line));
+        let (at, text) = (one.at, answer::source_line(index, &one.path, one.at.line));
         out_line(&format!("{}:{}:{}: {} {}: {text}", one.path, at.line, at.column, kind(one), one.name));
     }
     Ok(())
 }
 
-/// Uses from an `index.scip`.
-pub fn scip_uses(index: &Index, answer: &Answer, as_json: bool) -> anyhow::Result<()> {
-    let texts = answer.places.iter().map(|one| (one, scip::source_line(index, &one.path, one.at.line)));
+/// Uses from an `index.scip` or a language server.
+pub fn consulted_uses(index: &Index, answer: &Answer, as_json: bool) -> anyhow::Result<()> {
+    let texts = answer.places.iter().map(|one| (one, answer::source_line(index, &one.path, one.at.line)));
     if as_json {
         let all = texts.map(
             |(one, text)| json!({"file": one.path, "line": one.at.line, "column": one.at.column, "text": text}),
         );
         let all: Vec<Value> = all.collect();
-        return print_json(&json!({"source": "scip", "references": all, "note": answer.note}));
+        return print_json(&json!({
+            "source": answer.source.name(), "server": answer.source.server(), "references": all, "note": answer.note,
+        }));
     }
     for (one, text) in texts {
         out_line(&format!("{}:{}:{}: {text}", one.path, one.at.line, one.at.column));

@@ -1,0 +1,129 @@
+//! What is asked of the code and what is answered, whoever answers.
+
+use std::sync::Arc;
+
+use crate::facts::Position;
+use crate::index::{FileId, Index};
+use crate::resolve::Found;
+
+/// Text of a file of which a line is shown or counted.
+const LARGEST_TEXT: u64 = 2 * 1024 * 1024;
+
+/// What is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The name at a place, line and column from 1.
+    At { path: String, line: u32, column: u32 },
+    /// A name or `Type.member`, in one file or anywhere.
+    Named { name: String, path: Option<String> },
+}
+
+impl Asked {
+    /// `FILE:LINE:COLUMN`, a name, or `Type.member`.
+    pub fn parse(target: &str) -> Self {
+        let mut parts = target.rsplitn(3, ':');
+        let (column, line, path) = (parts.next(), parts.next(), parts.next());
+        match (path, line.map(str::parse), column.map(str::parse)) {
+            (Some(path), Some(Ok(line)), Some(Ok(column))) => {
+                Self::At { path: path.to_owned(), line, column }
+            }
+            _ => Self::Named { name: target.to_owned(), path: None },
+        }
+    }
+}
+
+/// A place in a file of the workspace; with a whole path in one outside of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub path: String,
+    pub at: Position,
+    /// What is defined or used there.
+    pub name: String,
+    /// The definition there, where our own index has it too.
+    pub found: Option<Found>,
+}
+
+/// What came of asking somebody who may know more than our own index: an `index.scip`, or a language server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consulted {
+    /// There is none.
+    Absent,
+    /// It cannot answer; why, for people.
+    Declined(String),
+    Answered(Answer),
+}
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    Scip,
+    /// A language server, by its name.
+    Lsp(String),
+}
+
+impl Source {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Scip => "scip",
+            Self::Lsp(_) => "lsp",
+        }
+    }
+
+    /// The language server that answers.
+    pub fn server(&self) -> Option<&str> {
+        match self {
+            Self::Scip => None,
+            Self::Lsp(name) => Some(name),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub source: Source,
+    pub places: Vec<Place>,
+    /// What must be known about the answer, such as what of it somebody else said.
+    pub note: Option<String>,
+}
+
+/// A line of a file as it is; empty where there is none.
+pub fn line(index: &Index, path: &str, line: u32) -> String {
+    let text = text(index, path).unwrap_or_default();
+    text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().to_owned()
+}
+
+/// A line of a file to show, without the white space around it.
+pub fn source_line(index: &Index, path: &str, at: u32) -> String {
+    line(index, path, at).trim().chars().take(200).collect()
+}
+
+/// In order, each place once.
+pub(crate) fn sorted(mut places: Vec<Place>) -> Vec<Place> {
+    places.sort_by(|one, other| (&one.path, one.at).cmp(&(&other.path, other.at)));
+    places.dedup_by(|one, other| one.path == other.path && one.at == other.at);
+    places
+}
+
+/// The text of a file, also of one that our own index leaves out.
+pub(crate) fn text(index: &Index, path: &str) -> Option<Arc<String>> {
+    if let Some(file) =
+        index.file(path).filter(|file| index.entry(*file).is_some_and(|one| one.omission.is_none()))
+    {
+        return Some(index.source(file));
+    }
+    let place = index.workspace().place(path).ok()?;
+    let relative = place.relative().to_string_lossy();
+    if let Some(file) = index.file(&relative)
+        && relative != path
+    {
+        return text(index, index.path(file));
+    }
+    Some(Arc::new(index.workspace().read_text(&place, LARGEST_TEXT).ok()?.text))
+}
+
+/// The definition whose name stands at a place, where our own index has it.
+pub(crate) fn defined_at(index: &Index, file: FileId, at: Position) -> Option<Found> {
+    let whole = index.whole(file);
+    let definition = whole.1.definitions.iter().find(|definition| definition.at == at)?;
+    Some(Found { file, definition: definition.clone() })
+}

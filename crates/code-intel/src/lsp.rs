@@ -1,0 +1,412 @@
+//! Answers from language servers of the machine, where the person lets them run: they run code of the project.
+//!
+//! A question is prepared from the index ([`Inquiry::of`]), asked without it ([`Servers::ask`]), and where a server is
+//! missing, starting, slow, gone or knows nothing, the reason comes instead of an answer, so that the index answers
+//! and says so. A server starts with the first question about its language and ends when it was idle for long; it
+//! never outlives this program.
+
+mod calls;
+mod client;
+mod documents;
+mod hearing;
+mod replies;
+mod running;
+mod table;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::json;
+use stepwell_workspace::Workspace;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Answer, Asked, Place, Source, defined_at, sorted};
+use crate::facts::Position;
+use crate::graph::NamedGraph;
+use crate::index::Index;
+use crate::languages::Language;
+use crate::resolve::{Direction, Found, Meaning, Resolver};
+use client::Trouble;
+use documents::{Files, Synced};
+use replies::{Located, MOST_PLACES, PlaceReader};
+use running::Running;
+
+pub use table::{ReadyBy, ServerSpec, known, language_id, language_named};
+
+/// Definitions of one name that are asked about.
+const MOST_SPOTS: usize = 5;
+/// A server that ends so often in a row, without an answer between, is not started again.
+const MOST_CRASHES: u32 = 3;
+
+/// What language servers are run with.
+#[derive(Clone, Debug)]
+pub struct ServersOptions {
+    pub workspace: Workspace,
+    /// The servers that may be used, the preferred first.
+    pub specs: Vec<ServerSpec>,
+    /// The program that answers to [`stepwell_workspace::process::keeper::KEEPER_WORD`].
+    pub keeper: Option<PathBuf>,
+    /// Variables that servers do not get.
+    pub removed_variables: Vec<String>,
+    /// How long one question waits, the server's start included.
+    pub patience: Duration,
+    /// After so long without a question a server is ended.
+    pub idle: Duration,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    Definition,
+    References,
+    Calls { direction: Direction, depth: u32, most: usize },
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    Places(Answer),
+    Calls { server: String, graph: NamedGraph, note: Option<String> },
+}
+
+impl Reply {
+    /// The same with what the index knows of the places. Definitions are no uses, though servers name them among those.
+    pub fn known(mut self, index: &Index, question: Question) -> Self {
+        if let Self::Places(answer) = &mut self {
+            for place in &mut answer.places {
+                place.found = index.file(&place.path).and_then(|file| defined_at(index, file, place.at));
+            }
+            if question == Question::References {
+                answer.places.retain(|place| place.found.is_none());
+            }
+        }
+        self
+    }
+}
+
+/// A place to ask about.
+#[derive(Clone, Debug)]
+struct Spot {
+    path: String,
+    at: Position,
+    /// The definition itself: clangd 14 and others lead from there to a declaration.
+    own: Option<Found>,
+}
+
+/// What is asked about, as the index knows it at this moment.
+#[derive(Clone, Debug)]
+pub struct Inquiry {
+    spots: Vec<Spot>,
+    language: Language,
+    files: Files,
+}
+
+impl Inquiry {
+    /// The places to ask about; the error says why there are none. The index must be fresh.
+    pub fn of(index: &Index, asked: &Asked) -> Result<Self, String> {
+        let files: Files = index
+            .entries()
+            .filter_map(|(_, entry)| Some((entry.path.clone(), (entry.language?, entry.content()))))
+            .collect();
+        let spots = match asked {
+            Asked::At { path, line, column } => {
+                let place = index.workspace().place(path).map_err(|error| error.to_string())?;
+                let path = place.relative().to_string_lossy().into_owned();
+                let at = Position { line: *line, column: *column };
+                let own = index.file(&path).and_then(|file| defined_at(index, file, at));
+                vec![Spot { path, at, own }]
+            }
+            Asked::Named { name, path } => {
+                let only = path.as_deref().map(|path| index.named(path)).transpose();
+                let only = only.map_err(|error| error.to_string())?;
+                let meaning = Resolver::new(index).asked(name).map_err(|error| error.to_string())?;
+                let Meaning::Found(found, _) = meaning else {
+                    return Err(format!("the code index does not know where `{name}` stands"));
+                };
+                let found = found.iter().filter(|one| only.is_none_or(|only| one.file == only));
+                let spots = found.take(MOST_SPOTS).map(|one| Spot {
+                    path: index.path(one.file).to_owned(),
+                    at: one.definition.at,
+                    own: Some(one.clone()),
+                });
+                spots.collect()
+            }
+        };
+        let Some(first) = spots.first().map(|spot: &Spot| &spot.path) else {
+            return Err("the code index does not know where that stands".to_owned());
+        };
+        let Some((language, _)) = files.get(first) else {
+            return Err(format!("`{first}` is of no language that is known here"));
+        };
+        let language = *language;
+        let is_same = |path: &str| files.get(path).is_some_and(|(own, _)| *own == language);
+        let spots = spots.into_iter().filter(|spot| is_same(&spot.path)).collect();
+        Ok(Self { spots, language, files })
+    }
+}
+
+/// The language servers of a workspace.
+pub struct Servers {
+    options: ServersOptions,
+    slots: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Slot>>>>,
+}
+
+/// Where one server runs, or did.
+#[derive(Default)]
+struct Slot {
+    running: Option<Running>,
+    crashes: u32,
+    /// Why it is not there, for people.
+    last_end: String,
+}
+
+impl Servers {
+    pub fn new(options: ServersOptions) -> Self {
+        Self { options, slots: Mutex::default() }
+    }
+
+    /// The servers that may be used, each with its program where it is on the machine.
+    pub fn found(&self) -> Vec<(&ServerSpec, Option<PathBuf>)> {
+        let root = self.options.workspace.root();
+        self.options.specs.iter().map(|spec| (spec, spec.program(root))).collect()
+    }
+
+    /// Asks the server of the language. The error says, as people read it, why there is no answer.
+    pub async fn ask(
+        &self,
+        inquiry: &Inquiry,
+        question: Question,
+        cancel: &CancellationToken,
+    ) -> Result<Reply, String> {
+        let (spec, program) = self.chosen(inquiry.language)?;
+        let deadline = Instant::now() + self.options.patience;
+        let slot = Arc::clone(self.slots.lock().entry(spec.name.clone()).or_default());
+        let asked = async {
+            let held = timeout_at(deadline, slot.lock()).await;
+            let mut held = held.map_err(|_| "it is busy with other questions".to_owned())?;
+            self.ask_held(&mut held, &slot, (spec, program), inquiry, question, deadline).await
+        };
+        let answer = tokio::select! {
+            answer = asked => answer,
+            () = cancel.cancelled() => Err("the question was cancelled".to_owned()),
+        };
+        answer.map_err(|why| format!("the language server `{}` has no answer: {why}", spec.name))
+    }
+
+    /// The server for a language: the first that is on the machine.
+    fn chosen(&self, language: Language) -> Result<(&ServerSpec, PathBuf), String> {
+        let fit: Vec<&ServerSpec> =
+            self.options.specs.iter().filter(|spec| spec.languages.contains(&language)).collect();
+        if fit.is_empty() {
+            return Err(format!("no language server is known for {}", language.name()));
+        }
+        let root = self.options.workspace.root();
+        let found = fit.iter().find_map(|spec| Some((*spec, spec.program(root)?)));
+        found.ok_or_else(|| {
+            let names: Vec<String> = fit.iter().map(|spec| format!("`{}`", spec.command)).collect();
+            format!(
+                "no language server for {} is on the machine: {} not found",
+                language.name(),
+                names.join(", ")
+            )
+        })
+    }
+
+    async fn ask_held(
+        &self,
+        slot: &mut Slot,
+        own: &Arc<tokio::sync::Mutex<Slot>>,
+        (spec, program): (&ServerSpec, PathBuf),
+        inquiry: &Inquiry,
+        question: Question,
+        deadline: Instant,
+    ) -> Result<Reply, String> {
+        loop {
+            if slot.crashes >= MOST_CRASHES {
+                return Err(format!(
+                    "it ended {} times in a row and is not started again; {}",
+                    slot.crashes, slot.last_end
+                ));
+            }
+            if slot.running.is_none() {
+                match Running::start(spec, program.clone(), &self.options, &inquiry.files) {
+                    Ok(running) => {
+                        let watch = running.watch_use();
+                        tokio::spawn(end_when_idle(Arc::downgrade(own), watch, self.options.idle));
+                        slot.running = Some(running);
+                    }
+                    Err(trouble) => slot.crashed(trouble),
+                }
+            }
+            let Some(running) = &mut slot.running else { continue };
+            running.touch();
+            let answer = match running.prepare(&inquiry.files, &inquiry.spots[0].path, deadline).await {
+                Ok(Synced::Told) => {
+                    reply(&self.options.workspace, running, inquiry, question, deadline).await
+                }
+                Ok(Synced::TooMuch) => {
+                    if let Some(running) = slot.running.take() {
+                        running.end().await;
+                    }
+                    continue;
+                }
+                Err(trouble) => Err(trouble),
+            };
+            match answer {
+                Ok(reply) => {
+                    slot.crashes = 0;
+                    return Ok(reply);
+                }
+                Err(gone @ Trouble::Gone(_)) => {
+                    slot.crashed(gone);
+                    if Instant::now() >= deadline {
+                        return Err(slot.last_end.clone());
+                    }
+                }
+                Err(Trouble::Refused { code, message }) => return Err(format!("{message} (error {code})")),
+                Err(Trouble::Late(why) | Trouble::Useless(why)) => {
+                    let complaint = running.complaint().map(|words| format!("; it says: {words}"));
+                    return Err(format!("{why}{}", complaint.unwrap_or_default()));
+                }
+            }
+        }
+    }
+
+    /// Ends all servers.
+    pub async fn close(&self) {
+        let slots: Vec<_> = self.slots.lock().drain().map(|(_, slot)| slot).collect();
+        for slot in slots {
+            let running = slot.lock().await.running.take();
+            if let Some(running) = running {
+                running.end().await;
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Servers {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Servers").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Slot {
+    fn crashed(&mut self, trouble: Trouble) {
+        self.crashes += 1;
+        let words = self.running.take().and_then(|running| running.last_words());
+        let why = match trouble {
+            Trouble::Gone(why) | Trouble::Late(why) | Trouble::Useless(why) => why,
+            Trouble::Refused { message, .. } => message,
+        };
+        self.last_end = match words {
+            Some(words) => format!("{why}; its last words: {words}"),
+            None => why,
+        };
+    }
+}
+
+/// Ends a server that nobody has asked for long.
+async fn end_when_idle(slot: Weak<tokio::sync::Mutex<Slot>>, mut used: watch::Receiver<()>, idle: Duration) {
+    loop {
+        match timeout(idle, used.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_gone)) => return,
+            Err(_idle) => break,
+        }
+    }
+    let Some(slot) = slot.upgrade() else { return };
+    let mut held = slot.lock().await;
+    // It may be another one by now, or have been asked while this waited for its turn.
+    let is_idle = !used.has_changed().unwrap_or(true);
+    if let Some(running) = held.running.take_if(|_| is_idle) {
+        running.end().await;
+    }
+}
+
+async fn reply(
+    workspace: &Workspace,
+    running: &Running,
+    inquiry: &Inquiry,
+    question: Question,
+    deadline: Instant,
+) -> Result<Reply, Trouble> {
+    let (method, capability) = match question {
+        Question::Definition => ("textDocument/definition", "definitionProvider"),
+        Question::References => ("textDocument/references", "referencesProvider"),
+        Question::Calls { .. } => ("textDocument/prepareCallHierarchy", "callHierarchyProvider"),
+    };
+    if !running.can(capability, deadline).await? {
+        return Err(Trouble::Useless("it does not answer such questions".to_owned()));
+    }
+    let mut reader = PlaceReader::new(workspace, running.units(deadline).await?);
+    if let Question::Calls { direction, depth, most } = question {
+        let Spot { path, at, .. } = &inquiry.spots[0];
+        let place = running.position(path, *at, deadline).await?;
+        let starts = replies::items(running.request(method, &place, deadline).await?)?;
+        let (graph, missing) =
+            calls::graph(running, &mut reader, starts, (direction, depth, most), deadline).await?;
+        let note = note(running, missing, graph.is_cut);
+        return Ok(Reply::Calls { server: running.spec.name.clone(), graph, note });
+    }
+    let (mut all, mut said) = (Located::default(), 0);
+    for Spot { path, at, own } in &inquiry.spots {
+        let mut params = running.position(path, *at, deadline).await?;
+        if question == Question::References {
+            // Without declarations, pyright 1.1 leaves out the use that is asked about.
+            params["context"] = json!({"includeDeclaration": true});
+        } else if let Some(found) = own.as_ref().filter(|found| !found.definition.is_declaration) {
+            let name = found.definition.name.clone();
+            all.places.push(Place { path: path.clone(), at: found.definition.at, name, found: None });
+        }
+        let found = reader.places(running.request(method, &params, deadline).await?)?;
+        said += found.places.len();
+        all.places.extend(found.places);
+        all.missing += found.missing;
+        all.is_cut |= found.is_cut;
+    }
+    if said == 0 {
+        let complaint = running.complaint().map(|words| format!("; it says: {words}"));
+        return Err(Trouble::Useless(format!("it knows nothing there{}", complaint.unwrap_or_default())));
+    }
+    let note = note(running, all.missing, all.is_cut);
+    let places = match question {
+        // The best first, as the server has them.
+        Question::Definition => distinct(all.places),
+        Question::References | Question::Calls { .. } => sorted(all.places),
+    };
+    Ok(Reply::Places(Answer { source: Source::Lsp(running.spec.name.clone()), places, note }))
+}
+
+fn distinct(places: Vec<Place>) -> Vec<Place> {
+    let mut kept: Vec<Place> = Vec::new();
+    for place in places {
+        if !kept.iter().any(|one| one.path == place.path && one.at == place.at) {
+            kept.push(place);
+        }
+    }
+    kept
+}
+
+/// What must be known about an answer.
+fn note(running: &Running, missing: usize, is_cut: bool) -> Option<String> {
+    let name = &running.spec.name;
+    let mut notes = Vec::new();
+    if missing > 0 {
+        notes.push(format!("{missing} places that `{name}` named are not in the files as they are"));
+    }
+    if is_cut {
+        notes.push(format!("`{name}` named more than the first {MOST_PLACES} places"));
+    }
+    if let Some(missing) = running.missing_project() {
+        notes.push(format!("`{name}` knows the whole project only with {missing} at its root"));
+    }
+    if let Some(words) = running.complaint() {
+        notes.push(format!("`{name}` says: {words}"));
+    }
+    (!notes.is_empty()).then(|| notes.join("; "))
+}

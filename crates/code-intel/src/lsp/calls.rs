@@ -1,0 +1,101 @@
+//! Who calls whom, step by step, as a server says it.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::client::Trouble;
+use super::replies::{self, CallItem, PlaceReader, WirePosition};
+use super::running::Running;
+use crate::graph::{GraphName, NamedGraph, cycles};
+use crate::resolve::Direction;
+
+/// Calls of one function that are looked at.
+const MOST_CALLS: usize = 2000;
+
+/// The calls around functions, and how many of them lead to places that the files do not have. What leads out of the
+/// workspace is left out, as the index does.
+pub async fn graph(
+    running: &Running,
+    reader: &mut PlaceReader<'_>,
+    starts: Vec<CallItem>,
+    (direction, depth, most): (Direction, u32, usize),
+    deadline: Instant,
+) -> Result<(NamedGraph, usize), Trouble> {
+    let (method, other) = match direction {
+        Direction::Callers => ("callHierarchy/incomingCalls", "from"),
+        Direction::Callees => ("callHierarchy/outgoingCalls", "to"),
+    };
+    let mut found = Found { reader, most, graph: NamedGraph::default(), places: HashMap::new(), missing: 0 };
+    let mut open = Vec::new();
+    for start in starts {
+        if let Some(place) = found.add(&start) {
+            open.push((place, 0, start));
+        }
+    }
+    if open.is_empty() {
+        return Err(Trouble::Useless("it knows no function there".to_owned()));
+    }
+    let mut next = 0;
+    while next < open.len() {
+        let (place, steps, item) = (open[next].0, open[next].1, open[next].2.whole.clone());
+        next += 1;
+        if steps >= depth {
+            continue;
+        }
+        let answer = running.request(method, &json!({"item": item}), deadline).await?;
+        let Value::Array(calls) = answer else { continue };
+        for mut call in calls.into_iter().take(MOST_CALLS) {
+            let item = replies::item(call[other].take())?;
+            let before = found.graph.nodes.len();
+            let Some(around) = found.add(&item) else { continue };
+            let edge = match direction {
+                Direction::Callers => (around, place),
+                Direction::Callees => (place, around),
+            };
+            if !found.graph.edges.contains(&edge) {
+                found.graph.edges.push(edge);
+            }
+            if around == before {
+                open.push((around, steps + 1, item));
+            }
+        }
+    }
+    let mut graph = found.graph;
+    graph.cycles = cycles(graph.nodes.len(), &graph.edges);
+    Ok((graph, found.missing))
+}
+
+struct Found<'r, 'w> {
+    reader: &'r mut PlaceReader<'w>,
+    most: usize,
+    graph: NamedGraph,
+    places: HashMap<(String, WirePosition), usize>,
+    missing: usize,
+}
+
+impl Found<'_, '_> {
+    /// The node of a function; none where there is no room, or it is not in the files of the workspace.
+    fn add(&mut self, item: &CallItem) -> Option<usize> {
+        let key = (item.uri.clone(), item.selection_range.start);
+        if let Some(known) = self.places.get(&key) {
+            return Some(*known);
+        }
+        let Some(place) = self.reader.place(&item.uri, item.selection_range) else {
+            self.missing += 1;
+            return None;
+        };
+        if place.path.starts_with('/') {
+            return None;
+        }
+        if self.graph.nodes.len() >= self.most {
+            self.graph.is_cut = true;
+            return None;
+        }
+        let name = item.name.chars().take(200).collect();
+        self.graph.nodes.push(GraphName { name, file: place.path, line: place.at.line });
+        self.places.insert(key, self.graph.nodes.len() - 1);
+        Some(self.graph.nodes.len() - 1)
+    }
+}

@@ -1,0 +1,299 @@
+//! One language server that runs: its start, its questions, its end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use stepwell_workspace::Workspace;
+use stepwell_workspace::process::{Companion, Environment, KeepOutput, ProgramCall, keeper};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+use url::Url;
+
+use super::ServersOptions;
+use super::client::{Client, Trouble};
+use super::documents::{Documents, Files, Synced, text, uri};
+use super::hearing::Hearing;
+use super::table::ServerSpec;
+use crate::facts::Position;
+use crate::units::Units;
+
+/// How long a server may take to say hello before it is given up, whoever waits.
+const LONGEST_START: Duration = Duration::from_mins(5);
+/// How long it may take to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+/// The end of what it writes to standard error, which says why it crashed.
+const KEPT_WORDS: usize = 2048;
+/// A server whose files change while it thinks refuses with this; it is asked again.
+const CONTENT_MODIFIED: i64 = -32801;
+const SERVER_CANCELLED: i64 = -32802;
+const MOST_REPEATS: u32 = 5;
+
+/// How far the start has come.
+#[derive(Clone, Debug)]
+enum Stage {
+    Starting,
+    Started(Arc<Hello>),
+    Failed(Trouble),
+}
+
+/// What a server says of itself.
+#[derive(Debug)]
+struct Hello {
+    capabilities: Value,
+    units: Units,
+}
+
+pub struct Running {
+    pub spec: ServerSpec,
+    workspace: Workspace,
+    client: Client,
+    hearing: Arc<Hearing>,
+    stage: watch::Receiver<Stage>,
+    documents: Documents,
+    last_words: Arc<Mutex<Vec<u8>>>,
+    companion: Companion,
+    /// Changes with every question; who ends idle servers watches it.
+    used: watch::Sender<()>,
+    /// Whether the whole project was read once.
+    is_settled: bool,
+}
+
+impl Running {
+    /// Starts the program. It says hello beside everything else, so a slow start outlives an impatient question.
+    pub fn start(
+        spec: &ServerSpec,
+        program: PathBuf,
+        options: &ServersOptions,
+        files: &Files,
+    ) -> Result<Self, Trouble> {
+        let failed = |error: String| Trouble::Gone(error);
+        let workspace = options.workspace.clone();
+        let call = ProgramCall {
+            program: program.into(),
+            arguments: spec.arguments.iter().map(Into::into).collect(),
+            folder: workspace.root().to_path_buf(),
+            environment: Environment {
+                removed: options.removed_variables.iter().map(Into::into).collect(),
+                set: spec.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            },
+            input: None,
+            time_limit: Duration::MAX,
+            keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
+        };
+        let call = match &options.keeper {
+            Some(keeper) => keeper::kept(keeper, call),
+            None => call,
+        };
+        let (companion, pipes) = Companion::on_pipes(&call).map_err(|error| failed(error.to_string()))?;
+        let root = Url::from_directory_path(workspace.root())
+            .map_err(|()| failed("the workspace has no address".to_owned()))?;
+        let folder = json!({"uri": root.as_str().trim_end_matches('/'), "name": "workspace"});
+        let hearing = Arc::new(Hearing::new(spec.initialization.clone(), folder.clone()));
+        let client = Client::new(pipes.stdout, pipes.stdin, Arc::clone(&hearing) as _);
+        let last_words = Arc::default();
+        tokio::spawn(keep_last_words(pipes.stderr, Arc::clone(&last_words)));
+        let (tell, stage) = watch::channel(Stage::Starting);
+        tokio::spawn(say_hello(client.clone(), spec.initialization.clone(), folder, tell));
+        let documents = Documents::at_start(&workspace, files);
+        let used = watch::Sender::new(());
+        let spec = spec.clone();
+        Ok(Self {
+            spec,
+            workspace,
+            client,
+            hearing,
+            stage,
+            documents,
+            last_words,
+            companion,
+            used,
+            is_settled: false,
+        })
+    }
+
+    pub fn watch_use(&self) -> watch::Receiver<()> {
+        self.used.subscribe()
+    }
+
+    pub fn touch(&self) {
+        self.used.send_replace(());
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// What it wrote last, for who must say why it is gone.
+    pub fn last_words(&self) -> Option<String> {
+        let kept = self.last_words.lock();
+        let text = String::from_utf8_lossy(&kept);
+        // The first words of what is left say more than a stack trace does.
+        let line = text.lines().map(str::trim).find(|line| line.to_lowercase().contains("error"));
+        let line = line.or_else(|| text.lines().map(str::trim).rfind(|line| !line.is_empty()))?;
+        Some(line.chars().take(300).collect())
+    }
+
+    /// What it needs to know the whole project and does not find, in words.
+    pub fn missing_project(&self) -> Option<String> {
+        let names = &self.spec.project;
+        let is_there = |name: &String| self.workspace.root().join(name).is_file();
+        let named = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+        (!names.is_empty() && !names.iter().any(is_there)).then(named)
+    }
+
+    pub fn complaint(&self) -> Option<String> {
+        self.hearing.complaint()
+    }
+
+    /// Waits until it can be asked about a file as it is now.
+    pub async fn prepare(
+        &mut self,
+        files: &Files,
+        asked: &str,
+        deadline: Instant,
+    ) -> Result<Synced, Trouble> {
+        self.hello(deadline).await?;
+        let synced = self.documents.sync(&self.client, &self.spec, &self.workspace, (files, asked))?;
+        if synced == Synced::TooMuch {
+            return Ok(synced);
+        }
+        if !self.is_settled {
+            // Who has answered about a file has begun with what it wants to read besides.
+            let document = json!({"textDocument": {"uri": uri(&self.workspace, asked)}});
+            match self.client.request("textDocument/documentSymbol", &document, deadline).await {
+                Ok(_) | Err(Trouble::Refused { .. }) => {}
+                Err(trouble) => return Err(trouble),
+            }
+            self.hearing.begun(self.spec.ready).await;
+        }
+        self.hearing.ready(self.spec.ready, deadline).await?;
+        if self.is_closed() {
+            return Err(Trouble::Gone("it ended while it read the project".to_owned()));
+        }
+        self.is_settled = true;
+        Ok(Synced::Told)
+    }
+
+    /// What it said of itself.
+    async fn hello(&self, deadline: Instant) -> Result<Arc<Hello>, Trouble> {
+        let mut stage = self.stage.clone();
+        let arrived = timeout_at(deadline, stage.wait_for(|stage| !matches!(stage, Stage::Starting))).await;
+        match arrived {
+            Ok(Ok(stage)) => match &*stage {
+                Stage::Started(hello) => Ok(Arc::clone(hello)),
+                Stage::Failed(trouble) => Err(trouble.clone()),
+                Stage::Starting => Err(Trouble::Late("it is still starting".to_owned())),
+            },
+            Ok(Err(_)) => Err(Trouble::Gone("it was given up".to_owned())),
+            Err(_late) => Err(Trouble::Late("it is still starting".to_owned())),
+        }
+    }
+
+    /// Whether it answers such questions at all.
+    pub async fn can(&self, capability: &str, deadline: Instant) -> Result<bool, Trouble> {
+        let hello = self.hello(deadline).await?;
+        Ok(!matches!(hello.capabilities.get(capability), None | Some(Value::Null | Value::Bool(false))))
+    }
+
+    pub async fn units(&self, deadline: Instant) -> Result<Units, Trouble> {
+        Ok(self.hello(deadline).await?.units)
+    }
+
+    /// A place as the server is asked about it.
+    pub async fn position(&self, path: &str, at: Position, deadline: Instant) -> Result<Value, Trouble> {
+        let text = text(&self.workspace, path)?;
+        let line = text.lines().nth(at.line.saturating_sub(1) as usize).unwrap_or_default();
+        let character = self.units(deadline).await?.before(line, at.column);
+        let position = json!({"line": at.line.saturating_sub(1), "character": character});
+        Ok(json!({"textDocument": {"uri": uri(&self.workspace, path)}, "position": position}))
+    }
+
+    pub async fn request(&self, method: &str, params: &Value, deadline: Instant) -> Result<Value, Trouble> {
+        for _ in 0..MOST_REPEATS {
+            match self.client.request(method, params, deadline).await {
+                Err(Trouble::Refused { code: CONTENT_MODIFIED | SERVER_CANCELLED, .. }) => {}
+                answer => return answer,
+            }
+        }
+        Err(Trouble::Late("the files change too fast for it".to_owned()))
+    }
+
+    /// Asks it to end, and ends it after a moment.
+    pub async fn end(self) {
+        let deadline = Instant::now() + GRACE;
+        if !self.is_closed() && matches!(*self.stage.borrow(), Stage::Started(_)) {
+            self.client.request("shutdown", &Value::Null, deadline).await.ok();
+            self.client.notify("exit", &Value::Null).ok();
+            if let Ok(watch) = self.companion.watch_end() {
+                timeout(GRACE, watch.ended()).await.ok();
+            }
+        }
+        self.companion.end(GRACE).await;
+    }
+}
+
+async fn say_hello(client: Client, initialization: Value, folder: Value, tell: watch::Sender<Stage>) {
+    let params = json!({
+        "processId": std::process::id(),
+        "clientInfo": {"name": "stepwell", "version": env!("CARGO_PKG_VERSION")},
+        "rootUri": folder["uri"],
+        "workspaceFolders": [folder],
+        "initializationOptions": initialization,
+        "capabilities": {
+            "general": {"positionEncodings": ["utf-8", "utf-16"]},
+            "window": {"workDoneProgress": true, "showMessage": {}},
+            "workspace": {
+                "configuration": true,
+                "workspaceFolders": true,
+                "didChangeConfiguration": {"dynamicRegistration": true},
+                "didChangeWatchedFiles": {"dynamicRegistration": true, "relativePatternSupport": true},
+            },
+            "textDocument": {
+                "synchronization": {"dynamicRegistration": false},
+                "definition": {"linkSupport": true},
+                "references": {},
+                "callHierarchy": {},
+                "documentSymbol": {"hierarchicalDocumentSymbolSupport": true},
+            },
+            "experimental": {"serverStatusNotification": true},
+        },
+    });
+    let answer = client.request("initialize", &params, Instant::now() + LONGEST_START).await;
+    let stage = match answer {
+        Ok(answer) => {
+            let capabilities = answer["capabilities"].clone();
+            let units = match capabilities["positionEncoding"].as_str() {
+                Some("utf-8") => Units::Utf8,
+                Some("utf-32") => Units::Utf32,
+                _ => Units::Utf16,
+            };
+            match client.notify("initialized", &json!({})) {
+                Ok(()) => Stage::Started(Arc::new(Hello { capabilities, units })),
+                Err(trouble) => Stage::Failed(trouble),
+            }
+        }
+        // One that does not even say hello is as good as gone.
+        Err(Trouble::Refused { message, .. }) => {
+            Stage::Failed(Trouble::Gone(format!("it refuses to start: {message}")))
+        }
+        Err(Trouble::Late(why) | Trouble::Useless(why)) => Stage::Failed(Trouble::Gone(why)),
+        Err(gone @ Trouble::Gone(_)) => Stage::Failed(gone),
+    };
+    tell.send_replace(stage);
+}
+
+/// Keeps the end of what a server writes to standard error.
+async fn keep_last_words(mut stderr: pipe::Receiver, kept: Arc<Mutex<Vec<u8>>>) {
+    let mut buffer = [0; 1024];
+    while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
+        let mut kept = kept.lock();
+        kept.extend_from_slice(&buffer[..count]);
+        let surplus = kept.len().saturating_sub(KEPT_WORDS);
+        kept.drain(..surplus);
+    }
+}

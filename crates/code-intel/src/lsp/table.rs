@@ -1,0 +1,162 @@
+//! The language servers that are known by themselves, and those the person names.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use stepwell_workspace::process;
+
+use crate::languages::Language;
+
+/// How a server says that it has read the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadyBy {
+    /// It answers questions whenever it is asked, and waits by itself for what it needs.
+    Answering,
+    /// By `$/progress` that comes to an end.
+    Progress,
+    /// By rust-analyzer's `experimental/serverStatus`.
+    ServerStatus,
+    /// By the `language/status` of Eclipse's server for Java.
+    LanguageStatus,
+}
+
+/// A language server: what it is for and how it is started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerSpec {
+    pub name: String,
+    pub languages: Vec<Language>,
+    /// A name on the search path, or a whole path.
+    pub command: String,
+    pub arguments: Vec<String>,
+    pub environment: Vec<(String, String)>,
+    /// What it is told at its start, and when it asks for its configuration.
+    pub initialization: Value,
+    pub ready: ReadyBy,
+    /// The files of which it needs one, at the root, to know more than the files that are open.
+    pub project: Vec<String>,
+}
+
+impl ServerSpec {
+    /// Its program, where it is on the machine. What the workspace itself brings along does not count.
+    pub fn program(&self, workspace: &Path) -> Option<PathBuf> {
+        let path = Path::new(&self.command);
+        if path.is_absolute() {
+            return path.is_file().then(|| path.to_path_buf());
+        }
+        process::find_program(&self.command, workspace)
+    }
+}
+
+struct Row(&'static str, &'static [Language], &'static str, ReadyBy);
+
+/// Name, languages, command line, how it says that it is ready. Of two for a language the first that is found is used.
+const ROWS: &[Row] = &[
+    Row("basedpyright", &[Language::Python], "basedpyright-langserver --stdio", ReadyBy::Answering),
+    Row("pyright", &[Language::Python], "pyright-langserver --stdio", ReadyBy::Answering),
+    Row("pylsp", &[Language::Python], "pylsp", ReadyBy::Answering),
+    Row("jedi", &[Language::Python], "jedi-language-server", ReadyBy::Answering),
+    Row("vtsls", SCRIPTS, "vtsls --stdio", ReadyBy::Progress),
+    Row("typescript", SCRIPTS, "typescript-language-server --stdio", ReadyBy::Progress),
+    Row("rust-analyzer", &[Language::Rust], "rust-analyzer", ReadyBy::ServerStatus),
+    Row("gopls", &[Language::Go], "gopls", ReadyBy::Progress),
+    Row("clangd", &[Language::C, Language::Cpp], "clangd --log=error", ReadyBy::Progress),
+    Row("jdtls", &[Language::Java], "jdtls", ReadyBy::LanguageStatus),
+    Row("ruby-lsp", &[Language::Ruby], "ruby-lsp", ReadyBy::Progress),
+    Row("solargraph", &[Language::Ruby], "solargraph stdio", ReadyBy::Progress),
+    Row("csharp-ls", &[Language::CSharp], "csharp-ls", ReadyBy::Progress),
+    Row("intelephense", &[Language::Php], "intelephense --stdio", ReadyBy::Progress),
+    Row("phpactor", &[Language::Php], "phpactor language-server", ReadyBy::Progress),
+    Row("bash", &[Language::Bash], "bash-language-server start", ReadyBy::Answering),
+];
+
+const SCRIPTS: &[Language] = &[Language::TypeScript, Language::Tsx, Language::JavaScript];
+
+/// The servers that are known by themselves, in the order in which they are looked for.
+pub fn known() -> Vec<ServerSpec> {
+    ROWS.iter().map(spec).collect()
+}
+
+fn spec(row: &Row) -> ServerSpec {
+    let Row(name, languages, line, ready) = row;
+    let mut words = line.split(' ').map(str::to_owned);
+    let initialization = match *name {
+        // A compiler run on every change would take the machine for answers nobody waits for.
+        "rust-analyzer" => serde_json::json!({"checkOnSave": false, "cachePriming": {"enable": false}}),
+        _ => Value::Null,
+    };
+    let project: &[&str] = match *name {
+        "clangd" => &["compile_commands.json", "build/compile_commands.json"],
+        "gopls" => &["go.mod", "go.work"],
+        "rust-analyzer" => &["Cargo.toml", "rust-project.json"],
+        _ => &[],
+    };
+    ServerSpec {
+        name: (*name).to_owned(),
+        languages: languages.to_vec(),
+        command: words.next().unwrap_or_default(),
+        arguments: words.collect(),
+        environment: Vec::new(),
+        initialization,
+        ready: *ready,
+        project: project.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// What language servers call a language.
+pub fn language_id(language: Language) -> &'static str {
+    match language {
+        Language::Bash => "shellscript",
+        Language::C => "c",
+        Language::Cpp => "cpp",
+        Language::CSharp => "csharp",
+        Language::Css => "css",
+        Language::Go => "go",
+        Language::Html => "html",
+        Language::Java => "java",
+        Language::JavaScript => "javascript",
+        Language::Json => "json",
+        Language::Php => "php",
+        Language::Python => "python",
+        Language::Ruby => "ruby",
+        Language::Rust => "rust",
+        Language::Toml => "toml",
+        Language::Tsx => "typescriptreact",
+        Language::TypeScript => "typescript",
+        Language::Yaml => "yaml",
+    }
+}
+
+/// The language of a name that a person writes: `Python`, `c++`, `cpp`, `typescriptreact`.
+pub fn language_named(name: &str) -> Option<Language> {
+    let is_meant = |language: &Language| {
+        language.name().eq_ignore_ascii_case(name) || language_id(*language).eq_ignore_ascii_case(name)
+    };
+    Language::all().find(is_meant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_server_has_a_command_and_a_name_of_its_own() {
+        let known = known();
+        for (place, spec) in known.iter().enumerate() {
+            assert!(!spec.command.is_empty() && !spec.languages.is_empty(), "{spec:?}");
+            assert!(known[..place].iter().all(|other| other.name != spec.name), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn languages_are_found_by_the_names_people_and_servers_use() {
+        for (name, language) in [
+            ("python", Some(Language::Python)),
+            ("C++", Some(Language::Cpp)),
+            ("cpp", Some(Language::Cpp)),
+            ("typescriptreact", Some(Language::Tsx)),
+            ("klingon", None),
+        ] {
+            assert_eq!(language_named(name), language, "{name}");
+        }
+    }
+}
