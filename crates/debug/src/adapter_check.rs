@@ -29,6 +29,12 @@ impl Debugger {
         located: Located,
         time: Duration,
     ) -> Result<AdapterCheck> {
+        // Nothing is started to greet this one, so its version speaks.
+        if kind == AdapterKind::Node
+            && let Some(error) = version_of(kind, &located).as_deref().and_then(adapters::node_too_old)
+        {
+            return Err(error);
+        }
         let opening = Opening {
             name: kind.name().to_owned(),
             adapter: adapters::adapter(kind),
@@ -71,6 +77,7 @@ pub fn version_of(kind: AdapterKind, located: &Located) -> Option<String> {
     };
     let said = match kind {
         AdapterKind::Delve => asked(&program, "version")?,
+        AdapterKind::Node => asked(&program, "--version")?,
         // It has no version of its own; the debugger beside it has.
         AdapterKind::LldbDap => asked(&program.with_file_name("lldb"), "--version")?,
         AdapterKind::CodeLldb => noted(&program.parent()?.parent()?.join("version.json"))?,

@@ -5,22 +5,29 @@ mod configured;
 mod debugpy;
 mod delve;
 mod gdb;
+pub mod inside;
 mod js_debug;
 mod kind;
 mod lldb_dap;
 mod manners;
+mod node;
 pub mod python;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 pub use configured::ConfiguredAdapter;
+pub use inside::{Ground, ProgramInput, Started, Streams, Wanted};
 pub use kind::AdapterKind;
 pub use manners::{LogDialect, Manners};
+pub use node::{debugger_name as node_debugger, too_old as node_too_old};
 
+use crate::dap::Link;
 use crate::{Error, Result};
 
 /// Where adapters are looked for.
@@ -64,6 +71,8 @@ pub enum Reach {
     Socket,
     /// It listens on a port of this machine: only where the person configured an adapter that knows no better.
     Port,
+    /// It lives in this process.
+    Inside,
 }
 
 /// Launch or attach.
@@ -90,6 +99,11 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located>;
 
     fn reach(&self) -> Reach;
+
+    /// Begins to serve, for one that lives in this process: the connection to it.
+    fn serve(&self, _located: &Located, _ground: Arc<dyn Ground>, _time: Duration) -> Option<Link> {
+        None
+    }
 
     /// The words that tell it where to connect or to listen.
     fn address_words(&self, address: &str) -> Vec<OsString> {
@@ -143,6 +157,7 @@ pub fn adapter(kind: AdapterKind) -> &'static dyn Adapter {
         AdapterKind::Gdb => &gdb::Gdb,
         AdapterKind::Delve => &delve::Delve,
         AdapterKind::JsDebug => &js_debug::JsDebug,
+        AdapterKind::Node => &node::Node,
         AdapterKind::Configured(adapter) => adapter,
     }
 }

@@ -12,3 +12,4 @@ mod wire;
 pub use client::{Client, Listener, Reply, ReverseRequest, Sent};
 pub use transport::{Link, accept_one, connect, listen};
 pub use wire::WireError;
+pub(crate) use wire::{Envelope, Incoming, MessageReader, frame};

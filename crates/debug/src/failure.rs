@@ -228,7 +228,7 @@ impl Session {
             exception: Some(Self::exception_of(stop, info.as_ref())),
             library_frames: stack.len().saturating_sub(own.len()),
             frames,
-            is_final: !matches!(kind, AdapterKind::JsDebug)
+            is_final: !matches!(kind, AdapterKind::JsDebug | AdapterKind::Node)
                 || info.is_some_and(|info| info.break_mode.as_deref() == Some("unhandled")),
         })
     }

@@ -6,6 +6,7 @@
 mod bind;
 mod control;
 mod decide;
+mod inside;
 mod inspect;
 mod memory;
 mod start;

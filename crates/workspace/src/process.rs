@@ -10,6 +10,7 @@ mod companion;
 mod foreground;
 mod group;
 pub mod keeper;
+mod listening;
 mod program;
 mod terminal;
 
@@ -39,6 +40,7 @@ use group::ProcessGroup;
 pub use capture::{Captured, KeepOutput};
 pub use companion::{Companion, EndWatch, Pipes, SpareTerminal, TerminalEnd};
 pub use foreground::{capture_text, run_attached, run_in_foreground};
+pub use listening::{ask_by_user_signal, listening};
 pub use program::find_program;
 
 /// After SIGTERM, before SIGKILL.

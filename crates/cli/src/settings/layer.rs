@@ -138,8 +138,8 @@ impl CheckpointSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DebugSettings {
-    /// Programs of debug adapters by name (`debugpy`, `lldb-dap`, `codelldb`, `gdb`, `delve`, `js-debug`), where the
-    /// ones that are found by themselves are not wanted.
+    /// Programs of debug adapters by name (`debugpy`, `lldb-dap`, `codelldb`, `gdb`, `delve`, `node`, `js-debug`), where
+    /// the ones that are found by themselves are not wanted.
     pub adapters: BTreeMap<String, PathBuf>,
     /// Fetches a debug adapter into Stepwell's own folder when it is needed first, without asking.
     pub auto_install: Option<bool>,

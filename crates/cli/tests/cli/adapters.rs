@@ -324,7 +324,7 @@ fn what_is_missing_is_listed_with_the_way_to_have_it() {
     assert!(String::from_utf8_lossy(&chinese.stdout).contains("未安装"), "{}", world.show(&chinese));
     let rows = world.command(&["adapters", "list", "--json"]).env("PATH", &path).output().unwrap();
     let rows: Vec<Value> = serde_json::from_slice(&rows.stdout).unwrap();
-    assert_eq!(rows.len(), 8);
+    assert_eq!(rows.len(), 9);
     assert!(
         rows.iter()
             .all(|row| row["found"] == false && row["hint"].as_str().is_some_and(|hint| !hint.is_empty()))
@@ -386,7 +386,8 @@ fn a_missing_adapter_is_fetched_where_that_is_allowed() {
     for (config, is_fetched) in [("", false), ("[debug]\nauto_install = true\n", true)] {
         let world = World::new([]);
         world.set_config(config);
-        world.write("a.js", "throw new Error('no')\n");
+        // What is made of other sources needs js-debug.
+        world.write("a.js", "throw new Error('no')\n//# sourceMappingURL=a.js.map\n");
         let registry = npm_registry(&package);
         let output = world
             .command(&["why", "--", "node", "a.js"])
@@ -396,7 +397,7 @@ fn a_missing_adapter_is_fetched_where_that_is_allowed() {
         let text = shown(&world, &registry, &output);
         assert_eq!(registry.asked().is_empty(), !is_fetched, "{text}");
         assert_eq!(installed(&world).iter().any(|name| name.contains("js-debug")), is_fetched, "{text}");
-        let says = if is_fetched { "ended" } else { "js-debug is not installed" };
+        let says = if is_fetched { "ended" } else { "js-debug is needed: it is made of other sources" };
         assert!(text.contains(says), "{text}");
     }
 }

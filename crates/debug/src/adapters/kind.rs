@@ -14,6 +14,8 @@ pub enum AdapterKind {
     Gdb,
     Delve,
     JsDebug,
+    /// Node's own inspector, spoken to directly.
+    Node,
     /// Known by its command alone.
     Configured(&'static ConfiguredAdapter),
 }
@@ -41,22 +43,24 @@ impl AdapterKind {
             "lldb-dap" | "lldb-vscode" => &[Self::LldbDap, Self::CodeLldb, Self::Gdb],
             "cppdbg" | "gdb" => &[Self::Gdb, Self::LldbDap, Self::CodeLldb],
             "go" | "delve" => &[Self::Delve],
-            "node" | "pwa-node" | "node2" | "node-terminal" | "pwa-extensionHost" | "extensionHost"
-            | "chrome" | "pwa-chrome" | "msedge" | "pwa-msedge" => &[Self::JsDebug],
+            // What Node alone cannot do is left to js-debug, by the configuration.
+            "node" | "pwa-node" | "node2" => &[Self::Node, Self::JsDebug],
+            "js-debug" | "node-terminal" | "pwa-extensionHost" | "extensionHost" | "chrome"
+            | "pwa-chrome" | "msedge" | "pwa-msedge" => &[Self::JsDebug],
             _ => &[],
         }
     }
 
     /// Those that are built in.
-    pub const BUILT_IN: [Self; 6] =
-        [Self::Debugpy, Self::LldbDap, Self::CodeLldb, Self::Gdb, Self::Delve, Self::JsDebug];
+    pub const BUILT_IN: [Self; 7] =
+        [Self::Debugpy, Self::LldbDap, Self::CodeLldb, Self::Gdb, Self::Delve, Self::Node, Self::JsDebug];
 
     pub fn languages(self) -> &'static [&'static str] {
         match self {
             Self::Debugpy => &["Python"],
             Self::LldbDap | Self::CodeLldb | Self::Gdb => &["C", "C++", "Rust"],
             Self::Delve => &["Go"],
-            Self::JsDebug => &["JavaScript", "TypeScript"],
+            Self::JsDebug | Self::Node => &["JavaScript", "TypeScript"],
             Self::Configured(adapter) => match adapter.name.as_str() {
                 "rdbg" => &["Ruby"],
                 "bash" => &["Bash"],
@@ -81,6 +85,7 @@ impl AdapterKind {
             Self::Gdb => "gdb",
             Self::Delve => "delve",
             Self::JsDebug => "js-debug",
+            Self::Node => "node",
             Self::Configured(adapter) => &adapter.name,
         }
     }
@@ -127,8 +132,9 @@ mod tests {
             ("cppdbg", "gdb lldb-dap codelldb"),
             ("gdb", "gdb lldb-dap codelldb"),
             ("go", "delve"),
-            ("node", "js-debug"),
-            ("pwa-node", "js-debug"),
+            ("node", "node js-debug"),
+            ("pwa-node", "node js-debug"),
+            ("js-debug", "js-debug"),
             ("node-terminal", "js-debug"),
             ("chrome", "js-debug"),
             ("rdbg", "rdbg"),

@@ -71,6 +71,7 @@ pub fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated
         AdapterKind::Debugpy => scripts::debugpy(resolved),
         AdapterKind::Delve => scripts::delve(resolved),
         AdapterKind::JsDebug => scripts::js_debug(resolved),
+        AdapterKind::Node => scripts::node(resolved),
         AdapterKind::Configured(_) => match resolved.kind.as_str() {
             "rdbg" | "ruby_lsp" | "ruby" => scripts::rdbg(resolved),
             "java" => scripts::java(resolved),

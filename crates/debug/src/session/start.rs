@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use stepwell_workspace::process::{Companion, Environment, KeepOutput, Pipes, ProgramCall, keeper};
 use tokio::time::Instant;
 
+use super::inside::OwnGround;
 use super::{ANSWER, Ears, Phase, Session};
 use crate::adapters::{Adapter, How, Located, Reach};
 use crate::dap::types::{Capabilities, StartDebugging};
@@ -281,6 +282,10 @@ impl Session {
         };
         let first = deadline.min(Instant::now() + FIRST_ANSWER);
         match opening.adapter.reach() {
+            Reach::Inside => {
+                let link = opening.adapter.serve(located, OwnGround::of(self), opening.time);
+                link.ok_or_else(|| Error::parameter(format!("{} cannot be served", opening.adapter.kind())))
+            }
             Reach::Pipes => {
                 let mut words = located.arguments.clone();
                 if wants_terminal(&opening.arguments) {
@@ -373,7 +378,7 @@ impl Session {
         self.guarded(call)
     }
 
-    fn environment(&self, set: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Environment {
+    pub(super) fn environment(&self, set: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Environment {
         let mut removed: Vec<std::ffi::OsString> =
             self.house.options.removed_variables.iter().map(Into::into).collect();
         // Options for other programs, and servers that would be asked for symbols.

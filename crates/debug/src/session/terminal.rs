@@ -152,7 +152,7 @@ impl Session {
 
     /// What is typed goes to this terminal, and what is printed there is the program's output.
     fn type_into(self: &Arc<Self>, terminal: TerminalEnd) {
-        self.state.lock().input = Some(Input::Terminal(terminal.clone()));
+        self.takes_input_on(terminal.clone());
         let session = Arc::downgrade(self);
         let pump = tokio::spawn(async move {
             let mut buffer = vec![0; READ_BUFFER];
@@ -184,6 +184,11 @@ impl Session {
     /// The program reads its input from this pipe.
     pub(super) fn takes_input_from(&self, pipe: pipe::Sender) {
         self.state.lock().input = Some(Input::Pipe(Arc::new(tokio::sync::Mutex::new(pipe))));
+    }
+
+    /// The program reads its input from this terminal.
+    pub(super) fn takes_input_on(&self, terminal: TerminalEnd) {
+        self.state.lock().input = Some(Input::Terminal(terminal));
     }
 
     /// Types into the program's terminal.

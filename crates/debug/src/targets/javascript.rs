@@ -8,6 +8,7 @@ use stepwell_workspace::files;
 use super::call::Call;
 use super::error::{Result, TargetError};
 use super::{Target, nearest, of_call, shown, target, text};
+use crate::adapters::node_debugger;
 use crate::launch_config::{Context, is_file};
 
 /// Flags of node that take the next word.
@@ -25,9 +26,13 @@ const WITH_VALUE: &[&str] = &[
 
 const SKIPPED: &str = "<node_internals>/**";
 
-fn made(call: &Call, name: &str, mut fields: Value, how: String) -> Target {
+/// `what` is a sentence that lacks the debugger.
+fn made(call: &Call, name: &str, mut fields: Value, what: &str) -> Target {
     fields["skipFiles"] = json!([SKIPPED]);
-    target(call, "pwa-node", name, fields, how)
+    let mut made = target(call, "pwa-node", name, fields, String::new());
+    let debugger = node_debugger(&made.resolved.arguments, &call.folder);
+    made.how = format!("{what} under {debugger}.");
+    made
 }
 
 /// `node [flags] script`, `node --test files`, `node -e code`.
@@ -69,27 +74,17 @@ pub(super) fn node(call: &Call) -> Result<Target> {
                 call,
                 &format!("node --test {name}"),
                 fields,
-                format!("Run the tests of `{name}` in node under js-debug."),
+                &format!("Run the tests of `{name}` in node"),
             ));
         }
         flags.extend(rest.iter().cloned());
         let fields = json!({"runtimeArgs": flags, "runtimeExecutable": executable.unwrap_or_else(|| "node".to_owned())});
-        return Ok(made(
-            call,
-            "node --test",
-            fields,
-            "Run node's tests under js-debug, each file in a process of its own.".to_owned(),
-        ));
+        return Ok(made(call, "node --test", fields, "Run node's tests, each file in a process of its own,"));
     }
     let Some((script, arguments)) = rest.split_first() else {
         if flags.iter().any(|flag| matches!(flag.as_str(), "-e" | "--eval" | "-p" | "--print")) {
             let fields = json!({"runtimeArgs": flags, "runtimeExecutable": executable.unwrap_or_else(|| "node".to_owned())});
-            return Ok(made(
-                call,
-                "node -e",
-                fields,
-                "Run the code given to node under js-debug.".to_owned(),
-            ));
+            return Ok(made(call, "node -e", fields, "Run the code given to node"));
         }
         return Err(TargetError::not_debuggable(word, "no script is given"));
     };
@@ -114,14 +109,14 @@ pub(super) fn node(call: &Call) -> Result<Target> {
 pub(super) fn program(call: &Call, path: &Path, arguments: &[String]) -> Target {
     let name = shown(path, call);
     let mut fields = json!({"program": text(path), "args": arguments});
-    let mut how = format!("Run `{name}` in node under js-debug.");
+    let mut what = format!("Run `{name}` in node");
     let is_typescript =
         path.extension().is_some_and(|end| matches!(end.to_str(), Some("ts" | "mts" | "cts" | "tsx")));
     if is_typescript && let Some(tsx) = local_tool(call, "tsx") {
         fields["runtimeExecutable"] = json!(tsx);
-        how = format!("Run `{name}` with tsx under js-debug.");
+        what = format!("Run `{name}` with tsx");
     }
-    made(call, &name, fields, how)
+    made(call, &name, fields, &what)
 }
 
 /// The nearest `node_modules/.bin/NAME`.
@@ -151,11 +146,7 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
     );
     let path = if word.contains('/') { Some(text(&call.place(word))) } else { local_tool(call, name) };
     let is_runner = matches!(name, "tsx" | "ts-node");
-    let how = if is_runner {
-        format!("Run it with {name} under js-debug.")
-    } else {
-        format!("Run the tests by {name} under js-debug.")
-    };
+    let what = if is_runner { format!("Run it with {name}") } else { format!("Run the tests by {name}") };
     let fields = match path {
         // The link in `.bin` leads to the script, unless a package manager put a shell script there.
         Some(path) if is_script_of_node(Path::new(&path)) => {
@@ -168,7 +159,7 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
             json!({"runtimeExecutable": "npx", "runtimeArgs": arguments})
         }
     };
-    made(call, name, fields, how)
+    made(call, name, fields, &what)
 }
 
 fn is_script_of_node(path: &Path) -> bool {
@@ -227,13 +218,12 @@ pub(super) fn script(call: &Call, ctx: &Context, detours: usize) -> Result<Targe
     }
     let mut own = call.clone();
     own.folder = folder;
-    let how =
-        format!("Run `{manager} {name}`, which is `{line}`, and debug each node it starts under js-debug.");
+    let what = format!("Run `{manager} {name}`, which is `{line}`, and debug each node it starts");
     Ok(made(
         &own,
         &format!("{manager} {name}"),
         json!({"runtimeExecutable": manager, "runtimeArgs": arguments}),
-        how,
+        &what,
     ))
 }
 

@@ -139,7 +139,7 @@ pub(super) fn attach(pid: u32, ctx: &Context) -> Result<Target> {
     let (kind, debugger, fields) = if python::is_interpreter(&executable) {
         ("debugpy", "debugpy", json!({"processId": pid}))
     } else if matches!(executable.as_str(), "node" | "nodejs") {
-        ("pwa-node", "js-debug", json!({"processId": number}))
+        ("pwa-node", "its own debugger", json!({"processId": number}))
     } else {
         match FileKind::of(&program) {
             Ok(FileKind::Binary(binary)) => {

@@ -186,7 +186,9 @@ fn running(lab: &Lab) -> (Child, Vec<Box<dyn std::io::Read>>, serde_json::Value)
         }
         Language::JavaScript => {
             let mut command = Command::new("node");
-            command.arg("--inspect=127.0.0.1:0").arg(&lab.program);
+            // js-debug is told a port; Node itself is asked to open one, which may not be the one that everybody uses.
+            let flag = if lab.kind == AdapterKind::JsDebug { "--inspect" } else { "--inspect-port" };
+            command.arg(format!("{flag}=127.0.0.1:0")).arg(&lab.program);
             command
         }
         Language::Go => {
@@ -212,7 +214,7 @@ fn running(lab: &Lab) -> (Child, Vec<Box<dyn std::io::Read>>, serde_json::Value)
     assert_eq!(line.trim(), "begin");
     let pid = child.id();
     let arguments = match lab.kind {
-        AdapterKind::Debugpy => json!({ "processId": pid }),
+        AdapterKind::Debugpy | AdapterKind::Node => json!({ "processId": pid }),
         AdapterKind::JsDebug => {
             let mut said = String::new();
             let mut err = std::io::BufReader::new(child.stderr.take().unwrap());

@@ -110,4 +110,5 @@ debuggers! {
     gdb_rust: Gdb Rust,
     delve: Delve Go,
     js_debug: JsDebug JavaScript,
+    node: Node JavaScript,
 }

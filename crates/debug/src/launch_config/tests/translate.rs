@@ -416,6 +416,12 @@ fn node() {
     check(
         json!({"type": "node", "request": "launch", "program": "a.js", "skipFiles": ["<node_internals>/**"], "protocol": "inspector"}),
         expect![[r#"
+            node
+              program: "/work/shop/a.js"
+              skipFiles: ["<node_internals>/**"]
+              cwd: "/work/shop"
+              name: "x"
+              request: "launch"
             js-debug
               program: "/work/shop/a.js"
               skipFiles: ["<node_internals>/**"]
@@ -442,14 +448,19 @@ fn node() {
     check(
         json!({"type": "pwa-node", "request": "attach", "port": "9229", "cwd": "sub"}),
         expect![[r#"
-        js-debug
-          port: 9229
-          cwd: "/work/shop/sub"
-          name: "x"
-          type: "pwa-node"
-          request: "attach"
-          __workspaceFolder: "/work/shop"
-    "#]],
+            node
+              port: 9229
+              cwd: "/work/shop/sub"
+              name: "x"
+              request: "attach"
+            js-debug
+              port: 9229
+              cwd: "/work/shop/sub"
+              name: "x"
+              type: "pwa-node"
+              request: "attach"
+              __workspaceFolder: "/work/shop"
+        "#]],
     );
     check(
         json!({"type": "chrome", "request": "launch", "url": "http://localhost", "runtimeVersion": "18"}),

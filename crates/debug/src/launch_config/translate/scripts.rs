@@ -204,6 +204,15 @@ pub(super) fn js_debug(resolved: &Resolved) -> Result<Translated> {
     Ok(Translated { arguments, debugger, notes, request: resolved.request, ..Translated::default() })
 }
 
+/// Node itself takes the same words, as far as they mean something without an editor.
+pub(super) fn node(resolved: &Resolved) -> Result<Translated> {
+    let mut translated = js_debug(resolved)?;
+    for extensions_own in ["type", "__workspaceFolder"] {
+        translated.arguments.shift_remove(extensions_own);
+    }
+    Ok(translated)
+}
+
 pub(super) fn rdbg(resolved: &Resolved) -> Result<Translated> {
     let mut arguments = base(resolved)?;
     // The language server's extension writes a whole command line into `program`.

@@ -155,22 +155,22 @@ fn javascript_commands() {
         ],
         expect![[r#"
             node a.js x
-              Run `a.js` in node under js-debug.
+              Run `a.js` in node under its own debugger.
               pwa-node launch program="/root/a.js" args=["x"] cwd="/root"
             node a
-              Run `a.js` in node under js-debug.
+              Run `a.js` in node under its own debugger.
               pwa-node launch program="/root/a.js" cwd="/root"
             node --inspect-brk -r ./hook.js a.js
-              Run `a.js` in node under js-debug.
+              Run `a.js` in node under its own debugger.
               pwa-node launch program="/root/a.js" cwd="/root" runtimeArgs=["-r","./hook.js"]
             node --test b.test.js
-              Run the tests of `b.test.js` in node under js-debug.
+              Run the tests of `b.test.js` in node under its own debugger.
               pwa-node launch program="/root/b.test.js" cwd="/root"
             node --test
-              Run node's tests under js-debug, each file in a process of its own.
+              Run node's tests, each file in a process of its own, under js-debug.
               pwa-node launch runtimeArgs=["--test"] runtimeExecutable="node" cwd="/root"
             node -e 'console.log(1)'
-              Run the code given to node under js-debug.
+              Run the code given to node under its own debugger.
               pwa-node launch runtimeArgs=["-e","console.log(1)"] runtimeExecutable="node" cwd="/root"
             node
               ! `node` cannot be debugged: no script is given
@@ -204,7 +204,7 @@ fn javascript_commands() {
               Run `npm both`, which is `tsc && node a.js`, and debug each node it starts under js-debug.
               pwa-node launch runtimeExecutable="npm" runtimeArgs=["run","both"] cwd="/root"
             npm start
-              `npm start` is `NODE_ENV=dev node a.js`. Run `a.js` in node under js-debug.
+              `npm start` is `NODE_ENV=dev node a.js`. Run `a.js` in node under its own debugger.
               pwa-node launch program="/root/a.js" cwd="/root" env={"NODE_ENV":"dev"}
             npm run loop
               `npm loop` is `npm run loop`. Run `npm loop`, which is `npm run loop`, and debug each node it starts under js-debug.
@@ -491,7 +491,7 @@ fn descriptions_without_a_command() {
           Run `app.py` with `.venv/bin/python` under debugpy.
           debugpy launch program="/root/app.py" args=["a"] python="/root/.venv/bin/python" cwd="/root"
         Program { path: "a.js", args: ["a"] }
-          Run `a.js` in node under js-debug.
+          Run `a.js` in node under its own debugger.
           pwa-node launch program="/root/a.js" args=["a"] cwd="/root"
         Program { path: "c.ts", args: ["a"] }
           Run `c.ts` with tsx under js-debug.
@@ -543,10 +543,10 @@ fn descriptions_without_a_command() {
           Run the tests by vitest under js-debug.
           pwa-node launch runtimeExecutable="npx" runtimeArgs=["vitest","run","web/x.test.ts","-t","adds","--no-file-parallelism","--testTimeout=0"] cwd="/root"
         Test { id: "b.test.js" }
-          Run the tests of `b.test.js` in node under js-debug.
+          Run the tests of `b.test.js` in node under its own debugger.
           pwa-node launch program="/root/b.test.js" cwd="/root"
         Test { id: "b.test.js::adds" }
-          Run the tests of `b.test.js` in node under js-debug.
+          Run the tests of `b.test.js` in node under its own debugger.
           pwa-node launch program="/root/b.test.js" runtimeArgs=["--test-name-pattern","adds"] cwd="/root"
         Test { id: "pkg/x_test.go::TestX/sub.case" }
           Build the tests of `pkg` and run them under delve.
@@ -565,7 +565,7 @@ fn descriptions_without_a_command() {
         Core { core: "app.py", program: None }
           ! `app.py` cannot be debugged: it is no core file
         Command(["node", "a.js", "a | b"])
-          Run `a.js` in node under js-debug.
+          Run `a.js` in node under its own debugger.
           pwa-node launch program="/root/a.js" args=["a | b"] cwd="/root"
         Command([])
           ! no command is given

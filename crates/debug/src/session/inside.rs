@@ -1,0 +1,77 @@
+//! Stands under an adapter that lives inside this process: starts its program and hears how that ended.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use stepwell_workspace::process::{Companion, Ending, Environment, KeepOutput, Pipes, ProgramCall};
+
+use super::Session;
+use crate::adapters::{Ground, ProgramInput, Started, Streams, Wanted};
+use crate::{Error, Result};
+
+/// A program that has ended needs no time to be asked how.
+const REAPED: Duration = Duration::from_secs(1);
+
+/// The session of an adapter; one that is gone starts nothing.
+#[derive(Debug)]
+pub(super) struct OwnGround(Weak<Session>);
+
+impl OwnGround {
+    pub(super) fn of(session: &Arc<Session>) -> Arc<Self> {
+        Arc::new(Self(Arc::downgrade(session)))
+    }
+}
+
+#[async_trait]
+impl Ground for OwnGround {
+    fn start(&self, wanted: Wanted) -> Result<Started> {
+        let session = self.0.upgrade().ok_or_else(|| Error::parameter("the session is over"))?;
+        let Environment { mut removed, mut set } = session.environment(Vec::new());
+        for (name, value) in wanted.environment {
+            match value {
+                Some(value) => set.push((name, value)),
+                None => removed.push(name),
+            }
+        }
+        if wanted.input == ProgramInput::Typed {
+            set.push(("TERM".into(), "dumb".into()));
+        }
+        let call = ProgramCall {
+            program: wanted.program,
+            arguments: wanted.arguments,
+            folder: wanted.folder,
+            environment: Environment { removed, set },
+            input: None,
+            time_limit: Duration::MAX,
+            keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
+        };
+        let (companion, streams) = match wanted.input {
+            ProgramInput::Typed => {
+                let (companion, terminal) = Companion::on_terminal(&session.guarded(call)?)?;
+                session.takes_input_on(terminal.clone());
+                (companion, Streams::Terminal(terminal))
+            }
+            ProgramInput::Nothing => {
+                let (companion, pipes) = Companion::on_pipes(&session.guarded(call)?)?;
+                let Pipes { stdin: _, stdout, stderr } = pipes;
+                (companion, Streams::Apart { stdout, stderr })
+            }
+        };
+        let end = companion.watch_end().map_err(|error| Error::Launch {
+            reason: format!("the program cannot be watched: {error}"),
+            hint: None,
+        })?;
+        session.companions.lock().push(companion);
+        Ok(Started { streams, end })
+    }
+
+    async fn ending(&self) -> Option<Ending> {
+        let companion = {
+            let session = self.0.upgrade()?;
+            let mut companions = session.companions.lock();
+            (!companions.is_empty()).then(|| companions.remove(0))
+        };
+        companion?.end(REAPED).await
+    }
+}
