@@ -8,16 +8,17 @@
 
 mod codec;
 mod database;
+mod look;
 mod read;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use stepwell_workspace::files::{self, FileStamp};
-use stepwell_workspace::search::{IsCancelled, NameQuery, WalkRules};
+use stepwell_workspace::files::FileStamp;
+use stepwell_workspace::search::IsCancelled;
 use stepwell_workspace::{Inside, Workspace};
 
 use crate::error::{Error, Result};
@@ -26,14 +27,11 @@ use crate::languages::Language;
 use crate::scip::Scip;
 use crate::syntax::Skipped;
 use database::Database;
+use look::{Changes, Sight};
 
 /// A file of the index, by its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
-
-/// Folders that programs make again, also where no ignore file names them.
-const MADE_AGAIN: &[&str] =
-    &["!**/node_modules/**", "!**/__pycache__/**", "!**/.venv/**", "!**/.tox/**", "!**/.git/**"];
 
 /// The clock of a file system may stand still for so long: a file that was changed within it before it was read may
 /// have changed again without a sign.
@@ -119,8 +117,8 @@ pub struct Index {
     database: Database,
     entries: Vec<Option<FileEntry>>,
     by_path: HashMap<String, FileId>,
-    /// Folders with the time they had at the last walk: a new file changes it.
-    folders: HashMap<PathBuf, Option<FileStamp>>,
+    sight: Sight,
+    omitted: usize,
     outlines: RefCell<Cache<Facts>>,
     wholes: RefCell<Cache<(String, Facts)>>,
     sources: RefCell<Cache<String>>,
@@ -202,7 +200,8 @@ impl Index {
             database,
             entries: Vec::new(),
             by_path: HashMap::new(),
-            folders: HashMap::new(),
+            sight: Sight::default(),
+            omitted: usize::MAX,
             outlines: RefCell::new(Cache::new(20_000)),
             wholes: RefCell::new(Cache::new(WHOLE_BYTES)),
             sources: RefCell::new(Cache::new(100)),
@@ -235,47 +234,58 @@ impl Index {
 
     /// Brings the index up to date. Costs a look at each file and folder where nothing changed.
     pub fn refresh(&mut self, progress: OnProgress<'_>, is_cancelled: IsCancelled<'_>) -> Result<Refreshed> {
-        let mut refreshed = Refreshed::default();
-        let (changed, gone) = if self.folders.is_empty() || self.is_any_folder_changed() {
-            let (changed, gone, is_cut) = self.walk(is_cancelled)?;
-            refreshed.is_cut = is_cut;
-            (changed, gone)
-        } else {
-            self.look()
-        };
+        let Changes { changed, gone, is_cut } = self.changes(is_cancelled)?;
+        let mut refreshed = Refreshed { is_cut, ..Refreshed::default() };
         if is_cancelled() {
-            self.folders.clear();
+            self.sight.forget();
             return Err(Error::Cancelled);
         }
+        self.remove(&gone);
         refreshed.removed = gone.len();
-        if !gone.is_empty() {
-            *self.found.get_mut() = Looked::default();
-            *self.packages.borrow_mut() = None;
-        }
-        for path in &gone {
-            if let Some(id) = self.by_path.remove(path)
-                && let Some(slot) = self.entries.get_mut(id.0 as usize)
-            {
-                *slot = None;
-            }
-        }
-        self.database.remove(&gone);
         if !changed.is_empty() {
             let (entries, was_cancelled) = self.read_all(&changed, progress, is_cancelled);
             refreshed.read = entries.len();
+            if !was_cancelled && entries.len() < changed.len() {
+                // Gone since it was looked at, a link that leads nowhere, or no longer of any language.
+                let read: HashSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
+                let unread = changed.iter().filter(|path| !read.contains(path.as_str()));
+                let unread: Vec<String> =
+                    unread.filter(|path| self.by_path.contains_key(*path)).cloned().collect();
+                self.remove(&unread);
+                refreshed.removed += unread.len();
+            }
             self.database.write(&entries);
             for entry in entries {
                 self.put(entry);
             }
             if was_cancelled {
                 // The next look must be a walk: what was not read yet is known by no other sign.
-                self.folders.clear();
+                self.sight.forget();
                 return Err(Error::Cancelled);
             }
         }
         refreshed.files = self.by_path.len();
-        refreshed.omitted = self.entries().filter(|(_, entry)| entry.omission.is_some()).count();
+        if refreshed.read + refreshed.removed > 0 || self.omitted == usize::MAX {
+            self.omitted = self.entries().filter(|(_, entry)| entry.omission.is_some()).count();
+        }
+        refreshed.omitted = self.omitted;
         Ok(refreshed)
+    }
+
+    fn remove(&mut self, paths: &[String]) {
+        if paths.is_empty() {
+            return;
+        }
+        *self.found.get_mut() = Looked::default();
+        *self.packages.borrow_mut() = None;
+        for path in paths {
+            if let Some(id) = self.by_path.remove(path)
+                && let Some(slot) = self.entries.get_mut(id.0 as usize)
+            {
+                *slot = None;
+            }
+        }
+        self.database.remove(paths);
     }
 
     /// Forgets everything, so that the next refresh reads every file.
@@ -283,7 +293,7 @@ impl Index {
         self.database.clear();
         self.entries.clear();
         self.by_path.clear();
-        self.folders.clear();
+        self.sight.forget();
         *self.found.get_mut() = Looked::default();
         *self.outlines.borrow_mut() = Cache::new(20_000);
         *self.wholes.borrow_mut() = Cache::new(WHOLE_BYTES);
@@ -299,78 +309,6 @@ impl Index {
     /// Bytes the index takes on the disk.
     pub fn size(&self) -> u64 {
         self.database.size()
-    }
-
-    fn is_any_folder_changed(&self) -> bool {
-        self.folders.iter().any(|(folder, known)| files::stamp(folder).ok().flatten() != *known)
-    }
-
-    /// All files by a walk: those that changed or are new, and those that are gone.
-    fn walk(&mut self, is_cancelled: IsCancelled<'_>) -> Result<(Vec<String>, Vec<String>, bool)> {
-        let root = self.workspace.place(".")?;
-        let rules =
-            WalkRules { globs: MADE_AGAIN.iter().map(ToString::to_string).collect(), ..WalkRules::default() };
-        let query = NameQuery { pattern: "**".to_owned(), limit: usize::MAX };
-        let found = self.workspace.find_files(&root, &query, &rules, is_cancelled)?;
-        let mut seen = HashSet::new();
-        let mut changed = Vec::new();
-        let mut folders: HashMap<PathBuf, Option<FileStamp>> = HashMap::new();
-        for file in found.files {
-            let Some(path) = file.path.to_str() else { continue };
-            if let Some(parent) = file.path.parent() {
-                for folder in parent.ancestors() {
-                    let absolute = self.workspace.root().join(folder);
-                    if folders.contains_key(&absolute) {
-                        break;
-                    }
-                    let stamp = files::stamp(&absolute).ok().flatten();
-                    folders.insert(absolute, stamp);
-                }
-            }
-            if !may_be_source(&file.path) {
-                continue;
-            }
-            seen.insert(path.to_owned());
-            if self.is_changed(path) {
-                changed.push(path.to_owned());
-            }
-        }
-        folders
-            .entry(self.workspace.root().to_path_buf())
-            .or_insert_with(|| files::stamp(self.workspace.root()).ok().flatten());
-        self.folders = folders;
-        changed.sort();
-        // Of a walk that was cut short it is not known what is gone.
-        let gone = if found.is_cut {
-            Vec::new()
-        } else {
-            self.by_path.keys().filter(|path| !seen.contains(*path)).cloned().collect()
-        };
-        Ok((changed, gone, found.is_cut))
-    }
-
-    /// The files that are known: which changed, which are gone.
-    fn look(&self) -> (Vec<String>, Vec<String>) {
-        let (mut changed, mut gone) = (Vec::new(), Vec::new());
-        for path in self.by_path.keys() {
-            match files::stamp(&self.workspace.root().join(path)) {
-                Ok(Some(stamp)) if !self.differs(path, Some(stamp)) => {}
-                Ok(Some(_)) => changed.push(path.clone()),
-                _ => gone.push(path.clone()),
-            }
-        }
-        changed.sort();
-        (changed, gone)
-    }
-
-    fn is_changed(&self, path: &str) -> bool {
-        self.differs(path, files::stamp(&self.workspace.root().join(path)).ok().flatten())
-    }
-
-    /// Whether a file is not known as it is now.
-    fn differs(&self, path: &str, stamp: Option<FileStamp>) -> bool {
-        let Some(entry) = self.by_path.get(path).and_then(|id| self.entry(*id)) else { return true };
-        entry.is_fresh || stamp != Some(entry.stamp)
     }
 
     pub fn workspace(&self) -> &Workspace {
@@ -464,6 +402,7 @@ impl Index {
 
     /// What a file says to others, without its local names.
     pub fn outline(&self, id: FileId) -> Arc<Facts> {
+        self.sight.touch(id);
         let Some(entry) = self.entry(id) else { return Arc::default() };
         let key = (id, entry.hash);
         if let Some(known) = self.outlines.borrow().values.get(&key) {
@@ -475,6 +414,7 @@ impl Index {
 
     /// The text of a file and everything it says.
     pub fn whole(&self, id: FileId) -> Arc<(String, Facts)> {
+        self.sight.touch(id);
         let Some(entry) = self.entry(id) else { return Arc::default() };
         let key = (id, entry.hash);
         if let Some(known) = self.wholes.borrow().values.get(&key) {
@@ -510,6 +450,7 @@ impl Index {
 
     /// The text of a file alone, which takes no parsing.
     pub(crate) fn source(&self, id: FileId) -> Arc<String> {
+        self.sight.touch(id);
         let Some(entry) = self.entry(id) else { return Arc::default() };
         let key = (id, entry.hash);
         if let Some(known) = self.sources.borrow().values.get(&key) {
@@ -525,6 +466,7 @@ impl Index {
 
     /// What a `package.json` or the settings of a project say.
     pub(crate) fn manifest(&self, id: FileId) -> Arc<Manifest> {
+        self.sight.touch(id);
         let Some(entry) = self.entry(id) else { return Arc::default() };
         let key = (id, entry.hash);
         if let Some(known) = self.manifests.borrow().values.get(&key) {

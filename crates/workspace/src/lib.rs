@@ -21,6 +21,7 @@ pub mod search;
 pub mod tree;
 mod unpack;
 mod walk;
+pub mod watch;
 mod write;
 
 pub use boundary::{Inside, Workspace};

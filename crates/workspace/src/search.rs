@@ -4,6 +4,7 @@
 //! into an order afterwards, so that the same question has the same answer.
 
 mod names;
+mod survey;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use crate::{Error, Inside, Result, Workspace};
 
 pub use names::{Found, FoundFiles, NameQuery};
+pub use survey::{Survey, SurveyedFile};
 pub use text::{FileMatches, MatchedLine, TextFound, TextQuery};
 
 /// Entries looked at before a walk gives up.

@@ -108,7 +108,7 @@ impl CodeDesk {
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
         ctx: &ToolContext,
-        question: impl FnOnce(&mut Index) -> Result<T> + Send + 'static,
+        question: impl Fn(&mut Index) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, ToolError> {
         let (desk, cancel) = (Arc::clone(self), ctx.cancel.clone());
         let asked = tokio::task::spawn_blocking(move || desk.ask_now(&cancel, question));
@@ -119,16 +119,17 @@ impl CodeDesk {
     pub fn ask_now<T>(
         &self,
         cancel: &CancellationToken,
-        question: impl FnOnce(&mut Index) -> Result<T>,
+        question: impl Fn(&mut Index) -> Result<T>,
     ) -> std::result::Result<T, ToolError> {
         let mut held = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = || {
+        let mut answer = || {
             if held.is_none() {
-                *held = Some(Index::open(&self.indexes, &self.workspace)?);
+                let mut index = Index::open(&self.indexes, &self.workspace)?;
+                index.watch();
+                *held = Some(index);
             }
             let Some(index) = held.as_mut() else { return Err(Error::Cancelled) };
-            index.refresh(&|_, _| {}, &|| cancel.is_cancelled())?;
-            question(index)
+            index.ask(&|| cancel.is_cancelled(), &question)?
         };
         answer().map_err(explained)
     }

@@ -24,7 +24,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    fn of(metadata: &fs::Metadata) -> Self {
+    pub(crate) fn of(metadata: &fs::Metadata) -> Self {
         Self {
             len: metadata.len(),
             inode: metadata.ino(),

@@ -1,5 +1,5 @@
-//! `stepwell index serve --jsonl`: one question a line, one answer a line, in order. The files are looked at again
-//! before each answer.
+//! `stepwell index serve --jsonl`: one question a line, one answer a line, in order. No answer is older than the
+//! files: they are watched, and those that it is made of are looked at again.
 
 use std::collections::HashSet;
 use std::io::BufRead;
@@ -37,6 +37,7 @@ struct Question {
 
 pub fn serve(index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> {
     let language = language.map(known_language).transpose()?;
+    index.watch();
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         if line.trim().is_empty() {
@@ -45,8 +46,8 @@ pub fn serve(index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> 
         let answer = match serde_json::from_str::<Question>(&line) {
             Ok(question) => {
                 let id = question.id.clone();
-                let mut answer = answer(index, &question, language)
-                    .unwrap_or_else(|error| json!({"error": error.to_string()}));
+                let asked = index.ask(&|| false, |index| answer(index, &question, language));
+                let mut answer = asked.flatten().unwrap_or_else(|error| json!({"error": error.to_string()}));
                 if let Some(object) = answer.as_object_mut() {
                     object.insert("id".to_owned(), id);
                 }
@@ -59,8 +60,7 @@ pub fn serve(index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn answer(index: &mut Index, question: &Question, language: Option<Language>) -> Result<Value> {
-    index.refresh(&|_, _| {}, &|| false)?;
+fn answer(index: &Index, question: &Question, language: Option<Language>) -> Result<Value> {
     let file =
         |index: &Index| -> Result<FileId> { index.named(question.file.as_deref().unwrap_or_default()) };
     match question.op.as_str() {

@@ -1,0 +1,67 @@
+//! All files and folders with the states they are in, for who wants to know later what has changed.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{IsCancelled, WalkRules};
+use crate::files::{self, FileStamp};
+use crate::{Inside, Result, Workspace};
+
+/// A file that a survey came by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SurveyedFile {
+    /// Relative to the folder that was surveyed.
+    pub path: PathBuf,
+    /// Of what a link leads to; `None` where that is gone.
+    pub stamp: Option<FileStamp>,
+    /// Whether it can be changed by another path: a link leads to it, or it is one.
+    pub is_shared: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// In no order, as are the folders.
+    pub files: Vec<SurveyedFile>,
+    /// Beneath the folder that was surveyed, also those without files; the state is that before they were listed.
+    pub folders: Vec<(PathBuf, Option<FileStamp>)>,
+    /// The walk was stopped before its end.
+    pub is_cut: bool,
+}
+
+impl Workspace {
+    /// The folders beneath a place, and the files in them that are wanted by their paths.
+    pub fn survey(
+        &self,
+        place: &Inside,
+        rules: &WalkRules,
+        is_wanted: &(dyn Fn(&Path) -> bool + Sync),
+        is_cancelled: IsCancelled<'_>,
+    ) -> Result<Survey> {
+        let (parts, is_cut) =
+            self.walk(place, rules, is_cancelled, Survey::default, |survey, entry, path| {
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                if !is_folder && !is_wanted(path) {
+                    return;
+                }
+                let Ok(metadata) = entry.metadata() else { return };
+                if is_folder {
+                    survey.folders.push((path.to_path_buf(), Some(FileStamp::of(&metadata))));
+                    return;
+                }
+                let is_link = metadata.is_symlink();
+                let stamp = if is_link {
+                    files::stamp(entry.path()).ok().flatten()
+                } else {
+                    Some(FileStamp::of(&metadata))
+                };
+                let is_shared = is_link || metadata.nlink() > 1;
+                survey.files.push(SurveyedFile { path: path.to_path_buf(), stamp, is_shared });
+            })?;
+        let mut all = Survey { is_cut, ..Survey::default() };
+        for mut part in parts {
+            all.files.append(&mut part.files);
+            all.folders.append(&mut part.folders);
+        }
+        Ok(all)
+    }
+}
