@@ -26,7 +26,7 @@ macro_rules! code_tool {
             let target = input.target.clone();
             let asked = move |index: &stepwell_code_intel::index::Index| target.asked(index);
             let said = desk.ask_server(ctx, input.source, asked, input.question()).await?;
-            desk.ask(ctx, move |index| $run(index, &input, said)).await
+            desk.ask(ctx, move |index| $run(index, &input, said.clone())).await
         });
     };
     (@ $tool:ident, $name:literal, $aliases:expr, $input:ty, |$desk:ident, $ctx:ident, $given:ident| $run:block) => {

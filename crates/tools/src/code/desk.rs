@@ -84,7 +84,7 @@ impl CodeDesk {
         self: &Arc<Self>,
         ctx: &ToolContext,
         source: Source,
-        asked: impl FnOnce(&Index) -> Asked + Send + 'static,
+        asked: impl Fn(&Index) -> Asked + Send + 'static,
         question: Question,
     ) -> std::result::Result<FromServer, ToolError> {
         if source == Source::Index {
@@ -97,7 +97,7 @@ impl CodeDesk {
         let inquiry = self.ask(ctx, move |index| Ok(Inquiry::of(index, &asked(index)))).await?;
         Ok(Some(match inquiry {
             Ok(inquiry) => match servers.ask(&inquiry, question, &ctx.cancel).await {
-                Ok(reply) => Ok(self.ask(ctx, move |index| Ok(reply.known(index, question))).await?),
+                Ok(reply) => Ok(self.ask(ctx, move |index| Ok(reply.clone().known(index, question))).await?),
                 Err(why) => Err(why),
             },
             Err(why) => Err(format!("no language server was asked: {why}")),

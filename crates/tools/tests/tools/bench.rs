@@ -93,6 +93,7 @@ pub fn bench(mode: PermissionMode) -> Bench {
         removed_variables: vec!["CARGO_PKG_NAME".to_owned()],
         // The sandbox is tested through the product, whose binary is its launcher.
         code_indexes: folder.path().join("indexes"),
+        language_servers: None,
         unfinished_edits: folder.path().join("edits"),
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
         own_program: None,
