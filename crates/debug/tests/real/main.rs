@@ -18,6 +18,8 @@ mod configured;
 mod lab;
 mod life;
 mod looking;
+mod node_faults;
+mod node_own;
 
 use lab::Language;
 use stepwell_debug::adapters::AdapterKind;

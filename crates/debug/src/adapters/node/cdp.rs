@@ -3,6 +3,7 @@
 //! Threads of a program are asked through the main one: their messages travel inside of its own.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -234,7 +235,7 @@ async fn read_on(mut reader: Reader, wire: Arc<Wire>, ears: Arc<dyn Ears>, stop:
             }
             Ok(Message::Ping(told)) => drop(wire.outgoing.send(websocket::pong(&told)).await),
             Ok(Message::Closed) => break "Node closed it".to_owned(),
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Err(error) if matches!(error.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => {
                 break "Node closed it".to_owned();
             }
             Err(error) => break error.to_string(),

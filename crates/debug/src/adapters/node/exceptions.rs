@@ -78,7 +78,10 @@ pub fn described(thrown: Option<&Value>) -> (String, String) {
     match head.split_once(": ") {
         // `AssertionError [ERR_ASSERTION]: message`
         Some((kind, message)) if is_name(kind.split(" [").next().unwrap_or_default()) => {
-            (kind.split(" [").next().unwrap_or_default().to_owned(), message.to_owned())
+            let kind = kind.split(" [").next().unwrap_or_default();
+            // A class that does not say its name has that of its parent.
+            let kind = if kind == "Error" { class } else { kind };
+            (kind.to_owned(), message.to_owned())
         }
         _ if head == class || head.starts_with(&format!("{class} [")) => (class.to_owned(), String::new()),
         _ => (class.to_owned(), head.to_owned()),
@@ -108,6 +111,7 @@ mod tests {
                 "not equal:\n\n1 !== 2",
             ),
             (error("Mine", "Mine\n    at f (a.js:1:1)"), "Mine", ""),
+            (error("Mine", "Error: gone\n    at f (a.js:1:1)"), "Mine", "gone"),
             (error("Error", "no such file: x\n    at f (a.js:1:1)"), "Error", "no such file: x"),
             (json!({ "type": "string", "value": "oops" }), "string", "oops"),
             (json!({ "type": "number", "description": "3", "value": 3 }), "number", "3"),

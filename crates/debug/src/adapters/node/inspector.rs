@@ -87,8 +87,9 @@ impl Inspector {
             stops: AtomicU64::new(0),
             last_thread: AtomicI64::new(1),
             lost: watch::Sender::new(None),
-            start_time: START.min(time),
-            answer_time: ANSWER.min(time),
+            // Sooner than the session gives up: what is told here says more.
+            start_time: START.min(time * 3 / 4),
+            answer_time: ANSWER.min(time / 4),
             let_go: over.child_token(),
             over: over.clone(),
             seq: AtomicI64::new(1),

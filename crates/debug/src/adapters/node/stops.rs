@@ -124,11 +124,31 @@ impl Inspector {
                 target.state.lock().entry_place = place;
             }
             self.go_on(target, Motion::Running, "Debugger.resume").await.ok();
-        } else if stops || !paused.hits.is_empty() {
+        } else if stops || !paused.hits.is_empty() || self.says_debugger(target, &paused).await {
             self.publish(target).await;
         } else {
             self.go_on(target, Motion::Running, "Debugger.resume").await.ok();
         }
+    }
+
+    /// Whether the program begins with the word that stops it, which V8 passes over when it stands there already.
+    async fn says_debugger(&self, target: &Target, paused: &Paused) -> bool {
+        let Some(top) = paused.frames.first() else { return false };
+        let place = |column: i64| {
+            json!({ "scriptId": top.location.script_id, "lineNumber": top.location.line_number,
+                "columnNumber": column })
+        };
+        let column = top.location.column_number;
+        let params = json!({ "start": place(column), "end": place(column + 1) });
+        let found = self.ask(target, "Debugger.getPossibleBreakpoints", params).await;
+        let says = found.is_ok_and(|found| {
+            let kind = found.pointer("/locations/0/type").and_then(Value::as_str);
+            kind == Some("debuggerStatement")
+        });
+        if says && let Some(paused) = &mut target.state.lock().paused {
+            paused.reason = "breakpoint";
+        }
+        says
     }
 
     /// Tells the session of a stop, unless another one must be dealt with first.
