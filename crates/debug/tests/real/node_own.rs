@@ -411,6 +411,29 @@ async fn exceptions_are_told_with_type_and_message() {
     }
 }
 
+/// Where Node runs TypeScript itself its lines are those of the source; elsewhere js-debug is asked for.
+#[tokio::test]
+async fn typescript_that_node_runs_is_debugged() {
+    let text = "interface Shop {\n  name: string;\n}\nfunction open(shop: Shop): string {\n  const said: string = shop.name;\n  return said;\n}\nopen({ name: 'tea' } as Shop);\n";
+    let Some(scripts) = Scripts::write(&[("a.mts", text)]) else { return };
+    let arguments = json!({ "program": scripts.folder.join("a.mts") });
+    let chosen = adapters::choose(
+        &[AdapterKind::Node],
+        &scripts.debugger.options().search,
+        arguments.as_object().unwrap(),
+    );
+    if let Err(error) = chosen {
+        assert!(error.to_string().contains("does not run TypeScript by itself"), "{error}");
+        assert!(error.hint().unwrap().contains("install js-debug"));
+        return;
+    }
+    scripts.stop_at("a.mts", 6).await;
+    let session = scripts.start("a.mts");
+    assert_eq!(scripts.place_of(&session).await, "breakpoint a.mts:6");
+    assert_eq!(scripts.value(&session, "said").await, "'tea'");
+    scripts.debugger.end(&session).await;
+}
+
 #[tokio::test]
 async fn what_is_forked_does_not_wait_for_a_debugger() {
     let main = "const { fork } = require('node:child_process');\nfork('./child.cjs').on('exit', (code) => console.log('child', code, process.execArgv.length));\n";

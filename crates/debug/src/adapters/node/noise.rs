@@ -2,20 +2,24 @@
 
 use crate::output::floor_boundary;
 
-/// Sentences of the inspector, each printed once and in this order. The first two go on to the end of their line.
-const SENTENCES: [Sentence; 4] = [
-    Sentence { words: "Debugger listening on ", to_line_end: true },
-    Sentence { words: "For help, see: ", to_line_end: true },
-    Sentence { words: "Debugger attached.\n", to_line_end: false },
-    Sentence { words: "Waiting for the debugger to disconnect...\n", to_line_end: false },
+/// Sentences of the inspector, each printed once and in this order. Some go on to the end of a line; the last, which Node 22
+/// began with, has the advice of the first behind it.
+const SENTENCES: [Sentence; 5] = [
+    Sentence { words: "Debugger listening on ", lines: 1 },
+    Sentence { words: "For help, see: ", lines: 1 },
+    Sentence { words: "Debugger attached.\n", lines: 0 },
+    Sentence { words: "Waiting for the debugger to disconnect...\n", lines: 0 },
+    Sentence { words: LAST, lines: 2 },
 ];
+const LAST: &str = "Debugger ending on ws://";
 /// An address is short; a line that begins like one and goes on is the program's.
 const LONGEST_LINE: usize = 1024;
 
 #[derive(Clone, Copy, Debug)]
 struct Sentence {
     words: &'static str,
-    to_line_end: bool,
+    /// Ends of lines that belong to it behind its words.
+    lines: usize,
 }
 
 /// The error stream of a program under the inspector.
@@ -60,17 +64,22 @@ impl ErrorStream {
 
     /// What was held back, when nothing more will come.
     pub fn finish(&mut self) -> String {
-        String::from_utf8_lossy(&std::mem::take(&mut self.bytes)).into_owned()
+        let rest = String::from_utf8_lossy(&std::mem::take(&mut self.bytes)).into_owned();
+        // Its advice may be cut off with the stream.
+        match rest.find(LAST).filter(|_| !self.left.is_empty()) {
+            Some(at) => rest[..at].to_owned(),
+            None => rest,
+        }
     }
 
-    /// The next sentence that is whole, and its length. One that was passed over does not come any more.
+    /// The next sentence that is whole, and its length. Those before it do not come any more.
     fn find(&mut self) -> Option<(usize, usize)> {
         let (at, found) = self.left.iter().enumerate().find_map(|(at, sentence)| {
             memchr::memmem::find(&self.bytes, sentence.words.as_bytes()).map(|found| (at, found))
         })?;
         let sentence = self.left[at];
         let mut length = sentence.words.len();
-        if sentence.to_line_end {
+        for _ in 0..sentence.lines {
             length += memchr::memchr(b'\n', &self.bytes[found + length..])? + 1;
         }
         self.left = &self.left[at + 1..];
@@ -80,7 +89,7 @@ impl ErrorStream {
     /// How many bytes at the end may be the beginning of a sentence.
     fn held_back(&self) -> usize {
         let text = &self.bytes;
-        let begun = self.left.iter().filter(|sentence| sentence.to_line_end).filter_map(|sentence| {
+        let begun = self.left.iter().filter(|sentence| sentence.lines > 0).filter_map(|sentence| {
             let at = memchr::memmem::find(text, sentence.words.as_bytes())?;
             (text.len() - at < LONGEST_LINE).then_some(text.len() - at)
         });
@@ -134,6 +143,10 @@ mod tests {
         assert_eq!(stream.address(), Some("ws://127.0.0.1:33529/5835-83"));
         // The program may say the same; the inspector says it once.
         assert_eq!(stream.push(b"Debugger attached.\n"), "Debugger attached.\n");
+        assert_eq!(stream.push(b"For help, see: me\n"), "For help, see: me\n");
+        assert_eq!(stream.push(b"by\nDebugger ending on ws://127.0.0.1:1/x\nFor help, "), "by\n");
+        assert_eq!(stream.push(b"see: https://nodejs.org\nafter\n"), "after\n");
+        assert_eq!(stream.push(b"Debugger ending on ws://mine\nx"), "Debugger ending on ws://mine\nx");
     }
 
     proptest! {

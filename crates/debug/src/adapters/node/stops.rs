@@ -60,6 +60,7 @@ impl Inspector {
             .filter_map(Value::as_str)
             .collect();
         let hits = self.places.lock().numbers(target.thread, &hit);
+        let only_node = frames.iter().all(|frame| target.is_nodes_own(frame));
         let inside_node = frames.first().is_some_and(|top| target.is_nodes_own(top));
         let (motion, at_entry) = {
             let mut state = target.state.lock();
@@ -96,6 +97,11 @@ impl Inspector {
                     .ok();
                 inspector.publish(&target).await;
             });
+        } else if only_node && reason == "exception" {
+            // Node 24 throws on what a module threw; where it was thrown first was told.
+            tokio::spawn(
+                async move { inspector.go_on(&target, Motion::Running, "Debugger.resume").await.ok() },
+            );
         } else if reason == "step" && inside_node {
             // Only what Node asserts with is not passed over by itself.
             tokio::spawn(
