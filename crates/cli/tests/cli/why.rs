@@ -190,13 +190,22 @@ fn go_test() {
 #[test]
 fn javascript_exception() {
     let world = World::new([]);
-    names(
+    let report = names(
         &world,
         "javascript",
         "schedule.js",
         &["node", "schedule.js"],
         "TypeError: Cannot read properties of null",
     );
+    if let Some(report) = report {
+        let lines: Vec<Value> = report["values"][0]["writes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|write| write["line"].clone())
+            .collect();
+        assert_eq!(lines, [14, 14], "{report:#}");
+    }
 }
 
 #[test]

@@ -334,17 +334,16 @@ fn writes(scope: &Scope, name: usize, passages: &[Passage]) -> Vec<ValueWrite> {
 }
 
 /// The line that wrote a name on the way from one line to another. Debuggers do not stop at a loop's head each time round, so
-/// a line that does not speak of the name gives way to the head above the next one.
+/// on the way back a line that does not set the name gives way to the head above.
 fn writer(lines: &[&str], name: &str, left: i64, reached: i64) -> i64 {
-    let speaks = |line: i64| source(lines, line).is_some_and(|text| names(text).any(|word| word == name));
-    if speaks(left) {
+    let is_set = |line: i64| source(lines, line).is_some_and(|text| sets(text, name));
+    if reached > left || is_set(left) {
         return left;
     }
     let is_head = |line: &i64| {
-        source(lines, *line).is_some_and(|text| text.trim_start().starts_with("for") && sets(text, name))
+        is_set(*line) && source(lines, *line).is_some_and(|text| text.trim_start().starts_with("for"))
     };
-    let above = (1..reached).rev().take(MOST_LINES_UP);
-    above.into_iter().find(is_head).unwrap_or(left)
+    (1..reached).rev().take(MOST_LINES_UP).find(is_head).unwrap_or(left)
 }
 
 fn source<'a>(lines: &[&'a str], line: i64) -> Option<&'a str> {
@@ -388,11 +387,10 @@ mod tests {
 
     #[test]
     fn a_loops_head_writes_what_its_body_does_not_speak_of() {
-        let lines: Vec<&str> =
-            "for i := range stops {\n  way := stops[i]\n  if way > longest {\n    longest = way\n"
-                .lines()
-                .collect();
+        let text = "for i := range stops {\n  way := stops[i]\n  if way > longest {\n    longest = way + i\n";
+        let lines: Vec<&str> = text.lines().collect();
         assert_eq!(writer(&lines, "i", 3, 2), 1, "the next round");
+        assert_eq!(writer(&lines, "i", 4, 2), 1, "reading is no writing");
         assert_eq!(writer(&lines, "way", 2, 3), 2);
         assert_eq!(writer(&lines, "alias", 4, 2), 4, "nobody else could");
     }
