@@ -311,6 +311,8 @@ fn what_is_missing_is_listed_with_the_way_to_have_it() {
           hint: install it with your system's packages, or use lldb-dap
         - delve     Go                       delve (dlv) is not installed
           hint: install it: `go install github.com/go-delve/delve/cmd/dlv@latest` or `apt install delve`
+        - node      JavaScript, TypeScript   node is not installed
+          hint: install Node.js 18 or newer
         - js-debug  JavaScript, TypeScript   js-debug is not installed
           hint: `stepwell adapters install js-debug` fetches it into Stepwell's own folder
         - rdbg      Ruby                     `rdbg` is not installed
@@ -330,9 +332,12 @@ fn what_is_missing_is_listed_with_the_way_to_have_it() {
             .all(|row| row["found"] == false && row["hint"].as_str().is_some_and(|hint| !hint.is_empty()))
     );
     // What the system's packages bring is named, not fetched.
-    for (adapter, package) in
-        [("lldb-dap", "apt install lldb"), ("delve", "apt install delve"), ("gdb", "gdb")]
-    {
+    for (adapter, package) in [
+        ("lldb-dap", "apt install lldb"),
+        ("delve", "apt install delve"),
+        ("gdb", "gdb"),
+        ("node", "Node.js 18"),
+    ] {
         let output = world.command(&["adapters", "install", adapter]).env("PATH", &path).output().unwrap();
         let text = world.show(&output);
         assert_eq!(output.status.code(), Some(1), "{text}");
@@ -368,6 +373,61 @@ fn the_doctor_starts_what_is_there() {
     let text = world.show(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.contains("ended before it was ready") && text.contains("cannot find libpython"), "{text}");
+}
+
+/// Node needs nothing beside it; which one is there is told, and that one is too old.
+#[test]
+fn node_is_its_own_adapter() {
+    let world = World::new([]);
+    if std::process::Command::new("node").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "node is missing");
+        eprintln!("skipped: node is missing");
+        return;
+    }
+    let output = world.output(&["adapters", "doctor", "--json", "node"]);
+    let rows: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&rows[0]["state"], output.status.code()), (&json!("ok"), Some(0)), "{rows:?}");
+    assert!(rows[0]["capabilities"].as_array().unwrap().contains(&json!("supportsSetVariable")), "{rows:?}");
+    let old = world.work().join("node");
+    std::fs::write(&old, "#!/bin/sh\necho v16.20.2\n").unwrap();
+    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.set_config(&format!("[debug.adapters]\nnode = \"{}\"\n", old.display()));
+    let listed = world.show(&world.output(&["adapters", "list"]));
+    assert!(listed.contains("16.20.2"), "{listed}");
+    let output = world.output(&["adapters", "doctor", "node"]);
+    let text = world.show(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("Node 16.20.2 is too old") && text.contains("18 or newer"), "{text}");
+}
+
+/// The bug of the example is found with nothing installed but Node.
+#[test]
+fn why_needs_no_adapter_for_plain_javascript() {
+    if std::process::Command::new("node").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "node is missing");
+        eprintln!("skipped: node is missing");
+        return;
+    }
+    let world = World::new([]);
+    let example =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/javascript/schedule.js");
+    let source = std::fs::read_to_string(example).unwrap();
+    let line = source.lines().position(|line| line.contains("BUG")).unwrap() + 1;
+    for name in ["schedule.js", "schedule.mjs"] {
+        world.write(name, &source);
+        let output = world.output(&["why", "--json", "--", "node", name]);
+        let text = world.show(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["place"]["line"], line, "{text}");
+        assert_eq!(report["exception"]["type"], "TypeError", "{text}");
+        assert_eq!(report["exit_code"], 1, "{text}");
+        assert!(report["how"].as_str().unwrap().contains("under its own debugger"), "{text}");
+    }
+    // What passes passes, and says its exit code.
+    world.write("fine.js", "console.log('fine')\n");
+    let output = world.output(&["why", "--json", "--", "node", "fine.js"]);
+    assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
 }
 
 /// What is missing is fetched at its first use where the settings allow it, and otherwise only after a question, which nobody

@@ -95,6 +95,18 @@ func main() {
 }
 "#;
 
+const JAVASCRIPT: &str = r#"if (process.argv.length > 2) {
+  process.on("SIGTERM", () => {});
+  const holder = require("node:net").createServer().listen(0, "127.0.0.1", () => {
+    require("node:fs").writeFileSync(process.argv[2], String(holder.address().port));
+    for (let i = 0; i < 2; i++) {
+      const words = ["-c", "trap '' TERM; sleep 1000 & while :; do sleep 1; done"];
+      require("node:child_process").spawn("sh", words, { detached: true, stdio: "ignore" });
+    }
+  });
+}
+"#;
+
 /// Who dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Victim {
@@ -220,6 +232,13 @@ fn program(world: &World, language: &str) -> Option<PathBuf> {
             }
             Some(world.work().join("stubborn.py"))
         }
+        "javascript" => {
+            world.write("stubborn.js", JAVASCRIPT);
+            if !has("node", &["--version"]) {
+                return missing("node is missing".to_owned());
+            }
+            Some(world.work().join("stubborn.js"))
+        }
         "c" => {
             world.write("stubborn.c", C);
             let source = world.work().join("stubborn.c");
@@ -315,7 +334,7 @@ fn nothing_outlives_a_session_whoever_dies() {
     eprintln!("STEPWELL_KILL_SEED={seed}");
     let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let world = World::new([]);
-    let programs: Vec<(&str, PathBuf)> = ["python", "c", "go"]
+    let programs: Vec<(&str, PathBuf)> = ["python", "c", "go", "javascript"]
         .into_iter()
         .filter_map(|language| Some((language, program(&world, language)?)))
         .collect();
@@ -329,7 +348,7 @@ fn nothing_outlives_a_session_whoever_dies() {
     let mut killed: BTreeMap<(&str, Victim), u64> = BTreeMap::new();
     for at in 0..rounds {
         // Mostly the first, which starts the most processes.
-        let which = if at % 5 == 4 { 1 + (at / 5) as usize % 2 } else { 0 };
+        let which = if at % 5 == 4 { 1 + (at / 5) as usize % 3 } else { 0 };
         let (language, program) = programs.get(which).unwrap_or(&programs[0]);
         // A program that runs on when one of its children dies would only be waited for.
         let (moment, victims) = if at % 3 == 0 { (Moment::Settled, 2) } else { (Moment::Any, 3) };
