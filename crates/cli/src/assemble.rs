@@ -3,6 +3,7 @@
 pub mod code;
 pub mod confinement;
 pub mod debugging;
+pub mod embeddings;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,6 +118,12 @@ impl Assembly {
         )
     }
 
+    /// Vectors of the code of this workspace, where the settings name a server for them.
+    pub fn embeddings(&self) -> anyhow::Result<Option<Arc<stepwell_code_intel::embeddings::Embeddings>>> {
+        let denied = self.benches().denied_reads(&self.workspace)?;
+        embeddings::embeddings(&self.places, &self.settings, &self.redactor, &self.workspace, denied)
+    }
+
     pub fn engine(&self) -> Engine {
         let settings = &self.settings;
         let options = EngineOptions {
@@ -193,6 +200,7 @@ impl Benches {
         denied: Option<&DeniedReads>,
     ) -> anyhow::Result<CatalogOptions> {
         let named = self.settings.providers().into_values().filter_map(|provider| provider.api_key_env);
+        let named = named.chain(self.settings.embeddings().and_then(|embeddings| embeddings.api_key_env));
         let mut roots = vec![workspace.root().to_path_buf()];
         roots.extend(self.extra_roots.iter().cloned());
         let confinement = confinement::confinement(&self.places, &self.settings, &roots, denied)?;
@@ -201,6 +209,13 @@ impl Benches {
             confinement,
             code_indexes: code_indexes(&self.places),
             language_servers: code::servers(&self.settings, workspace)?,
+            embeddings: embeddings::embeddings(
+                &self.places,
+                &self.settings,
+                &self.redactor,
+                workspace.root(),
+                denied.cloned(),
+            )?,
             unfinished_edits: self.places.data.join("edits"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
         })

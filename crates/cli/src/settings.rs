@@ -23,7 +23,7 @@ use stepwell_tool_runtime::{
 };
 use stepwell_workspace::{Denial, files};
 
-pub use code::{CodeSettings, LanguageServer, ServersSetting};
+pub use code::{CodeSettings, EmbeddingSettings, LanguageServer, ServersSetting};
 pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, SettingsLayer};
 pub use places::Places;
@@ -225,6 +225,10 @@ impl Settings {
 
     pub fn language_server_seconds(&self) -> Option<u64> {
         self.value(|layer| layer.code.as_ref()?.server_seconds)
+    }
+
+    pub fn embeddings(&self) -> Option<EmbeddingSettings> {
+        self.value(|layer| layer.code.as_ref()?.embeddings.clone())
     }
 
     /// The language servers that the person names, by name.

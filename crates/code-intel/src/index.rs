@@ -311,6 +311,11 @@ impl Index {
         self.database.size()
     }
 
+    /// A file beside the one the index is kept in, for what belongs to the same workspace.
+    pub(crate) fn beside(&self, ending: &str) -> PathBuf {
+        self.database.beside(ending)
+    }
+
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }

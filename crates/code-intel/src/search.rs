@@ -2,13 +2,15 @@
 //!
 //! Whole symbols are ranked: the words of a question are looked for in names (taken apart at their humps), in the
 //! text of each definition with its comment, and in paths, and weighed as BM25 does. Words of programming that mean
-//! the same, in English and Chinese, stand for each other. What is used much comes before what is not.
+//! the same, in English and Chinese, stand for each other. What is used much comes before what is not. Where vectors
+//! of the symbols are at hand, both rankings are joined by reciprocal ranks.
 
 mod words;
 
 use std::collections::HashMap;
 
-use crate::facts::{self, Definition, Kind};
+use crate::embeddings::{Embeddings, Sought};
+use crate::facts::{self, Definition, Facts, Kind};
 use crate::index::{FileId, Index, name_hash};
 use crate::resolve::Found;
 
@@ -21,6 +23,11 @@ const LENGTH_WEIGHT: f64 = 0.6;
 const IN_NAME: f64 = 6.0;
 const IN_CONTAINER: f64 = 2.0;
 const IN_PATH: f64 = 1.5;
+/// The usual constant of joining by reciprocal ranks.
+const RANK_WEIGHT: f64 = 60.0;
+/// Symbols that count as near in meaning, and how near they must be at least.
+const MOST_NEAR: usize = 50;
+const NEAR_ENOUGH: f32 = 0.2;
 
 /// A symbol that was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,17 +49,31 @@ pub struct Hits {
     pub is_cut: bool,
 }
 
+/// A question with its vector, and the vectors of the symbols.
+#[derive(Clone, Copy)]
+pub struct Near<'n> {
+    pub embeddings: &'n Embeddings,
+    pub sought: &'n Sought,
+}
+
 struct Candidate {
     file: FileId,
     definition: u32,
     length: f64,
     /// How often each term stands in it, weighed by where.
     counts: Vec<f64>,
+    /// How near its vector is to that of the question.
+    similarity: Option<f32>,
 }
 
 pub fn search(index: &Index, question: &str, limit: usize) -> Hits {
+    search_near(index, question, None, limit)
+}
+
+/// The same, joined with what is near in meaning.
+pub fn search_near(index: &Index, question: &str, near: Option<Near<'_>>, limit: usize) -> Hits {
     let terms = words::terms(question);
-    if terms.is_empty() {
+    if terms.is_empty() && near.is_none() {
         return Hits::default();
     }
     let mut candidates = Vec::new();
@@ -68,7 +89,13 @@ pub fn search(index: &Index, question: &str, limit: usize) -> Hits {
         }
         let whole = index.whole(*file);
         seen_bytes += whole.0.len();
-        candidates.extend(in_file(*file, path, &whole.0, &whole.1, &terms));
+        let mut found = in_file(*file, path, &whole.0, &whole.1, &terms);
+        if let Some(Near { embeddings, sought }) = near {
+            for one in &mut found {
+                one.similarity = embeddings.similarity(&whole.0, &whole.1, one.definition, sought);
+            }
+        }
+        candidates.extend(found);
     }
     let average = candidates.iter().map(|one| one.length).sum::<f64>() / (candidates.len().max(1) as f64);
     let rarities: Vec<f64> = (0..terms.len())
@@ -78,18 +105,49 @@ pub fn search(index: &Index, question: &str, limit: usize) -> Hits {
         })
         .collect();
     let used = index.use_counts();
-    let mut ranked: Vec<(f64, Candidate)> = candidates
-        .into_iter()
-        .map(|one| (score(index, &one, &rarities, average, &used), one))
-        .filter(|(score, _)| *score > 0.0)
-        .collect();
+    let by_words = candidates.iter().map(|one| (score(index, one, &rarities, average, &used), one));
+    let by_words = best_first(by_words.filter(|(score, _)| *score > 0.0).collect());
+    let mut ranked = if near.is_none() {
+        by_words
+    } else {
+        let near = candidates.iter().filter_map(|one| Some((one.similarity?, one)));
+        let near = near.filter(|(similarity, _)| *similarity >= NEAR_ENOUGH);
+        let mut near = best_first(near.map(|(similarity, one)| (f64::from(similarity), one)).collect());
+        near.truncate(MOST_NEAR);
+        joined(&[by_words, near])
+    };
+    ranked.truncate(limit);
+    let hits = ranked.into_iter().filter_map(|(score, one)| shown(index, one, score)).collect();
+    Hits { hits, is_cut }
+}
+
+fn best_first(mut ranked: Vec<(f64, &Candidate)>) -> Vec<(f64, &Candidate)> {
     ranked.sort_by(|left, right| {
         let order = right.0.total_cmp(&left.0);
         order.then_with(|| (left.1.file, left.1.definition).cmp(&(right.1.file, right.1.definition)))
     });
-    ranked.truncate(limit);
-    let hits = ranked.into_iter().filter_map(|(score, one)| shown(index, &one, score)).collect();
-    Hits { hits, is_cut }
+    ranked
+}
+
+/// Rankings as one: what stands high in several comes before what stands high in one. Scores of different kinds cannot
+/// be compared, places in a ranking can.
+fn joined<'c>(rankings: &[Vec<(f64, &'c Candidate)>]) -> Vec<(f64, &'c Candidate)> {
+    /// So that the numbers are pleasant to read.
+    const SHOWN_AS: f64 = 1000.0;
+    let mut scores: HashMap<(FileId, u32), (f64, &Candidate)> = HashMap::new();
+    for ranking in rankings {
+        for (rank, (_, one)) in ranking.iter().enumerate() {
+            let entry = scores.entry((one.file, one.definition)).or_insert((0.0, *one));
+            entry.0 += SHOWN_AS / (RANK_WEIGHT + rank as f64 + 1.0);
+        }
+    }
+    best_first(scores.into_values().collect())
+}
+
+/// The definitions of a file that can be found, by their places.
+pub(crate) fn wanted(facts: &Facts) -> Vec<u32> {
+    let wanted = facts.definitions.iter().enumerate().filter(|(_, one)| is_wanted(one));
+    wanted.map(|(place, _)| place as u32).collect()
 }
 
 fn is_wanted(definition: &Definition) -> bool {
@@ -132,6 +190,7 @@ fn in_file(
             definition: index as u32,
             length: f64::from(span.len()) / 40.0 + 1.0,
             counts: counts.collect(),
+            similarity: None,
         });
     }
     if is_aligned {

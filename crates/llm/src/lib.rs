@@ -4,7 +4,7 @@
 //! Behind it stand four wire formats (Chat Completions, Responses, Anthropic, Gemini), dozens of servers that
 //! are only data ([`Provider`], [`Preset`]), models that can call tools in no other way than by writing XML
 //! ([`XmlToolCalls`]), lost connections and rate limits ([`RetryModel`]), prices ([`Catalog`]) and recorded
-//! runs ([`Recorder`], [`Replay`]).
+//! runs ([`Recorder`], [`Replay`]). [`EmbeddingModel`] makes vectors of texts.
 //!
 //! [`connect`](connect()) puts them together; nothing is connected before the first request:
 //!
@@ -30,6 +30,7 @@
 
 mod advice;
 mod connect;
+mod embeddings;
 mod fetch;
 mod http;
 mod model;
@@ -45,6 +46,7 @@ mod wire;
 mod xml_tool_calls;
 
 pub use connect::{ConnectOptions, connect};
+pub use embeddings::{EmbeddingModel, EmbeddingOptions};
 pub use fetch::{FetchError, FetchProgress};
 pub use http::{HttpClient, Timeouts};
 pub use model::{

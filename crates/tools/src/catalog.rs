@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use stepwell_code_intel::embeddings::Embeddings;
 use stepwell_code_intel::lsp::Servers;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
@@ -22,6 +23,8 @@ pub struct CatalogOptions {
     pub code_indexes: PathBuf,
     /// The language servers that may be asked, where the person lets them run.
     pub language_servers: Option<Arc<Servers>>,
+    /// Vectors of code, where the person names a server that makes them.
+    pub embeddings: Option<Arc<Embeddings>>,
     /// Where it is noted what a call is about to change, as long as it is not done.
     pub unfinished_edits: PathBuf,
     /// The program that answers to [`crate::PDF_TEXT_WORD`]; without one, PDF is not read.
@@ -35,7 +38,7 @@ pub fn builtin(
     debugger: &Arc<DebugDesk>,
 ) -> Vec<Arc<dyn DynTool>> {
     let code = code::CodeDesk::new(workspace.clone(), options.code_indexes.clone());
-    let code = Arc::new(code.with_servers(options.language_servers.clone()));
+    let code = Arc::new(code.with(options.language_servers.clone(), options.embeddings.clone()));
     let desk = files::Desk::new(workspace.clone(), Arc::clone(&code), &options.unfinished_edits);
     let background = shell::BackgroundCommands::default();
     let mut tools: Vec<Arc<dyn DynTool>> = vec![

@@ -14,7 +14,8 @@ use stepwell_tool_runtime::DynTool;
 pub use desk::{CodeDesk, LONGEST_CALL};
 
 /// Declares a tool whose work a function does with the index: its type, its name, its other names, its input, the
-/// function. With `asking_servers` the function also gets what a language server said, where the input wishes for one.
+/// function. With `asking_servers` the function also gets what a language server said, where the input wishes for one;
+/// with `with_embeddings` the vector of its `query`.
 macro_rules! code_tool {
     ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident) => {
         code_tool!(@ $tool, $name, $aliases, $input, |desk, ctx, input| {
@@ -27,6 +28,12 @@ macro_rules! code_tool {
             let asked = move |index: &stepwell_code_intel::index::Index| target.asked(index);
             let said = desk.ask_server(ctx, input.source, asked, input.question()).await?;
             desk.ask(ctx, move |index| $run(index, &input, said.clone())).await
+        });
+    };
+    ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident, with_embeddings) => {
+        code_tool!(@ $tool, $name, $aliases, $input, |desk, ctx, input| {
+            let prepared = desk.sought(ctx, &input.query).await?;
+            desk.ask(ctx, move |index| $run(index, &input, prepared)).await
         });
     };
     (@ $tool:ident, $name:literal, $aliases:expr, $input:ty, |$desk:ident, $ctx:ident, $given:ident| $run:block) => {

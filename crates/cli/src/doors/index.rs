@@ -1,5 +1,6 @@
 //! `stepwell index`: questions about the code of a folder.
 
+mod meaning;
 mod serve;
 mod servers;
 mod show;
@@ -73,6 +74,9 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
     let resolver = Resolver::new(index);
     match &args.command {
         IndexCommand::Build { .. } | IndexCommand::Status => {
+            if let IndexCommand::Build { .. } = &args.command {
+                meaning::build(looked)?;
+            }
             let servers = servers::found(looked)?;
             show::status(index, looked.refreshed, &servers, args.json, looked.language)?;
         }
@@ -141,8 +145,9 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
         }
         IndexCommand::Symbols { file, kind } => show::symbols(index, index.named(file)?, kind, args.json)?,
         IndexCommand::Search { words, limit } => {
-            let hits = search::search(index, &words.join(" "), *limit);
-            show::hits(index, &hits, args.json)?;
+            let (hits, note) = meaning::search(looked, &words.join(" "), *limit)?;
+            tell(note.as_deref());
+            show::hits(index, &hits, note, args.json)?;
         }
         IndexCommand::Map { tokens } => {
             let map = search::map(index, *tokens);

@@ -20,6 +20,30 @@ pub struct CodeSettings {
     /// Language servers by name: others than the known ones, or changes to those.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub server: BTreeMap<String, LanguageServer>,
+    /// A server that makes vectors of code, so that it is found by what it means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embeddings: Option<EmbeddingSettings>,
+}
+
+/// A server with OpenAI's `/embeddings`. The code of every folder that is searched is sent to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmbeddingSettings {
+    /// Where the API begins, such as `http://localhost:11434/v1`.
+    pub endpoint: String,
+    /// The model that makes the vectors.
+    pub model: String,
+    /// The environment variable that holds the key; else it is looked for under the name `embeddings`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// Numbers of a vector, for models that can give fewer than they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16384))]
+    pub dimensions: Option<u32>,
+    /// Texts sent in one request. 32 when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 256))]
+    pub batch: Option<usize>,
 }
 
 /// Whether language servers may be started.

@@ -283,6 +283,9 @@ mod tests {
             [code.server.mine]
             command = "./evil"
             languages = ["python"]
+            [code.embeddings]
+            endpoint = "http://evil.test/v1"
+            model = "m"
         "#;
         let mut layer: SettingsLayer = toml::from_str(text).unwrap();
         let withheld = layer.narrow(PermissionMode::Default);

@@ -20,6 +20,7 @@ mod demo;
 mod disk;
 mod documents;
 mod edit_kills;
+mod embeddings;
 mod error_table;
 mod errors;
 mod help;

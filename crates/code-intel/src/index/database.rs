@@ -62,6 +62,10 @@ impl Database {
         self.connection.is_some()
     }
 
+    pub fn beside(&self, ending: &str) -> PathBuf {
+        self.path.with_extension(ending)
+    }
+
     pub fn size(&self) -> u64 {
         let sizes = ["sqlite", "sqlite-wal"].map(|ending| files::stamp(&self.path.with_extension(ending)));
         sizes.into_iter().flatten().flatten().map(|stamp| stamp.len).sum()

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_code_intel::answer::Asked;
+use stepwell_code_intel::embeddings::{Embeddings, Piece, Sought};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Inquiry, Question, Reply, Servers};
 use stepwell_code_intel::{Error, Result};
@@ -24,6 +26,9 @@ pub struct CodeDesk {
     indexes: PathBuf,
     index: Mutex<Option<Index>>,
     servers: Option<Arc<Servers>>,
+    embeddings: Option<Arc<Embeddings>>,
+    /// Vectors are made by one task at a time.
+    is_making: AtomicBool,
 }
 
 /// Who answers.
@@ -35,6 +40,15 @@ pub enum Source {
     Index,
     /// A language server of the machine, where the settings allow one; slower. The index answers where it cannot.
     Lsp,
+}
+
+/// Vectors that are made while a question waits.
+const FEW: usize = 128;
+
+/// The vector of a question and those of the code, and what must be known about them.
+pub struct Prepared {
+    pub found: Option<(Arc<Embeddings>, Sought)>,
+    pub note: Option<String>,
 }
 
 /// An input that a language server can be asked about.
@@ -70,13 +84,72 @@ impl ToolOutput for Told {
 
 impl CodeDesk {
     pub fn new(workspace: Workspace, indexes: PathBuf) -> Self {
-        Self { workspace, indexes, index: Mutex::default(), servers: None }
+        Self {
+            workspace,
+            indexes,
+            index: Mutex::default(),
+            servers: None,
+            embeddings: None,
+            is_making: AtomicBool::new(false),
+        }
     }
 
-    /// The same with language servers that may be asked.
-    pub fn with_servers(mut self, servers: Option<Arc<Servers>>) -> Self {
+    /// The same with language servers that may be asked, and with vectors of the code.
+    pub fn with(mut self, servers: Option<Arc<Servers>>, embeddings: Option<Arc<Embeddings>>) -> Self {
         self.servers = servers;
+        self.embeddings = embeddings;
         self
+    }
+
+    /// Readies the vectors for a question: few that are missing are made now, many beside everything else. What must be
+    /// known about that comes with it; nothing where no server is named.
+    pub async fn sought(
+        self: &Arc<Self>,
+        ctx: &ToolContext,
+        words: &str,
+    ) -> std::result::Result<Option<Prepared>, ToolError> {
+        let Some(embeddings) = self.embeddings.clone() else { return Ok(None) };
+        let sought = match embeddings.question(words).await {
+            Ok(sought) => sought,
+            Err(why) => return Ok(Some(Prepared { found: None, note: Some(why) })),
+        };
+        let own = Arc::clone(&embeddings);
+        let missing = self.ask(ctx, move |index| Ok(own.missing(index))).await?;
+        let note = if missing.count > FEW {
+            Arc::clone(self).make_all();
+            let (made, all) = (missing.all - missing.count, missing.all);
+            Some(format!("embeddings are being made: {made} of {all} symbols have one"))
+        } else {
+            let (made, failure) = embeddings.make(missing.pieces, |_| {}).await;
+            embeddings.keep(made);
+            failure.map(|why| format!("embeddings of what changed could not be made: {why}"))
+        };
+        Ok(Some(Prepared { found: Some((embeddings, sought)), note }))
+    }
+
+    /// Makes the vectors that are missing, round by round, until there are none or something fails.
+    fn make_all(self: Arc<Self>) {
+        let Some(embeddings) = self.embeddings.clone() else { return };
+        if self.is_making.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        tokio::spawn(async move {
+            // Ends with the runtime: what was made until then is kept.
+            let mut left = usize::MAX;
+            loop {
+                let (desk, own) = (Arc::clone(&self), Arc::clone(&embeddings));
+                let look = move || desk.ask_now(&CancellationToken::new(), |index| Ok(own.missing(index)));
+                let Ok(Ok(missing)) = tokio::task::spawn_blocking(look).await else { break };
+                if missing.pieces.is_empty() || missing.count >= left {
+                    break;
+                }
+                left = missing.count;
+                if make_round(&embeddings, &missing.pieces).await.is_err() {
+                    break;
+                }
+            }
+            self.is_making.store(false, Ordering::Relaxed);
+        });
     }
 
     /// Asks a language server. The index is free meanwhile.
@@ -133,6 +206,16 @@ impl CodeDesk {
         };
         answer().map_err(explained)
     }
+}
+
+/// Makes and keeps vectors of pieces, some at a time, so that little is lost when it is cut short.
+async fn make_round(embeddings: &Embeddings, pieces: &[Piece]) -> std::result::Result<(), String> {
+    for some in pieces.chunks(FEW) {
+        let (made, failure) = embeddings.make(some.to_vec(), |_| {}).await;
+        embeddings.keep(made);
+        failure.map_or(Ok(()), Err)?;
+    }
+    Ok(())
 }
 
 /// An error of the index as the model reads it.

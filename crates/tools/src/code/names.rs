@@ -7,11 +7,11 @@ use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Meaning, Resolver};
 use stepwell_code_intel::scip;
-use stepwell_code_intel::search;
+use stepwell_code_intel::search::{self, Near};
 use stepwell_code_intel::{Error, Result};
 
 use super::code_tool;
-use super::desk::{ForServers, FromServer, Source, Told};
+use super::desk::{ForServers, FromServer, Prepared, Source, Told};
 
 const MOST_SHOWN: usize = 200;
 
@@ -24,7 +24,7 @@ code_tool!(
     asking_servers
 );
 code_tool!(FindReferences, "find_references", &["find_usages"], ReferencesInput, references, asking_servers);
-code_tool!(CodebaseSearch, "codebase_search", &["semantic_search"], SearchInput, found);
+code_tool!(CodebaseSearch, "codebase_search", &["semantic_search"], SearchInput, found, with_embeddings);
 
 /// Says where a name is defined, by scopes, imports and types, not by text. With a position it is right far more often than by the name alone.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -238,18 +238,21 @@ fn references(index: &mut Index, input: &ReferencesInput, said: FromServer) -> R
     Ok(Told::new(text))
 }
 
-fn found(index: &mut Index, input: &SearchInput) -> Result<Told> {
+fn found(index: &mut Index, input: &SearchInput, prepared: Option<Prepared>) -> Result<Told> {
     if !input.query.contains(char::is_alphanumeric) {
         return Err(Error::NoWords { question: input.query.clone() });
     }
-    let hits = search::search(index, &input.query, input.limit.unwrap_or(20).clamp(1, MOST_SHOWN));
+    let (near, note) = prepared.map_or((None, None), |prepared| (prepared.found, prepared.note));
+    let near = near.as_ref().map(|(embeddings, sought)| Near { embeddings, sought });
+    let note = noted(note.as_deref());
+    let limit = input.limit.unwrap_or(20).clamp(1, MOST_SHOWN);
+    let hits = search::search_near(index, &input.query, near, limit);
     if hits.hits.is_empty() {
-        return Ok(Told::new(format!(
-            "Nothing is about `{}`. Try other words, or `grep` for exact text.",
-            input.query
-        )));
+        let nothing =
+            format!("Nothing is about `{}`. Try other words, or `grep` for exact text.", input.query);
+        return Ok(Told::new(nothing).noted(&note));
     }
-    let mut text = String::new();
+    let mut text = note;
     for hit in &hits.hits {
         let (definition, file) = (&hit.found.definition, index.path(hit.found.file));
         let doc = hit.doc.as_deref().map(|doc| format!("\n    {doc}")).unwrap_or_default();

@@ -94,6 +94,7 @@ pub fn bench(mode: PermissionMode) -> Bench {
         // The sandbox is tested through the product, whose binary is its launcher.
         code_indexes: folder.path().join("indexes"),
         language_servers: None,
+        embeddings: None,
         unfinished_edits: folder.path().join("edits"),
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
         own_program: None,

@@ -235,7 +235,7 @@ pub fn symbols(index: &Index, file: FileId, kinds: &[String], as_json: bool) -> 
     if as_json { print_json(&json!({"symbols": shown})) } else { Ok(()) }
 }
 
-pub fn hits(index: &Index, hits: &Hits, as_json: bool) -> anyhow::Result<()> {
+pub fn hits(index: &Index, hits: &Hits, note: Option<String>, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let all: Vec<Value> = hits
             .hits
@@ -249,7 +249,7 @@ pub fn hits(index: &Index, hits: &Hits, as_json: bool) -> anyhow::Result<()> {
                 })
             })
             .collect();
-        return print_json(&json!({"hits": all, "complete": !hits.is_cut}));
+        return print_json(&with_note(json!({"hits": all, "complete": !hits.is_cut}), note));
     }
     for hit in &hits.hits {
         let doc = hit.doc.as_deref().map(|doc| format!("  # {doc}")).unwrap_or_default();
