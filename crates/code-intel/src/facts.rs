@@ -9,7 +9,9 @@ mod c;
 mod extract;
 mod go;
 mod java;
+mod lookup;
 mod manifest;
+mod nodes;
 mod outline;
 mod python;
 mod rust;
@@ -20,6 +22,7 @@ use std::time::Duration;
 use crate::languages::Language;
 use crate::syntax::{self, Limits, Skipped};
 
+pub(crate) use lookup::{Lookup, name_hash};
 pub(crate) use manifest::{Manifest, mapped};
 pub use outline::{described, doc_line, signature, whole};
 
@@ -281,6 +284,7 @@ pub struct Facts {
     pub package: String,
     /// In the order of the text.
     pub contexts: Vec<Context>,
+    pub(crate) lookup: Lookup,
 }
 
 /// Reads a text.
@@ -298,8 +302,10 @@ pub fn read_within(language: Language, text: &str, limits: Limits) -> Result<Fac
     };
     let parsed = cleaned.as_ref().map_or(text, |cleaned| cleaned.text.as_str());
     let tree = syntax::parse(language, parsed, limits)?;
-    let mut extractor = extract::Extractor::new(parsed, extract::rules(language));
-    extractor.walk(&tree, limits.time);
+    let rules = extract::rules(language);
+    let kinds = nodes::Kinds::of(language, &tree.language(), rules);
+    let mut extractor = extract::Extractor::new(parsed, rules);
+    extractor.walk(&tree, &kinds, limits.time);
     let mut facts = extractor.finish();
     if let Some(cleaned) = &cleaned {
         annotations::add_names(&mut facts, text, &cleaned.removed);

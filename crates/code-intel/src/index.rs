@@ -10,6 +10,7 @@ mod codec;
 mod database;
 mod look;
 mod read;
+mod wholes;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -22,12 +23,13 @@ use stepwell_workspace::search::IsCancelled;
 use stepwell_workspace::{Inside, Workspace};
 
 use crate::error::{Error, Result};
-use crate::facts::{self, Context, Facts, Manifest, Occurrence};
+use crate::facts::{self, Facts, Manifest};
 use crate::languages::Language;
 use crate::scip::Scip;
 use crate::syntax::Skipped;
 use database::Database;
 use look::{Changes, Sight};
+use wholes::{Cache, Shelf, Whole};
 
 /// A file of the index, by its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,7 +122,7 @@ pub struct Index {
     sight: Sight,
     omitted: usize,
     outlines: RefCell<Cache<Facts>>,
-    wholes: RefCell<Cache<(String, Facts)>>,
+    wholes: Shelf,
     sources: RefCell<Cache<String>>,
     found: RefCell<Looked>,
     manifests: RefCell<Cache<Manifest>>,
@@ -141,55 +143,24 @@ struct Looked {
     crates: Option<Arc<HashMap<String, FileId>>>,
 }
 
+impl Looked {
+    /// A file has another content: what was looked up in the old one is forgotten, the rest still holds.
+    fn forget(&mut self, old: &FileEntry, new: &FileEntry) {
+        for hash in old.defines.iter().chain(new.defines.iter()) {
+            self.defining.remove(hash);
+        }
+        let imports = |entry: &FileEntry| codec::decode(&entry.outline).map(|outline| outline.imports);
+        if !self.included.is_empty() && imports(old) != imports(new) {
+            self.included.clear();
+        }
+        if new.path.ends_with("Cargo.toml") {
+            self.crates = None;
+        }
+    }
+}
+
 /// Names that are remembered at most.
 const MOST_NAMES: usize = 100_000;
-
-/// Bytes that files read whole may take in memory, about.
-const WHOLE_BYTES: usize = 192 << 20;
-
-/// Values by file, thrown away all at once when they weigh too much.
-struct Cache<T> {
-    most: usize,
-    weight: usize,
-    values: HashMap<(FileId, [u8; 16]), Arc<T>>,
-}
-
-impl<T> Cache<T> {
-    fn new(most: usize) -> Self {
-        Self { most, weight: 0, values: HashMap::new() }
-    }
-
-    /// Keeps a value where only the number of them counts.
-    fn put(&mut self, key: (FileId, [u8; 16]), value: T) -> Arc<T> {
-        self.put_heavy(key, value, 1)
-    }
-
-    fn put_heavy(&mut self, key: (FileId, [u8; 16]), value: T, weight: usize) -> Arc<T> {
-        if self.weight + weight > self.most {
-            self.values.clear();
-            self.weight = 0;
-        }
-        let value = Arc::new(value);
-        self.weight += weight;
-        self.values.insert(key, Arc::clone(&value));
-        value
-    }
-}
-
-impl Cache<(String, Facts)> {
-    /// Keeps a file that was read whole, by the memory it takes.
-    fn put_whole(&mut self, key: (FileId, [u8; 16]), whole: (String, Facts)) -> Arc<(String, Facts)> {
-        /// A definition with the short texts it holds.
-        const DEFINITION: usize = 320;
-        let (text, facts) = &whole;
-        let weight = size_of::<(String, Facts)>()
-            + text.len()
-            + facts.occurrences.len() * size_of::<Occurrence>()
-            + facts.contexts.len() * size_of::<Context>()
-            + facts.definitions.len() * DEFINITION;
-        self.put_heavy(key, whole, weight)
-    }
-}
 
 impl Index {
     /// Opens the index of a workspace, kept beneath `folder`. Nothing is read of the workspace yet.
@@ -203,7 +174,7 @@ impl Index {
             sight: Sight::default(),
             omitted: usize::MAX,
             outlines: RefCell::new(Cache::new(20_000)),
-            wholes: RefCell::new(Cache::new(WHOLE_BYTES)),
+            wholes: Shelf::default(),
             sources: RefCell::new(Cache::new(100)),
             found: RefCell::default(),
             manifests: RefCell::new(Cache::new(5_000)),
@@ -217,14 +188,23 @@ impl Index {
     }
 
     fn put(&mut self, entry: FileEntry) -> FileId {
-        *self.found.get_mut() = Looked::default();
         if let Some(id) = self.by_path.get(&entry.path) {
             let id = *id;
             if let Some(slot) = self.entries.get_mut(id.0 as usize) {
+                match slot {
+                    Some(old) => {
+                        self.found.get_mut().forget(old, &entry);
+                        if old.hash != entry.hash {
+                            self.wholes.remove(&(id, old.hash));
+                        }
+                    }
+                    None => *self.found.get_mut() = Looked::default(),
+                }
                 *slot = Some(entry);
             }
             return id;
         }
+        *self.found.get_mut() = Looked::default();
         *self.packages.borrow_mut() = None;
         let id = FileId(self.entries.len() as u32);
         self.by_path.insert(entry.path.clone(), id);
@@ -243,7 +223,7 @@ impl Index {
         self.remove(&gone);
         refreshed.removed = gone.len();
         if !changed.is_empty() {
-            let (entries, was_cancelled) = self.read_all(&changed, progress, is_cancelled);
+            let (entries, wholes, was_cancelled) = self.read_all(&changed, progress, is_cancelled);
             refreshed.read = entries.len();
             if !was_cancelled && entries.len() < changed.len() {
                 // Gone since it was looked at, a link that leads nowhere, or no longer of any language.
@@ -257,6 +237,11 @@ impl Index {
             self.database.write(&entries);
             for entry in entries {
                 self.put(entry);
+            }
+            for (path, hash, whole) in wholes {
+                if let Some(id) = self.file(&path) {
+                    self.wholes.put_spare((id, hash), whole);
+                }
             }
             if was_cancelled {
                 // The next look must be a walk: what was not read yet is known by no other sign.
@@ -296,7 +281,7 @@ impl Index {
         self.sight.forget();
         *self.found.get_mut() = Looked::default();
         *self.outlines.borrow_mut() = Cache::new(20_000);
-        *self.wholes.borrow_mut() = Cache::new(WHOLE_BYTES);
+        self.wholes = Shelf::default();
         *self.sources.borrow_mut() = Cache::new(100);
         *self.packages.borrow_mut() = None;
     }
@@ -418,12 +403,12 @@ impl Index {
     }
 
     /// The text of a file and everything it says.
-    pub fn whole(&self, id: FileId) -> Arc<(String, Facts)> {
+    pub fn whole(&self, id: FileId) -> Arc<Whole> {
         self.sight.touch(id);
         let Some(entry) = self.entry(id) else { return Arc::default() };
         let key = (id, entry.hash);
-        if let Some(known) = self.wholes.borrow().values.get(&key) {
-            return Arc::clone(known);
+        if let Some(known) = self.wholes.get(&key) {
+            return known;
         }
         let read = || {
             let place = self.workspace.place(&entry.path).ok()?;
@@ -432,13 +417,13 @@ impl Index {
             Some((text, facts))
         };
         let whole = read().unwrap_or_default();
-        self.wholes.borrow_mut().put_whole(key, whole)
+        self.wholes.put(key, whole)
     }
 
     /// Reads files whole that a question is about to need, by all cores at once.
     pub(crate) fn preload(&self, ids: &[FileId]) {
         const MOST: usize = 200;
-        let is_known = |key: &(FileId, [u8; 16])| self.wholes.borrow().values.contains_key(key);
+        let is_known = |key: &(FileId, [u8; 16])| self.wholes.contains(key);
         let missing = ids.iter().filter_map(|id| {
             let entry = self.entry(*id)?;
             let key = (*id, entry.hash);
@@ -449,7 +434,7 @@ impl Index {
             return;
         }
         for (index, whole) in read::wholes(&self.workspace, &wanted) {
-            self.wholes.borrow_mut().put_whole(keys[index], whole);
+            self.wholes.put(keys[index], whole);
         }
     }
 
@@ -461,7 +446,7 @@ impl Index {
         if let Some(known) = self.sources.borrow().values.get(&key) {
             return Arc::clone(known);
         }
-        let known = self.wholes.borrow().values.get(&key).map(|whole| whole.0.clone());
+        let known = self.wholes.get(&key).map(|whole| whole.0.clone());
         let text = known.or_else(|| {
             let place = self.workspace.place(&entry.path).ok()?;
             read::text(&self.workspace, &place).ok()
@@ -502,7 +487,7 @@ impl Index {
 
     /// The files that define a name for others.
     pub fn defining(&self, name: &str) -> Vec<FileId> {
-        let hash = read::name_hash(name);
+        let hash = facts::name_hash(name);
         if let Some(known) = self.found.borrow().defining.get(&hash) {
             return known.clone();
         }
@@ -518,7 +503,7 @@ impl Index {
 
     /// The files in which a name stands.
     pub fn using(&self, name: &str) -> Vec<FileId> {
-        let hash = read::name_hash(name);
+        let hash = facts::name_hash(name);
         let found = self.entries().filter(|(_, entry)| entry.uses.binary_search(&hash).is_ok());
         found.map(|(id, _)| id).collect()
     }
@@ -539,15 +524,17 @@ impl Index {
         paths: &[String],
         progress: OnProgress<'_>,
         is_cancelled: IsCancelled<'_>,
-    ) -> (Vec<FileEntry>, bool) {
+    ) -> read::ReadAll {
         let (by_path, entries) = (&self.by_path, &self.entries);
         let known = |path: &str| entries.get(by_path.get(path)?.0 as usize)?.as_ref();
-        read::all(&self.workspace, paths, &known, progress, is_cancelled)
+        // Who asks more than once will need them again.
+        let room = if self.is_asked_often() { self.wholes.room() } else { 0 };
+        read::all(&self.workspace, paths, &known, room, progress, is_cancelled)
     }
 }
 
 pub(crate) fn name_hash(name: &str) -> u32 {
-    read::name_hash(name)
+    facts::name_hash(name)
 }
 
 /// Whether a file can be of a language, by its name alone; one without an ending may be a script.

@@ -107,12 +107,18 @@ const MOST_STEPS: u32 = 4000;
 /// How often a question may lead to another before it is given up.
 const DEEPEST: u32 = 48;
 
+/// A name of members, in which languages it is looked for, and whether as something that is not a parameter.
+type MemberName = (String, Option<Language>, bool);
+
 pub struct Resolver<'i> {
     index: &'i Index,
     steps: Cell<u32>,
     depth: Rc<Cell<u32>>,
     /// What type parameters stand for in the question at hand (scripts).
     bound: RefCell<Vec<script::Bound>>,
+    /// What was found out: the files do not change while somebody asks.
+    only_members: RefCell<HashMap<MemberName, Meaning>>,
+    modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
 }
 
 /// One level deeper in a question, until it is dropped.
@@ -126,7 +132,14 @@ impl Drop for Deeper {
 
 impl<'i> Resolver<'i> {
     pub fn new(index: &'i Index) -> Self {
-        Self { index, steps: Cell::new(0), depth: Rc::default(), bound: RefCell::default() }
+        Self {
+            index,
+            steps: Cell::new(0),
+            depth: Rc::default(),
+            bound: RefCell::default(),
+            only_members: RefCell::default(),
+            modules: RefCell::default(),
+        }
     }
 
     /// A new question begins.
@@ -183,7 +196,7 @@ impl<'i> Resolver<'i> {
         let mut found = Vec::new();
         for file in self.index.defining(last) {
             let outline = self.index.outline(file);
-            for definition in outline.definitions.iter().filter(|definition| definition.name == *last) {
+            for (_, definition) in outline.named(last) {
                 let is_owned = owner.is_none_or(|owner| owner_name(&outline, definition) == Some(owner));
                 if is_owned {
                     found.push(Found { file, definition: definition.clone() });
@@ -222,10 +235,8 @@ impl<'i> Resolver<'i> {
         let name = occurrence.span.of(text);
         // The name of a definition means itself.
         let own: Vec<Found> = facts
-            .definitions
-            .iter()
-            .filter(|definition| definition.name_span == occurrence.span)
-            .map(|definition| Found { file, definition: definition.clone() })
+            .defined_at(occurrence.span)
+            .map(|(_, definition)| Found { file, definition: definition.clone() })
             .collect();
         if let Some(meaning) = self.script_meaning(file, occurrence, &own) {
             return meaning;
@@ -379,8 +390,8 @@ impl<'i> Resolver<'i> {
         let mut found = Vec::new();
         for file in self.index.defining(name) {
             let outline = self.index.outline(file);
-            for definition in &outline.definitions {
-                if definition.name == name && fits(file, definition, &outline) {
+            for (_, definition) in outline.named(name) {
+                if fits(file, definition, &outline) {
                     found.push(Found { file, definition: definition.clone() });
                 }
             }
@@ -416,7 +427,7 @@ impl<'i> Resolver<'i> {
         let mut uses = Vec::new();
         for file in files {
             let whole = self.index.whole(file);
-            for occurrence in whole.1.occurrences.iter().filter(|other| other.span.of(&whole.0) == name) {
+            for occurrence in whole.1.uses(&whole.0, name) {
                 if own.contains(&(file, occurrence.span.start)) {
                     continue;
                 }
@@ -451,7 +462,7 @@ impl<'i> Resolver<'i> {
         }
         for file in self.index.using(&target.definition.name) {
             let whole = self.index.whole(file);
-            for occurrence in whole.1.occurrences.iter().filter(|one| one.span.of(&whole.0) == "Self") {
+            for occurrence in whole.1.uses(&whole.0, "Self") {
                 self.steps.set(0);
                 let types = self.enclosing_type(file, occurrence.span.start);
                 if types.iter().any(|found| targets.contains(&found.key())) {
@@ -463,12 +474,16 @@ impl<'i> Resolver<'i> {
 
     /// Whether the two languages know each other's names.
     fn can_use(&self, file: FileId, target: FileId) -> bool {
-        let family = |language: Option<Language>| match language {
+        self.language_family(file) == self.language_family(target)
+    }
+
+    /// One language for all that know each other's names.
+    fn language_family(&self, file: FileId) -> Option<Language> {
+        match self.language(file) {
             Some(Language::Cpp) => Some(Language::C),
             Some(Language::TypeScript | Language::Tsx) => Some(Language::JavaScript),
             other => other,
-        };
-        family(self.language(file)) == family(self.language(target))
+        }
     }
 
     /// A definition with the places that declare the same thing.

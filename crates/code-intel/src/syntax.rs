@@ -3,6 +3,7 @@
 //! A grammar is never complete: macros, dialects and templates look like errors to it. Such errors are there before a
 //! change as well as after it, which is why only new ones are worth a word.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::ControlFlow;
@@ -148,15 +149,19 @@ const DEEPEST_TREE: usize = 5_000;
 
 /// Whether a tree may be very deep; cheap, so that only trees that may be are walked.
 fn has_many_open_brackets(text: &str) -> bool {
-    let mut open = 0_usize;
-    text.bytes().any(|byte| {
-        match byte {
-            b'(' | b'[' | b'{' => open += 1,
-            b')' | b']' | b'}' => open = open.saturating_sub(1),
-            _ => {}
-        }
-        open * 4 > DEEPEST_TREE
-    })
+    const STEP: [i32; 256] = {
+        let mut step = [0; 256];
+        (step[b'(' as usize], step[b'[' as usize], step[b'{' as usize]) = (1, 1, 1);
+        (step[b')' as usize], step[b']' as usize], step[b'}' as usize]) = (-1, -1, -1);
+        step
+    };
+    // Without a branch for each byte: every text that is parsed comes by here.
+    let (mut open, mut most) = (0, 0);
+    for byte in text.bytes() {
+        open = (open + STEP[usize::from(byte)]).max(0);
+        most = most.max(open);
+    }
+    most as usize * 4 > DEEPEST_TREE
 }
 
 fn is_deeper(tree: &Tree, most: usize) -> bool {
@@ -180,17 +185,33 @@ fn is_deeper(tree: &Tree, most: usize) -> bool {
 }
 
 fn tree(grammar: &tree_sitter::Language, text: &str, limits: Limits) -> Result<Tree, Skipped> {
+    thread_local! {
+        // A parser keeps its memory for the next text.
+        static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+    }
+    PARSER.with_borrow_mut(|parser| parsed(parser, grammar, text, limits))
+}
+
+fn parsed(
+    parser: &mut Parser,
+    grammar: &tree_sitter::Language,
+    text: &str,
+    limits: Limits,
+) -> Result<Tree, Skipped> {
     let started = Instant::now();
-    let mut parser = Parser::new();
     parser.set_language(grammar).map_err(|_| Skipped::Unparsed)?;
     let mut in_time = |_: &tree_sitter::ParseState| {
         if started.elapsed() < limits.time { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let bytes = text.as_bytes();
     let options = ParseOptions::new().progress_callback(&mut in_time);
-    parser
-        .parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
-        .ok_or(Skipped::TooSlow)
+    let tree =
+        parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+    if tree.is_none() {
+        // Else the next text would be taken for the rest of this one.
+        parser.reset();
+    }
+    tree.ok_or(Skipped::TooSlow)
 }
 
 fn by_grammar(

@@ -3,13 +3,53 @@
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::nodes::Fields;
 use super::{Kind, Receiver};
 
-pub(super) const RULES: Rules =
-    Rules { names: &["identifier", "type_identifier", "field_identifier", "namespace_identifier"], visit };
+/// The kinds of nodes that [`visit`] looks at.
+const VISITED: &[&str] = &[
+    "function_definition",
+    "declaration",
+    "field_declaration",
+    "parameter_declaration",
+    "optional_parameter_declaration",
+    "type_definition",
+    "struct_specifier",
+    "class_specifier",
+    "union_specifier",
+    "enum_specifier",
+    "enumerator",
+    "preproc_def",
+    "preproc_function_def",
+    "preproc_include",
+    "namespace_definition",
+    "namespace_alias_definition",
+    "alias_declaration",
+    "type_parameter_declaration",
+    "optional_type_parameter_declaration",
+    "variadic_type_parameter_declaration",
+    "compound_statement",
+    "for_statement",
+    "if_statement",
+    "while_statement",
+    "switch_statement",
+    "lambda_expression",
+    "catch_clause",
+    "for_range_loop",
+    "field_expression",
+    "qualified_identifier",
+    "field_designator",
+    "labeled_statement",
+];
 
-fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
-    match node.kind() {
+pub(super) const RULES: Rules = Rules {
+    names: &["identifier", "type_identifier", "field_identifier", "namespace_identifier"],
+    visited: VISITED,
+    visit,
+};
+
+fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    match x.kind {
         "function_definition" => function(x, node),
         "declaration" => declaration(x, node),
         "field_declaration" => fields(x, node),
@@ -25,8 +65,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "struct_specifier" | "class_specifier" | "union_specifier" => aggregate(x, node),
         "enum_specifier" => {
-            let Some(body) = node.child_by_field_name("body") else { return };
-            if let Some(name) = node.child_by_field_name("name") {
+            let Some(body) = node.field("body") else { return };
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Enum, name, node, Place::Here);
                 // What an `enum class` has is reached through its name, what an `enum` has without.
                 let is_scoped =
@@ -37,34 +77,34 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             }
         }
         "enumerator" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 x.define(Kind::EnumMember, name, node, Place::Here);
             }
         }
         "preproc_def" | "preproc_function_def" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Macro, name, node, Place::Here);
-                let value = x.kept_text(node.child_by_field_name("value"));
+                let value = x.kept_text(node.field("value"));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.scope = None;
                     definition.is_member = false;
                     value.trim().clone_into(&mut definition.value);
                 }
-                for parameter in node.child_by_field_name("parameters").map(children).unwrap_or_default() {
+                for parameter in node.field("parameters").map(children).unwrap_or_default() {
                     x.define(Kind::Parameter, parameter, parameter, Place::In(span(node)));
                 }
             }
         }
         "preproc_include" => {
-            if let Some(path) = node.child_by_field_name("path") {
+            if let Some(path) = node.field("path") {
                 let module = x.text_of(path).trim_matches(['"', '<', '>', ' ']);
                 let imported = x.imported("*", "*", path);
                 x.import(module, node, vec![imported]).is_reexport = true;
             }
         }
         "namespace_definition" => {
-            if let Some(body) = node.child_by_field_name("body")
-                && let Some(name) = node.child_by_field_name("name")
+            if let Some(body) = node.field("body")
+                && let Some(name) = node.field("name")
             {
                 let index = x.define(Kind::Module, name, node, Place::Here);
                 x.open_body(body, index);
@@ -72,7 +112,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "namespace_alias_definition" => {
             let parts = children(node);
-            if let (Some(name), Some(of)) = (node.child_by_field_name("name"), parts.last()) {
+            if let (Some(name), Some(of)) = (node.field("name"), parts.last()) {
                 let index = x.define(Kind::Module, name, node, Place::Here);
                 let declared = x.kept_text(Some(*of));
                 set(x, index, declared, String::new());
@@ -82,9 +122,9 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             }
         }
         "alias_declaration" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Type, name, node, Place::Here);
-                let declared = x.kept_text(node.child_by_field_name("type"));
+                let declared = x.kept_text(node.field("type"));
                 set(x, index, declared, String::new());
             }
         }
@@ -93,7 +133,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         | "variadic_type_parameter_declaration" => {
             let name = children(node).into_iter().find(|child| child.kind() == "type_identifier");
             if let Some(name) = name {
-                let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+                let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
                 x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
             }
         }
@@ -101,10 +141,10 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         | "lambda_expression" | "catch_clause" => x.open_scope(node),
         "for_range_loop" => {
             x.open_scope(node);
-            if let Some(name) = node.child_by_field_name("declarator").and_then(declared_name) {
+            if let Some(name) = node.field("declarator").and_then(declared_name) {
                 let index = x.define(Kind::Variable, name, node, Place::Here);
                 let declared = type_text(x, node);
-                let over = x.kept_text(node.child_by_field_name("right"));
+                let over = x.kept_text(node.field("right"));
                 set(x, index, declared, format!("{over}[0]"));
             }
         }
@@ -112,7 +152,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "qualified_identifier" => x.path_access(node, "scope", "name"),
         "field_designator" => designator(x, node),
         "labeled_statement" => {
-            if let Some(label) = node.child_by_field_name("label") {
+            if let Some(label) = node.field("label") {
                 let place = x.innermost_function().map_or(Place::Here, Place::In);
                 x.define(Kind::Variable, label, node, place);
             }
@@ -131,11 +171,10 @@ fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
 /// The text of the type of a declaration; of one that defines a type at once, its name.
 fn type_text(x: &Extractor<'_>, node: Node<'_>) -> String {
     // What `auto` stands for is told by the value.
-    let Some(of) = node.child_by_field_name("type").filter(|of| of.kind() != "placeholder_type_specifier")
-    else {
+    let Some(of) = node.field("type").filter(|of| of.kind() != "placeholder_type_specifier") else {
         return String::new();
     };
-    let named = of.child_by_field_name("name").filter(|_| of.kind().ends_with("_specifier"));
+    let named = of.field("name").filter(|_| of.kind().ends_with("_specifier"));
     x.kept_text(Some(named.unwrap_or(of)))
 }
 
@@ -152,9 +191,9 @@ fn declared_name(declarator: Node<'_>) -> Option<Node<'_>> {
             | "qualified_identifier"
             | "primitive_type"
             | "operator_cast" => return Some(node),
-            "template_function" => node = node.child_by_field_name("name")?,
+            "template_function" => node = node.field("name")?,
             _ => {
-                let inner = node.child_by_field_name("declarator");
+                let inner = node.field("declarator");
                 node = inner.or_else(|| {
                     let is_inner = |child: &Node<'_>| {
                         child.kind().ends_with("declarator") || child.kind().ends_with("identifier")
@@ -170,8 +209,7 @@ fn declared_name(declarator: Node<'_>) -> Option<Node<'_>> {
 fn qualified(name: Node<'_>) -> (Node<'_>, Option<Node<'_>>) {
     let (mut name, mut of) = (name, None);
     while name.kind() == "qualified_identifier" {
-        let (Some(inner), scope) = (name.child_by_field_name("name"), name.child_by_field_name("scope"))
-        else {
+        let (Some(inner), scope) = (name.field("name"), name.field("scope")) else {
             break;
         };
         of = scope.or(of);
@@ -187,7 +225,7 @@ fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
         match node.kind() {
             "function_declarator" => {
                 // `int (*name)(void)` is a pointer, `int (name)(void)` a function.
-                let inner = node.child_by_field_name("declarator")?;
+                let inner = node.field("declarator")?;
                 let is_pointer = inner.kind() == "parenthesized_declarator"
                     && inner.named_child(0).is_some_and(|inner| inner.kind() == "pointer_declarator");
                 return (!is_pointer).then_some(node);
@@ -196,7 +234,7 @@ fn function_declarator(declarator: Node<'_>) -> Option<Node<'_>> {
             | "reference_declarator"
             | "init_declarator"
             | "parenthesized_declarator" => {
-                let inner = node.child_by_field_name("declarator");
+                let inner = node.field("declarator");
                 node =
                     inner.or_else(|| node.named_child(node.named_child_count().saturating_sub(1) as u32))?;
             }
@@ -212,7 +250,7 @@ fn is_static(x: &Extractor<'_>, node: Node<'_>) -> bool {
 }
 
 fn function(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(declarator) = node.child_by_field_name("declarator") else { return };
+    let Some(declarator) = node.field("declarator") else { return };
     let Some(name) = declared_name(declarator) else { return };
     let (name, of) = qualified(name);
     if matches!(x.text_of(name), "TEST" | "TEST_F" | "TEST_P" | "TYPED_TEST")
@@ -254,7 +292,7 @@ fn local_type(x: &mut Extractor<'_>) -> Option<super::Span> {
 
 /// `TEST_F(Suite, Case) { ... }` makes a class `Suite_Case_Test` that extends `Suite`, with a method `TestBody`.
 fn test(x: &mut Extractor<'_>, node: Node<'_>, declarator: Node<'_>, name: Node<'_>) -> bool {
-    let Some(parameters) = declarator.child_by_field_name("parameters") else { return false };
+    let Some(parameters) = declarator.field("parameters") else { return false };
     let [suite, case] = children(parameters)[..] else { return false };
     let class = format!("{}_{}_Test", x.text_of(suite).trim(), x.text_of(case).trim());
     let base = x.kept_text(Some(suite));
@@ -299,8 +337,7 @@ fn declaration(x: &mut Extractor<'_>, node: Node<'_>) {
             (Kind::Variable, after(x, node))
         };
         let index = x.define(kind, name, node, place);
-        let value =
-            declarator.child_by_field_name("value").filter(|_| declarator.kind() == "init_declarator");
+        let value = declarator.field("value").filter(|_| declarator.kind() == "init_declarator");
         let value = x.kept_text(value);
         let is_extern = children(node)
             .iter()
@@ -346,10 +383,10 @@ fn fields(x: &mut Extractor<'_>, node: Node<'_>) {
     }
 }
 
-fn parameter(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("declarator").and_then(declared_name) else { return };
+fn parameter<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(name) = node.field("declarator").and_then(declared_name) else { return };
     // The parameters of a prototype are known in it alone.
-    let mut holder = node.parent();
+    let mut holder = x.parent(node);
     while let Some(parent) = holder {
         match parent.kind() {
             "function_definition"
@@ -360,7 +397,7 @@ fn parameter(x: &mut Extractor<'_>, node: Node<'_>) {
             | "field_declaration"
             | "compound_statement" => break,
             "function_declarator" => {
-                let above = parent.parent();
+                let above = x.parent(parent);
                 let in_body = above.is_some_and(|above| {
                     !matches!(
                         above.kind(),
@@ -372,7 +409,7 @@ fn parameter(x: &mut Extractor<'_>, node: Node<'_>) {
                 }
                 holder = above;
             }
-            _ => holder = parent.parent(),
+            _ => holder = x.parent(parent),
         }
     }
     let place = holder.map_or(Place::Here, |holder| Place::In(span(holder)));
@@ -381,20 +418,20 @@ fn parameter(x: &mut Extractor<'_>, node: Node<'_>) {
     set(x, index, declared, String::new());
 }
 
-fn aggregate(x: &mut Extractor<'_>, node: Node<'_>) {
+fn aggregate<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     let kind = match node.kind() {
         "class_specifier" => Kind::Class,
         "union_specifier" => Kind::Union,
         _ => Kind::Struct,
     };
-    let Some(body) = node.child_by_field_name("body") else {
+    let Some(body) = node.field("body") else {
         announced(x, node, kind);
         return;
     };
-    let Some(name) = node.child_by_field_name("name") else {
+    let Some(name) = node.field("name") else {
         // `typedef struct { ... } Name;` has its name behind it.
-        let outer = node.parent().filter(|parent| parent.kind() == "type_definition");
-        let name = outer.and_then(|outer| outer.child_by_field_name("declarator")).and_then(declared_name);
+        let outer = x.parent(node).filter(|parent| parent.kind() == "type_definition");
+        let name = outer.and_then(|outer| outer.field("declarator")).and_then(declared_name);
         match name.and_then(|name| x.defined_at(span(name))) {
             Some(index) => {
                 if let Some(definition) = x.definition_mut(index) {
@@ -412,8 +449,7 @@ fn aggregate(x: &mut Extractor<'_>, node: Node<'_>) {
         return;
     };
     let (name, of) = qualified(name);
-    let name =
-        if name.kind() == "template_type" { name.child_by_field_name("name").unwrap_or(name) } else { name };
+    let name = if name.kind() == "template_type" { name.field("name").unwrap_or(name) } else { name };
     let index = x.define(kind, name, node, Place::Here);
     let owner = of.map(|of| plain(x.text_of(of)));
     if let Some(definition) = x.definition_mut(index).filter(|_| owner.is_some()) {
@@ -431,7 +467,7 @@ fn aggregate(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 /// `class Name;` says that there is such a type.
-fn announced(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
+fn announced<'t>(x: &mut Extractor<'t>, node: Node<'t>, kind: Kind) {
     let alone = |parent: Node<'_>| match parent.kind() {
         "translation_unit"
         | "declaration_list"
@@ -440,11 +476,11 @@ fn announced(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
         | "preproc_else"
         | "preproc_elif"
         | "template_declaration" => true,
-        "field_declaration" => parent.child_by_field_name("declarator").is_none(),
+        "field_declaration" => parent.field("declarator").is_none(),
         _ => false,
     };
-    let name = node.child_by_field_name("name").filter(|name| name.kind() == "type_identifier");
-    if let Some(name) = name.filter(|_| node.parent().is_some_and(alone)) {
+    let name = node.field("name").filter(|name| name.kind() == "type_identifier");
+    if let Some(name) = name.filter(|_| x.parent(node).is_some_and(alone)) {
         let index = x.define(kind, name, node, Place::Here);
         if let Some(definition) = x.definition_mut(index) {
             definition.is_declaration = true;
@@ -453,13 +489,13 @@ fn announced(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
 }
 
 /// The field in `(struct type){ .field = 1 }` or `struct type name = { .field = 1 }`.
-fn designator(x: &mut Extractor<'_>, node: Node<'_>) {
+fn designator<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     let Some(field) = node.named_child(0) else { return };
-    let mut outer = node.parent();
+    let mut outer = x.parent(node);
     while let Some(parent) = outer {
         if matches!(parent.kind(), "compound_literal_expression" | "declaration") {
-            if let Some(of) = parent.child_by_field_name("type") {
-                let of = of.child_by_field_name("type").unwrap_or(of);
+            if let Some(of) = parent.field("type") {
+                let of = of.field("type").unwrap_or(of);
                 x.reached(field, Receiver::Made(span(of)));
             }
             return;
@@ -467,6 +503,6 @@ fn designator(x: &mut Extractor<'_>, node: Node<'_>) {
         if parent.kind() == "compound_statement" {
             return;
         }
-        outer = parent.parent();
+        outer = x.parent(parent);
     }
 }

@@ -1,10 +1,12 @@
 //! The walk over a syntax tree, and what the rules of a language may say about its nodes.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, Tree};
 
+use super::nodes::{Fields, Kinds, field_id};
 use super::{
     Context, Definition, Facts, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span, c, go,
     java, outline, python, rust, script,
@@ -18,8 +20,10 @@ const LONGEST_TEXT: usize = 400;
 pub(super) struct Rules {
     /// Leaves that are names.
     pub names: &'static [&'static str],
-    /// Called for every node, parents first.
-    pub visit: fn(&mut Extractor<'_>, Node<'_>),
+    /// The kinds of nodes that are visited; empty for all.
+    pub visited: &'static [&'static str],
+    /// Called for every such node, parents first.
+    pub visit: for<'t> fn(&mut Extractor<'t>, Node<'t>),
 }
 
 pub(super) fn rules(language: Language) -> &'static Rules {
@@ -63,12 +67,37 @@ struct Scope {
     owner: Option<String>,
 }
 
+/// Spreads offsets of a text; nobody chooses them to collide who could not make the text longer instead.
+#[derive(Default)]
+struct OffsetHasher(u64);
+
+impl Hasher for OffsetHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, offset: u32) {
+        self.0 = (self.0 ^ u64::from(offset)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
+    }
+}
+
 pub(super) struct Extractor<'t> {
     pub text: &'t str,
     rules: &'static Rules,
+    /// The node that is visited, and those it stands in from the outermost on.
+    visited: Option<Node<'t>>,
+    /// The kind of the node that is visited, where the rules say which kinds are.
+    pub kind: &'static str,
+    above: Vec<Node<'t>>,
     facts: Facts,
     scopes: Vec<Scope>,
-    receivers: HashMap<u32, Receiver>,
+    receivers: HashMap<u32, Receiver, BuildHasherDefault<OffsetHasher>>,
     /// The functions around, with the types they are declared to return (scripts).
     functions: Vec<(Span, Option<Span>)>,
     /// The last comment that documents something (JavaScript).
@@ -81,9 +110,12 @@ impl<'t> Extractor<'t> {
         Self {
             text,
             rules,
+            visited: None,
+            kind: "",
+            above: Vec::new(),
             facts: Facts::default(),
             scopes: Vec::new(),
-            receivers: HashMap::new(),
+            receivers: HashMap::default(),
             functions: Vec::new(),
             doc: None,
             column: ColumnCounter { line_start: 0, offset: 0, column: 1 },
@@ -91,7 +123,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// Goes through the whole tree, with a cursor and not by recursion: a text can be nested as deeply as it likes.
-    pub fn walk(&mut self, tree: &Tree, time: Duration) {
+    pub fn walk(&mut self, tree: &'t Tree, kinds: &Kinds, time: Duration) {
         const LOOK_UP: usize = 4096;
         let started = Instant::now();
         let mut cursor = tree.walk();
@@ -102,26 +134,55 @@ impl<'t> Extractor<'t> {
             if count.is_multiple_of(LOOK_UP) && started.elapsed() > time {
                 return;
             }
-            let start = node.start_byte() as u32;
-            while self.scopes.last().is_some_and(|scope| scope.span.end <= start) {
-                self.scopes.pop();
-            }
-            self.leave_functions(start);
-            if node.is_named() {
-                (self.rules.visit)(self, node);
-                if node.child_count() == 0 && self.rules.names.contains(&node.kind()) {
+            let of_kind = kinds.get(node);
+            // Most nodes are signs and words of the language, or only hold others.
+            if (of_kind.is_visited || of_kind.is_name) && node.is_named() {
+                let start = node.start_byte() as u32;
+                while self.scopes.last().is_some_and(|scope| scope.span.end <= start) {
+                    self.scopes.pop();
+                }
+                self.leave_functions(start);
+                if of_kind.is_visited {
+                    self.visited = Some(node);
+                    self.kind = of_kind.name;
+                    (self.rules.visit)(self, node);
+                }
+                if of_kind.is_name && node.child_count() == 0 {
                     self.occurrence(node);
                 }
             }
-            if cursor.goto_first_child() {
+            // What has only signs and words in it is not gone into.
+            if node.named_child_count() > 0 && cursor.goto_first_child() {
+                self.above.push(node);
                 continue;
             }
             while !cursor.goto_next_sibling() {
+                self.above.pop();
                 if !cursor.goto_parent() {
                     return;
                 }
             }
         }
+    }
+
+    /// The node that another stands in. tree-sitter looks for it from the root on; here it is known for the node that
+    /// is visited and for those around it, and near for those within it.
+    pub fn parent(&self, node: Node<'t>) -> Option<Node<'t>> {
+        let visited = self.visited?;
+        if visited == node {
+            return self.above.last().copied();
+        }
+        if let Some(place) = self.above.iter().rposition(|above| *above == node) {
+            return place.checked_sub(1).and_then(|place| self.above.get(place)).copied();
+        }
+        let mut around = visited;
+        while let Some(inner) = around.child_with_descendant(node) {
+            if inner == node {
+                return Some(around);
+            }
+            around = inner;
+        }
+        node.parent()
     }
 
     pub fn finish(mut self) -> Facts {
@@ -236,15 +297,15 @@ impl<'t> Extractor<'t> {
     }
 
     /// For nodes like `value.name`: the fields that hold the two.
-    pub fn member_access(&mut self, node: Node<'_>, value: &str, name: &str) {
-        if let (Some(value), Some(name)) = (node.child_by_field_name(value), node.child_by_field_name(name)) {
+    pub fn member_access(&mut self, node: Node<'_>, value: &'static str, name: &'static str) {
+        if let (Some(value), Some(name)) = (node.field(value), node.field(name)) {
             self.reached(name, Receiver::Value(span(value)));
         }
     }
 
     /// The same for `path::name`.
-    pub fn path_access(&mut self, node: Node<'_>, path: &str, name: &str) {
-        if let (Some(path), Some(name)) = (node.child_by_field_name(path), node.child_by_field_name(name)) {
+    pub fn path_access(&mut self, node: Node<'_>, path: &'static str, name: &'static str) {
+        if let (Some(path), Some(name)) = (node.field(path), node.field(name)) {
             self.reached(name, Receiver::Path(span(path)));
         }
     }
@@ -455,11 +516,20 @@ pub(super) fn span(node: Node<'_>) -> Span {
 
 /// The named children of a node.
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    node.named_children(&mut node.walk()).collect()
+    // A cursor costs more than to count a few children for each of them.
+    const FEW: usize = 4;
+    match node.named_child_count() {
+        0 => Vec::new(),
+        count @ 1..=FEW => (0..count as u32).filter_map(|place| node.named_child(place)).collect(),
+        _ => node.named_children(&mut node.walk()).collect(),
+    }
 }
 
-pub(super) fn children_by_field<'n>(node: Node<'n>, field: &str) -> Vec<Node<'n>> {
-    node.children_by_field_name(field, &mut node.walk()).collect()
+pub(super) fn children_by_field<'n>(node: Node<'n>, field: &'static str) -> Vec<Node<'n>> {
+    match field_id(&node.language(), field) {
+        Some(id) => node.children_by_field_id(id, &mut node.walk()).collect(),
+        None => Vec::new(),
+    }
 }
 
 /// Every node beneath one that `is_wanted` says, not looking into those for which `is_closed` holds.

@@ -3,13 +3,51 @@
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::nodes::Fields;
 use super::{Kind, Receiver};
 
-pub(super) const RULES: Rules =
-    Rules { names: &["identifier", "type_identifier", "field_identifier", "package_identifier"], visit };
+/// The kinds of nodes that [`visit`] looks at.
+const VISITED: &[&str] = &[
+    "package_clause",
+    "function_declaration",
+    "method_declaration",
+    "func_literal",
+    "type_spec",
+    "type_alias",
+    "field_declaration",
+    "method_elem",
+    "method_spec",
+    "const_spec",
+    "var_spec",
+    "short_var_declaration",
+    "range_clause",
+    "receive_statement",
+    "type_switch_statement",
+    "type_case",
+    "block",
+    "if_statement",
+    "for_statement",
+    "expression_switch_statement",
+    "expression_case",
+    "communication_case",
+    "default_case",
+    "select_statement",
+    "type_parameter_declaration",
+    "selector_expression",
+    "qualified_type",
+    "keyed_element",
+    "labeled_statement",
+    "import_spec",
+];
 
-fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
-    match node.kind() {
+pub(super) const RULES: Rules = Rules {
+    names: &["identifier", "type_identifier", "field_identifier", "package_identifier"],
+    visited: VISITED,
+    visit,
+};
+
+fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    match x.kind {
         "package_clause" => {
             if let Some(name) = node.named_child(0) {
                 let name = x.text_of(name);
@@ -25,9 +63,9 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "type_spec" | "type_alias" => type_spec(x, node),
         "field_declaration" => field(x, node),
         "method_elem" | "method_spec" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Method, name, node, Place::Member);
-                let declared = x.kept_text(node.child_by_field_name("result"));
+                let declared = x.kept_text(node.field("result"));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.declared = declared;
                     definition.is_declaration = true;
@@ -36,8 +74,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "const_spec" | "var_spec" => {
             let kind = if node.kind() == "const_spec" { Kind::Constant } else { Kind::Variable };
-            let declared = x.kept_text(node.child_by_field_name("type"));
-            let value = x.kept_text(node.child_by_field_name("value"));
+            let declared = x.kept_text(node.field("type"));
+            let value = x.kept_text(node.field("value"));
             let names = children_by_field(node, "name");
             let place = after(x, node);
             for (order, name) in names.iter().filter(|name| name.kind() == "identifier").enumerate() {
@@ -48,7 +86,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "short_var_declaration" | "range_clause" | "receive_statement" => bindings(x, node),
         "type_switch_statement" => {
             x.open_scope(node);
-            if let Some(alias) = node.child_by_field_name("alias") {
+            if let Some(alias) = node.field("alias") {
                 for name in children(alias) {
                     x.define(Kind::Variable, name, node, Place::Here);
                 }
@@ -67,8 +105,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         | "default_case"
         | "select_statement" => x.open_scope(node),
         "type_parameter_declaration" => {
-            let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
-            let bound = x.kept_text(node.child_by_field_name("type"));
+            let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
+            let bound = x.kept_text(node.field("type"));
             for name in children_by_field(node, "name") {
                 let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
                 if let Some(definition) = x.definition_mut(index) {
@@ -80,14 +118,14 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "qualified_type" => x.path_access(node, "package", "name"),
         "keyed_element" => keyed(x, node),
         "labeled_statement" => {
-            if let Some(label) = node.child_by_field_name("label") {
+            if let Some(label) = node.field("label") {
                 x.define(Kind::Variable, label, node, Place::In(span(node)));
             }
         }
         "import_spec" => {
-            let Some(path) = node.child_by_field_name("path") else { return };
+            let Some(path) = node.field("path") else { return };
             let module = x.text_of(path).trim_matches(['"', '`']);
-            let alias = node.child_by_field_name("name");
+            let alias = node.field("name");
             // The name of a package is the last part of its path, as a rule.
             let last = module.rsplit('/').next().unwrap_or(module);
             let last = if is_version(last) { module.rsplit('/').nth(1).unwrap_or(last) } else { last };
@@ -103,8 +141,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 /// The name in `switch name := value.(type)` is of the type of the case it stands in.
-fn switched(x: &mut Extractor<'_>, case: Node<'_>) {
-    let alias = case.parent().and_then(|switch| switch.child_by_field_name("alias"));
+fn switched<'t>(x: &mut Extractor<'t>, case: Node<'t>) {
+    let alias = x.parent(case).and_then(|switch| switch.field("alias"));
     let types = children_by_field(case, "type");
     if let (Some(alias), [of]) = (alias, types.as_slice()) {
         let declared = x.kept_text(Some(*of));
@@ -147,12 +185,12 @@ fn after(x: &Extractor<'_>, node: Node<'_>) -> Place {
 }
 
 fn function(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
-    let receiver = node.child_by_field_name("receiver");
+    let Some(name) = node.field("name") else { return };
+    let receiver = node.field("receiver");
     let owner = receiver.map(|receiver| plain_type(x.text_of(receiver)));
     let kind = if owner.is_some() { Kind::Method } else { Kind::Function };
     let index = x.define(kind, name, node, Place::Here);
-    let declared = x.kept_text(node.child_by_field_name("result"));
+    let declared = x.kept_text(node.field("result"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
         definition.is_member = owner.is_some();
@@ -172,13 +210,12 @@ fn plain_type(receiver: &str) -> String {
     last.to_owned()
 }
 
-fn parameters(x: &mut Extractor<'_>, function: Node<'_>, field: &str) {
-    let Some(list) = function.child_by_field_name(field).filter(|list| list.kind() == "parameter_list")
-    else {
+fn parameters(x: &mut Extractor<'_>, function: Node<'_>, field: &'static str) {
+    let Some(list) = function.field(field).filter(|list| list.kind() == "parameter_list") else {
         return;
     };
     for parameter in children(list) {
-        let declared = x.kept_text(parameter.child_by_field_name("type"));
+        let declared = x.kept_text(parameter.field("type"));
         let is_many = parameter.kind() == "variadic_parameter_declaration";
         for name in children_by_field(parameter, "name") {
             let index = x.define(Kind::Parameter, name, parameter, Place::In(span(function)));
@@ -189,7 +226,7 @@ fn parameters(x: &mut Extractor<'_>, function: Node<'_>, field: &str) {
 }
 
 fn type_spec(x: &mut Extractor<'_>, node: Node<'_>) {
-    let (Some(name), Some(of)) = (node.child_by_field_name("name"), node.child_by_field_name("type")) else {
+    let (Some(name), Some(of)) = (node.field("name"), node.field("type")) else {
         return;
     };
     let kind = match of.kind() {
@@ -209,9 +246,8 @@ fn type_spec(x: &mut Extractor<'_>, node: Node<'_>) {
                 "type_elem" => bases.push(x.kept_text(Some(child))),
                 "field_declaration_list" => {
                     for field in children(child) {
-                        if field.kind() == "field_declaration" && field.child_by_field_name("name").is_none()
-                        {
-                            bases.push(x.kept_text(field.child_by_field_name("type")));
+                        if field.kind() == "field_declaration" && field.field("name").is_none() {
+                            bases.push(x.kept_text(field.field("type")));
                         }
                     }
                 }
@@ -225,12 +261,12 @@ fn type_spec(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn field(x: &mut Extractor<'_>, node: Node<'_>) {
-    let of = node.child_by_field_name("type");
+    let of = node.field("type");
     let declared = x.kept_text(of);
     let mut names = children_by_field(node, "name");
     if names.is_empty() {
         // An embedded type is a field of that name.
-        let last = of.map(|of| of.child_by_field_name("name").unwrap_or(of));
+        let last = of.map(|of| of.field("name").unwrap_or(of));
         names.extend(last.filter(|last| last.kind() == "type_identifier"));
     }
     for name in names {
@@ -240,13 +276,13 @@ fn field(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn bindings(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(left) = node.child_by_field_name("left") else { return };
+    let Some(left) = node.field("left") else { return };
     let is_range = node.kind() == "range_clause";
     let makes_names = x.text_of(node).contains(":=");
     if !makes_names {
         return;
     }
-    let right = x.kept_text(node.child_by_field_name("right"));
+    let right = x.kept_text(node.field("right"));
     let names = children(left);
     let place = after(x, node);
     for (order, name) in names.iter().enumerate().filter(|(_, name)| name.kind() == "identifier") {
@@ -261,21 +297,20 @@ fn bindings(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 /// The field in `Type{field: value}`.
-fn keyed(x: &mut Extractor<'_>, node: Node<'_>) {
+fn keyed<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     let key = node
         .named_child(0)
         .and_then(|key| if key.kind() == "literal_element" { key.named_child(0) } else { Some(key) });
     let Some(key) = key.filter(|key| key.kind() == "identifier") else { return };
-    let literal = node.parent().and_then(|value| value.parent());
+    let literal = x.parent(node).and_then(|value| x.parent(value));
     let of = literal.filter(|literal| literal.kind() == "composite_literal");
-    let Some(of) = of.and_then(|literal| literal.child_by_field_name("type")) else {
+    let Some(of) = of.and_then(|literal| literal.field("type")) else {
         // An element of a list whose type is told further out.
         let mut outer = literal;
         while let Some(node) = outer {
             if node.kind() == "composite_literal" {
-                if let Some(of) = node.child_by_field_name("type") {
-                    let element =
-                        of.child_by_field_name("element").or_else(|| of.child_by_field_name("value"));
+                if let Some(of) = node.field("type") {
+                    let element = of.field("element").or_else(|| of.field("value"));
                     if let Some(element) = element {
                         x.reached(key, Receiver::Made(span(element)));
                     }
@@ -285,7 +320,7 @@ fn keyed(x: &mut Extractor<'_>, node: Node<'_>) {
             if node.kind() == "block" {
                 return;
             }
-            outer = node.parent();
+            outer = x.parent(node);
         }
         return;
     };

@@ -3,12 +3,48 @@
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::nodes::Fields;
 use super::{Kind, NAMELESS};
 
-pub(super) const RULES: Rules = Rules { names: &["identifier", "type_identifier"], visit };
+/// The kinds of nodes that [`visit`] looks at.
+const VISITED: &[&str] = &[
+    "package_declaration",
+    "import_declaration",
+    "class_declaration",
+    "record_declaration",
+    "interface_declaration",
+    "annotation_type_declaration",
+    "enum_declaration",
+    "enum_constant",
+    "object_creation_expression",
+    "method_declaration",
+    "constructor_declaration",
+    "compact_constructor_declaration",
+    "lambda_expression",
+    "formal_parameter",
+    "spread_parameter",
+    "catch_formal_parameter",
+    "field_declaration",
+    "constant_declaration",
+    "local_variable_declaration",
+    "enhanced_for_statement",
+    "resource",
+    "instanceof_expression",
+    "type_parameter",
+    "block",
+    "for_statement",
+    "switch_block",
+    "catch_clause",
+    "try_with_resources_statement",
+    "method_reference",
+    "field_access",
+    "method_invocation",
+];
 
-fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
-    match node.kind() {
+pub(super) const RULES: Rules = Rules { names: &["identifier", "type_identifier"], visited: VISITED, visit };
+
+fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    match x.kind {
         "package_declaration" => {
             if let Some(name) = node.named_child(node.named_child_count().saturating_sub(1) as u32) {
                 let name = x.text_of(name);
@@ -20,10 +56,10 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "interface_declaration" | "annotation_type_declaration" => type_declaration(x, node, Kind::Interface),
         "enum_declaration" => type_declaration(x, node, Kind::Enum),
         "enum_constant" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 x.define(Kind::EnumMember, name, node, Place::Member);
                 // A constant may have a body of its own.
-                if let Some(body) = node.child_by_field_name("body") {
+                if let Some(body) = node.field("body") {
                     let owner = format!("{}{NAMELESS}", x.text_of(name));
                     x.open_members(body, &owner);
                 }
@@ -31,7 +67,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "object_creation_expression" => {
             let body = children(node).into_iter().find(|child| child.kind() == "class_body");
-            if let (Some(body), Some(of)) = (body, node.child_by_field_name("type")) {
+            if let (Some(body), Some(of)) = (body, node.field("type")) {
                 let of = x.text_of(of).split('<').next().unwrap_or_default();
                 let owner = format!("{of}{NAMELESS}");
                 x.open_members(body, &owner);
@@ -42,7 +78,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "lambda_expression" => {
             x.open_scope(node);
-            if let Some(parameters) = node.child_by_field_name("parameters") {
+            if let Some(parameters) = node.field("parameters") {
                 let single = (parameters.kind() == "identifier").then_some(parameters);
                 let inferred = (parameters.kind() == "inferred_parameters").then(|| children(parameters));
                 let given = given_to_lambda(x, node);
@@ -53,9 +89,9 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             }
         }
         "formal_parameter" | "spread_parameter" | "catch_formal_parameter" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Parameter, name, node, Place::Here);
-                let declared = x.kept_text(node.child_by_field_name("type"));
+                let declared = x.kept_text(node.field("type"));
                 set(x, index, declared, String::new());
             }
         }
@@ -63,24 +99,24 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "local_variable_declaration" => variables(x, node, Kind::Variable, Place::Here),
         "enhanced_for_statement" => {
             x.open_scope(node);
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Variable, name, node, Place::Here);
                 let declared = type_text(x, node);
-                let over = x.kept_text(node.child_by_field_name("value"));
+                let over = x.kept_text(node.field("value"));
                 set(x, index, declared, format!("{over}[0]"));
             }
         }
         "resource" | "instanceof_expression" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Variable, name, node, Place::Here);
-                let of = node.child_by_field_name("type").or_else(|| node.child_by_field_name("right"));
+                let of = node.field("type").or_else(|| node.field("right"));
                 let declared = x.kept_text(of);
                 set(x, index, declared, String::new());
             }
         }
         "type_parameter" => {
             if let Some(name) = node.named_child(0) {
-                let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+                let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
                 let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
                 let bounds = children(node).into_iter().filter(|child| child.kind() == "type_bound");
                 let bounds = bounds.flat_map(children).map(|bound| x.kept_text(Some(bound))).collect();
@@ -113,12 +149,12 @@ fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
 
 /// The text of a type; what `var` stands for is told by the value.
 fn type_text(x: &Extractor<'_>, node: Node<'_>) -> String {
-    let text = x.kept_text(node.child_by_field_name("type"));
+    let text = x.kept_text(node.field("type"));
     if text == "var" { String::new() } else { text }
 }
 
 /// What the lambda in `values.method(value -> ...)` is given, as an expression: one of the values.
-fn given_to_lambda(x: &Extractor<'_>, lambda: Node<'_>) -> String {
+fn given_to_lambda<'t>(x: &Extractor<'t>, lambda: Node<'t>) -> String {
     const ONE_EACH: &[&str] = &[
         "forEach",
         "filter",
@@ -146,10 +182,10 @@ fn given_to_lambda(x: &Extractor<'_>, lambda: Node<'_>) -> String {
         "thenApply",
         "thenAccept",
     ];
-    let call = lambda.parent().and_then(|arguments| arguments.parent());
+    let call = x.parent(lambda).and_then(|arguments| x.parent(arguments));
     let Some(call) = call.filter(|call| call.kind() == "method_invocation") else { return String::new() };
-    let method = call.child_by_field_name("name").map(|name| x.text_of(name)).unwrap_or_default();
-    let value = x.kept_text(call.child_by_field_name("object"));
+    let method = call.field("name").map(|name| x.text_of(name)).unwrap_or_default();
+    let value = x.kept_text(call.field("object"));
     if value.is_empty() || !ONE_EACH.contains(&method) { String::new() } else { format!("({value})[0]") }
 }
 
@@ -170,7 +206,7 @@ fn import(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn type_declaration(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let index = x.define(kind, name, node, Place::Here);
     let clauses = children(node)
         .into_iter()
@@ -181,19 +217,19 @@ fn type_declaration(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bases;
     }
-    if let Some(body) = node.child_by_field_name("body") {
+    if let Some(body) = node.field("body") {
         x.open_body(body, index);
     }
 }
 
 fn method(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let kind = if node.kind() == "method_declaration" { Kind::Method } else { Kind::Constructor };
     let index = x.define(kind, name, node, Place::Member);
-    let declared = x.kept_text(node.child_by_field_name("type"));
+    let declared = x.kept_text(node.field("type"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
-        definition.is_declaration = node.child_by_field_name("body").is_none();
+        definition.is_declaration = node.field("body").is_none();
     }
     x.open_body(node, index);
 }
@@ -201,9 +237,9 @@ fn method(x: &mut Extractor<'_>, node: Node<'_>) {
 fn variables(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind, place: Place) {
     let declared = type_text(x, node);
     for declarator in children_by_field(node, "declarator") {
-        if let Some(name) = declarator.child_by_field_name("name") {
+        if let Some(name) = declarator.field("name") {
             let index = x.define(kind, name, node, place);
-            let value = x.kept_text(declarator.child_by_field_name("value"));
+            let value = x.kept_text(declarator.field("value"));
             set(x, index, declared.clone(), value);
         }
     }

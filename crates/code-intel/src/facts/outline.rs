@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, children};
+use super::nodes::Fields;
 use super::{Definition, Facts, Kind, Position, Span};
 
 pub(super) const RULES: Rules = Rules {
@@ -15,6 +16,7 @@ pub(super) const RULES: Rules = Rules {
         "property_identifier",
         "variable_name",
     ],
+    visited: &[],
     visit,
 };
 
@@ -43,7 +45,7 @@ const NAMED: &[(&str, Kind)] = &[
     ("singleton_method", Kind::Method),
 ];
 
-fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     if let Some((_, kind)) = NAMED.iter().find(|(name, _)| *name == node.kind()) {
         named(x, node, *kind);
         return;
@@ -53,7 +55,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "selectors" => {
             let text = x.kept_text(Some(node)).split_whitespace().collect::<Vec<_>>().join(" ");
             if !text.is_empty() {
-                let whole = node.parent().unwrap_or(node);
+                let whole = x.parent(node).unwrap_or(node);
                 x.define_as(Kind::Entry, text, node, whole, Place::Here);
             }
         }
@@ -73,14 +75,14 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn named(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
-    let name = node.child_by_field_name("name").or_else(|| {
+    let name = node.field("name").or_else(|| {
         // A property of a class in PHP has its name further in.
         let element = children(node).into_iter().find(|child| child.kind() == "property_element")?;
-        element.child_by_field_name("name").or_else(|| element.named_child(0))
+        element.field("name").or_else(|| element.named_child(0))
     });
     let Some(name) = name else { return };
     let index = x.define(kind, name, node, Place::Here);
-    let body = node.child_by_field_name("body");
+    let body = node.field("body");
     if let Some(body) = body.filter(|_| kind.is_type() || kind == Kind::Module) {
         x.open_body(body, index);
     } else if kind.is_callable() {
@@ -89,11 +91,11 @@ fn named(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
 }
 
 /// A key, two levels deep: what is below is found by searching.
-fn key(x: &mut Extractor<'_>, node: Node<'_>) {
+fn key<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     const DEEPEST: usize = 2;
-    let Some(key) = node.child_by_field_name("key") else { return };
+    let Some(key) = node.field("key") else { return };
     let mut depth = 0;
-    let mut outer = node.parent();
+    let mut outer = x.parent(node);
     while let Some(parent) = outer {
         if matches!(parent.kind(), "pair" | "block_mapping_pair") {
             depth += 1;
@@ -101,33 +103,33 @@ fn key(x: &mut Extractor<'_>, node: Node<'_>) {
                 return;
             }
         }
-        outer = parent.parent();
+        outer = x.parent(parent);
     }
     let text = x.text_of(key).trim_matches(['"', '\'']).to_owned();
     let index = x.define_as(Kind::Entry, text, key, node, Place::Here);
-    if let Some(value) = node.child_by_field_name("value") {
+    if let Some(value) = node.field("value") {
         x.open_body(value, index);
     }
 }
 
-fn anchor(x: &mut Extractor<'_>, node: Node<'_>) {
+fn anchor<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     let parts = children(node);
     if let [name, value] = parts.as_slice()
         && x.text_of(*name).eq_ignore_ascii_case("id")
     {
         let text = x.text_of(*value).trim_matches(['"', '\'']).to_owned();
-        let whole = node.parent().unwrap_or(node);
+        let whole = x.parent(node).unwrap_or(node);
         x.define_as(Kind::Entry, text, *value, whole, Place::Here);
     }
 }
 
 /// `require "file"` in Ruby.
 fn required(x: &mut Extractor<'_>, node: Node<'_>) {
-    let method = node.child_by_field_name("method").map(|method| x.text_of(method));
+    let method = node.field("method").map(|method| x.text_of(method));
     if !matches!(method, Some("require" | "require_relative" | "load")) {
         return;
     }
-    let argument = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    let argument = node.field("arguments").and_then(|arguments| arguments.named_child(0));
     if let Some(argument) = argument {
         let module = x.text_of(argument).trim_matches(['"', '\'']);
         x.import(module, node, Vec::new());

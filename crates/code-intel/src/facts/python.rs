@@ -3,17 +3,41 @@
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, beneath, children, children_by_field, span};
+use super::nodes::Fields;
 use super::{Kind, Receiver};
 
-pub(super) const RULES: Rules = Rules { names: &["identifier"], visit };
+/// The kinds of nodes that [`visit`] looks at.
+const VISITED: &[&str] = &[
+    "function_definition",
+    "class_definition",
+    "lambda",
+    "list_comprehension",
+    "set_comprehension",
+    "dictionary_comprehension",
+    "generator_expression",
+    "assignment",
+    "augmented_assignment",
+    "for_statement",
+    "for_in_clause",
+    "named_expression",
+    "as_pattern",
+    "return_statement",
+    "attribute",
+    "keyword_argument",
+    "import_statement",
+    "import_from_statement",
+    "future_import_statement",
+];
 
-fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
-    match node.kind() {
+pub(super) const RULES: Rules = Rules { names: &["identifier"], visited: VISITED, visit };
+
+fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    match x.kind {
         "function_definition" => function(x, node),
         "class_definition" => class(x, node),
         "lambda" => {
             x.open_scope(node);
-            if let Some(parameters) = node.child_by_field_name("parameters") {
+            if let Some(parameters) = node.field("parameters") {
                 self::parameters(x, parameters, node);
             }
         }
@@ -21,8 +45,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             x.open_scope(node);
         }
         "assignment" => {
-            let (value, declared) = (node.child_by_field_name("right"), node.child_by_field_name("type"));
-            if let Some(left) = node.child_by_field_name("left") {
+            let (value, declared) = (node.field("right"), node.field("type"));
+            if let Some(left) = node.field("left") {
                 assigned(x, left, node, value, declared);
                 if let Some(value) = value.filter(|_| x.text_of(left) == "__all__") {
                     listed(x, value);
@@ -30,7 +54,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             }
         }
         "augmented_assignment" => {
-            let (left, value) = (node.child_by_field_name("left"), node.child_by_field_name("right"));
+            let (left, value) = (node.field("left"), node.field("right"));
             if let (Some(left), Some(value)) = (left, value)
                 && x.text_of(left) == "__all__"
             {
@@ -38,20 +62,20 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             }
         }
         "for_statement" | "for_in_clause" => {
-            if let Some(left) = node.child_by_field_name("left") {
-                let right = x.kept_text(node.child_by_field_name("right"));
+            if let Some(left) = node.field("left") {
+                let right = x.kept_text(node.field("right"));
                 bound_to(x, left, node, &format!("{right}[0]"));
             }
         }
         "named_expression" => {
-            if let Some(name) = node.child_by_field_name("name") {
-                assigned(x, name, node, node.child_by_field_name("value"), None);
+            if let Some(name) = node.field("name") {
+                assigned(x, name, node, node.field("value"), None);
             }
         }
         "as_pattern" => {
-            if let Some(alias) = node.child_by_field_name("alias") {
+            if let Some(alias) = node.field("alias") {
                 let value = x.kept_text(node.named_child(0));
-                let in_except = node.parent().is_some_and(|parent| parent.kind().starts_with("except"));
+                let in_except = x.parent(node).is_some_and(|parent| parent.kind().starts_with("except"));
                 for index in bound(x, alias, node) {
                     // An exception that is caught is an instance of what is named.
                     set_value(x, index, if in_except { format!("{value}()") } else { value.clone() });
@@ -71,10 +95,10 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn function(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let kind = if x.is_in_type() { Kind::Method } else { Kind::Function };
     let index = x.define(kind, name, node, Place::Here);
-    let declared = x.kept_text(node.child_by_field_name("return_type"));
+    let declared = x.kept_text(node.field("return_type"));
     let decorators = decorators(x, node);
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
@@ -87,13 +111,13 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
             .any(|decorator| matches!(decorator.as_str(), "overload" | "typing.overload" | "t.overload"));
     }
     x.open_body(node, index);
-    if let Some(parameters) = node.child_by_field_name("parameters") {
+    if let Some(parameters) = node.field("parameters") {
         self::parameters(x, parameters, node);
     }
 }
 
-fn decorators(x: &Extractor<'_>, node: Node<'_>) -> Vec<String> {
-    let Some(parent) = node.parent().filter(|parent| parent.kind() == "decorated_definition") else {
+fn decorators<'t>(x: &Extractor<'t>, node: Node<'t>) -> Vec<String> {
+    let Some(parent) = x.parent(node).filter(|parent| parent.kind() == "decorated_definition") else {
         return Vec::new();
     };
     let decorators = children(parent).into_iter().filter(|child| child.kind() == "decorator");
@@ -106,15 +130,15 @@ fn is_property(decorator: &str) -> bool {
 }
 
 fn class(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let index = x.define(Kind::Class, name, node, Place::Here);
-    let bases = node.child_by_field_name("superclasses").map(children).unwrap_or_default();
+    let bases = node.field("superclasses").map(children).unwrap_or_default();
     let bases = bases.into_iter().filter(|base| base.kind() != "keyword_argument");
     let bases = bases.map(|base| x.kept_text(Some(base))).collect();
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bases;
     }
-    if let Some(body) = node.child_by_field_name("body") {
+    if let Some(body) = node.field("body") {
         x.open_body(body, index);
     }
 }
@@ -123,7 +147,7 @@ fn parameters(x: &mut Extractor<'_>, list: Node<'_>, function: Node<'_>) {
     for parameter in children(list) {
         let name = match parameter.kind() {
             "identifier" => Some(parameter),
-            "default_parameter" | "typed_default_parameter" => parameter.child_by_field_name("name"),
+            "default_parameter" | "typed_default_parameter" => parameter.field("name"),
             _ => beneath(parameter, |node| node.kind() == "identifier", |node| node.kind() == "type")
                 .into_iter()
                 .next(),
@@ -131,8 +155,8 @@ fn parameters(x: &mut Extractor<'_>, list: Node<'_>, function: Node<'_>) {
         let Some(name) = name else { continue };
         let index = x.define(Kind::Parameter, name, parameter, Place::In(span(function)));
         let is_many = parameter.named_child(0).is_some_and(|child| child.kind().contains("splat"));
-        let declared = x.kept_text(parameter.child_by_field_name("type"));
-        let value = x.kept_text(parameter.child_by_field_name("value"));
+        let declared = x.kept_text(parameter.field("type"));
+        let value = x.kept_text(parameter.field("value"));
         if let Some(definition) = x.definition_mut(index) {
             definition.declared = if is_many { format!("list[{declared}]") } else { declared };
             definition.value = value;
@@ -205,9 +229,7 @@ fn assigned(
     let is_own = |node: Node<'_>| node.kind() == "attribute";
     let is_closed = |node: Node<'_>| matches!(node.kind(), "subscript" | "call" | "identifier");
     for attribute in beneath(left, is_own, is_closed) {
-        let (Some(object), Some(name)) =
-            (attribute.child_by_field_name("object"), attribute.child_by_field_name("attribute"))
-        else {
+        let (Some(object), Some(name)) = (attribute.field("object"), attribute.field("attribute")) else {
             continue;
         };
         if !matches!(x.text_of(object), "self" | "cls") || x.enclosing_type().is_none() {
@@ -232,11 +254,11 @@ fn listed(x: &mut Extractor<'_>, list: Node<'_>) {
     }
 }
 
-fn keyword(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
-    let call = node.parent().and_then(|arguments| arguments.parent());
+fn keyword<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(name) = node.field("name") else { return };
+    let call = x.parent(node).and_then(|arguments| x.parent(arguments));
     if let Some(call) = call.filter(|call| call.kind() == "call")
-        && let Some(function) = call.child_by_field_name("function")
+        && let Some(function) = call.field("function")
     {
         x.reached(name, Receiver::Argument(span(function)));
     }
@@ -245,9 +267,7 @@ fn keyword(x: &mut Extractor<'_>, node: Node<'_>) {
 fn import(x: &mut Extractor<'_>, node: Node<'_>) {
     for name in children_by_field(node, "name") {
         if name.kind() == "aliased_import" {
-            let (Some(module), Some(alias)) =
-                (name.child_by_field_name("name"), name.child_by_field_name("alias"))
-            else {
+            let (Some(module), Some(alias)) = (name.field("name"), name.field("alias")) else {
                 continue;
             };
             let (module, alias_text) = (x.text_of(module), x.text_of(alias));
@@ -273,24 +293,24 @@ fn module_parts(x: &mut Extractor<'_>, module: Node<'_>) {
 }
 
 fn import_from(x: &mut Extractor<'_>, node: Node<'_>) {
-    let module = node.child_by_field_name("module_name").map_or("__future__", |module| x.text_of(module));
+    let module = node.field("module_name").map_or("__future__", |module| x.text_of(module));
     let mut names = Vec::new();
     for name in children_by_field(node, "name") {
         let (original, alias) = if name.kind() == "aliased_import" {
-            (name.child_by_field_name("name"), name.child_by_field_name("alias"))
+            (name.field("name"), name.field("alias"))
         } else {
             (Some(name), None)
         };
         let Some(original) = original else { continue };
         let text = x.text_of(original);
-        x.reached(original, Receiver::Path(span(node.child_by_field_name("module_name").unwrap_or(node))));
+        x.reached(original, Receiver::Path(span(node.field("module_name").unwrap_or(node))));
         let alias_text = alias.map_or(text, |alias| x.text_of(alias));
         names.push(x.imported(text, alias_text, alias.unwrap_or(original)));
     }
     if children(node).iter().any(|child| child.kind() == "wildcard_import") {
         names.push(x.imported("*", "*", node));
     }
-    if let Some(module) = node.child_by_field_name("module_name") {
+    if let Some(module) = node.field("module_name") {
         module_parts(x, module);
     }
     // Every name of a module is there for others to import.

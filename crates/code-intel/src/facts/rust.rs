@@ -3,7 +3,50 @@
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, beneath, children, span};
+use super::nodes::Fields;
 use super::{ImportedName, Kind, Receiver};
+
+/// The kinds of nodes that [`visit`] looks at.
+const VISITED: &[&str] = &[
+    "function_item",
+    "function_signature_item",
+    "struct_item",
+    "union_item",
+    "enum_item",
+    "trait_item",
+    "mod_item",
+    "macro_definition",
+    "const_item",
+    "static_item",
+    "type_item",
+    "associated_type",
+    "impl_item",
+    "field_declaration",
+    "enum_variant",
+    "string_literal",
+    "type_parameter",
+    "const_parameter",
+    "lifetime_parameter",
+    "where_predicate",
+    "token_tree",
+    "block",
+    "match_arm",
+    "for_expression",
+    "while_expression",
+    "if_expression",
+    "closure_expression",
+    "let_declaration",
+    "let_condition",
+    "match_pattern",
+    "field_expression",
+    "scoped_identifier",
+    "scoped_type_identifier",
+    "field_initializer",
+    "shorthand_field_initializer",
+    "field_pattern",
+    "use_declaration",
+    "extern_crate_declaration",
+];
 
 pub(super) const RULES: Rules = Rules {
     names: &[
@@ -15,11 +58,12 @@ pub(super) const RULES: Rules = Rules {
         "crate",
         "super",
     ],
+    visited: VISITED,
     visit,
 };
 
-fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
-    match node.kind() {
+fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    match x.kind {
         "function_item" | "function_signature_item" => function(x, node),
         "struct_item" => item(x, node, Kind::Struct),
         "union_item" => item(x, node, Kind::Union),
@@ -30,8 +74,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "const_item" | "static_item" => value(x, node),
         "type_item" | "associated_type" => alias(x, node),
         "impl_item" => {
-            let owner = node.child_by_field_name("type").map(|owner| plain_type(x.text_of(owner)));
-            if let (Some(owner), Some(body)) = (owner, node.child_by_field_name("body")) {
+            let owner = node.field("type").map(|owner| plain_type(x.text_of(owner)));
+            if let (Some(owner), Some(body)) = (owner, node.field("body")) {
                 x.open_scope(node);
                 // `Self` is another name for the type.
                 let index = x.define_as(Kind::Type, "Self".to_owned(), node, node, Place::In(span(node)));
@@ -40,16 +84,16 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             }
         }
         "field_declaration" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Field, name, node, Place::Member);
-                let declared = x.kept_text(node.child_by_field_name("type"));
+                let declared = x.kept_text(node.field("type"));
                 set(x, index, declared, String::new());
             }
         }
         "enum_variant" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::EnumMember, name, node, Place::Member);
-                if let Some(body) = node.child_by_field_name("body") {
+                if let Some(body) = node.field("body") {
                     x.open_body(body, index);
                 }
                 tuple_types(x, node, index);
@@ -57,18 +101,18 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "string_literal" => captured(x, node),
         "type_parameter" | "const_parameter" => {
-            let name = node.child_by_field_name("name").or_else(|| node.named_child(0));
+            let name = node.field("name").or_else(|| node.named_child(0));
             if let Some(name) = name {
-                let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+                let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
                 let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
-                let bounds = bounds(&x.kept_text(node.child_by_field_name("bounds")));
+                let bounds = bounds(&x.kept_text(node.field("bounds")));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.bases = bounds;
                 }
             }
         }
         "lifetime_parameter" => {
-            let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+            let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
             let name = beneath(node, |node| node.kind() == "identifier", |_| false).into_iter().next();
             if let Some(name) = name {
                 let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
@@ -81,11 +125,10 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "block" | "match_arm" | "for_expression" | "while_expression" | "if_expression" => {
             x.open_scope(node);
             if node.kind() == "for_expression"
-                && let Some(pattern) = node.child_by_field_name("pattern")
+                && let Some(pattern) = node.field("pattern")
             {
-                let over = x.kept_text(node.child_by_field_name("value"));
-                let place =
-                    node.child_by_field_name("body").map_or(Place::Here, |body| Place::In(span(body)));
+                let over = x.kept_text(node.field("value"));
+                let place = node.field("body").map_or(Place::Here, |body| Place::In(span(body)));
                 // What a map gives to a loop is a pair, by an index it is a value.
                 let each = if pattern.kind() == "tuple_pattern" { ".into_iter()" } else { "" };
                 bound(x, pattern, node, "", &format!("({over}){each}[0]"), Kind::Variable, place);
@@ -93,23 +136,23 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "closure_expression" => {
             x.open_scope(node);
-            if let Some(list) = node.child_by_field_name("parameters") {
+            if let Some(list) = node.field("parameters") {
                 let given = given_to_closure(x, node);
                 for parameter in children(list) {
-                    let pattern = parameter.child_by_field_name("pattern").unwrap_or(parameter);
-                    let declared = x.kept_text(parameter.child_by_field_name("type"));
+                    let pattern = parameter.field("pattern").unwrap_or(parameter);
+                    let declared = x.kept_text(parameter.field("type"));
                     bound(x, pattern, parameter, &declared, &given, Kind::Parameter, Place::In(span(node)));
                 }
             }
         }
-        "let_declaration" => binding(x, node, after(node)),
+        "let_declaration" => binding(x, node, after(x, node)),
         "let_condition" => binding(x, node, Place::Here),
         "match_pattern" => {
-            let scrutinee = node
-                .parent()
-                .and_then(|arm| arm.parent())
-                .and_then(|block| block.parent())
-                .and_then(|whole| whole.child_by_field_name("value"));
+            let scrutinee = x
+                .parent(node)
+                .and_then(|arm| x.parent(arm))
+                .and_then(|block| x.parent(block))
+                .and_then(|whole| whole.field("value"));
             let value = x.kept_text(scrutinee);
             bound(x, node, node, "", &value, Kind::Variable, Place::Here);
         }
@@ -119,8 +162,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "field_pattern" => made(x, node, "struct_pattern", "type"),
         "use_declaration" => use_declaration(x, node),
         "extern_crate_declaration" => {
-            if let Some(name) = node.child_by_field_name("name") {
-                let alias = node.child_by_field_name("alias").unwrap_or(name);
+            if let Some(name) = node.field("name") {
+                let alias = node.field("alias").unwrap_or(name);
                 let (text, alias_text) = (x.text_of(name), x.text_of(alias));
                 let imported = x.imported("", alias_text, alias);
                 x.import(text, node, vec![imported]);
@@ -137,11 +180,11 @@ fn plain_type(text: &str) -> String {
     last.rsplit("::").next().unwrap_or(last).to_owned()
 }
 
-fn function(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+fn function<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(name) = node.field("name") else { return };
     let kind = if x.is_in_type() { Kind::Method } else { Kind::Function };
     let index = x.define(kind, name, node, Place::Here);
-    let declared = x.kept_text(node.child_by_field_name("return_type"));
+    let declared = x.kept_text(node.field("return_type"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
         definition.is_declaration = node.kind() == "function_signature_item";
@@ -152,7 +195,7 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
         definition.bases = of_impl;
     }
     x.open_body(node, index);
-    let Some(list) = node.child_by_field_name("parameters") else { return };
+    let Some(list) = node.field("parameters") else { return };
     for parameter in children(list) {
         if parameter.kind() == "self_parameter" {
             if let Some(name) = children(parameter).into_iter().find(|child| child.kind() == "self") {
@@ -162,20 +205,20 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
             }
             continue;
         }
-        if let Some(pattern) = parameter.child_by_field_name("pattern") {
-            let declared = x.kept_text(parameter.child_by_field_name("type"));
+        if let Some(pattern) = parameter.field("pattern") {
+            let declared = x.kept_text(parameter.field("type"));
             bound(x, pattern, parameter, &declared, "", Kind::Parameter, Place::In(span(node)));
         }
     }
 }
 
 /// The trait whose impl an item stands in, and the type if it is more than a name: `&Type`, `[Type]`.
-fn implemented(x: &Extractor<'_>, node: Node<'_>) -> Vec<String> {
-    let around = node.parent().and_then(|body| body.parent()).filter(|around| around.kind() == "impl_item");
+fn implemented<'t>(x: &Extractor<'t>, node: Node<'t>) -> Vec<String> {
+    let around = x.parent(node).and_then(|body| x.parent(body)).filter(|around| around.kind() == "impl_item");
     let Some(around) = around else { return Vec::new() };
-    let Some(of) = around.child_by_field_name("trait") else { return Vec::new() };
+    let Some(of) = around.field("trait") else { return Vec::new() };
     let mut texts = vec![x.kept_text(Some(of))];
-    let for_type = around.child_by_field_name("type").filter(|of| of.kind() == "reference_type");
+    let for_type = around.field("type").filter(|of| of.kind() == "reference_type");
     texts.extend(for_type.map(|of| x.kept_text(Some(of))));
     texts
 }
@@ -188,8 +231,7 @@ fn bounds(text: &str) -> Vec<String> {
 
 /// `where T: Bound` says about a parameter what `<T: Bound>` says.
 fn bounded(x: &mut Extractor<'_>, node: Node<'_>) {
-    let (Some(left), Some(bounds)) = (node.child_by_field_name("left"), node.child_by_field_name("bounds"))
-    else {
+    let (Some(left), Some(bounds)) = (node.field("left"), node.field("bounds")) else {
         return;
     };
     let bounds = self::bounds(&x.kept_text(Some(bounds)));
@@ -203,14 +245,14 @@ fn bounded(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn item(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let index = x.define(kind, name, node, Place::Here);
-    let bounds = bounds(&x.kept_text(node.child_by_field_name("bounds").filter(|_| kind == Kind::Trait)));
+    let bounds = bounds(&x.kept_text(node.field("bounds").filter(|_| kind == Kind::Trait)));
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bounds;
-        definition.is_declaration = kind == Kind::Module && node.child_by_field_name("body").is_none();
+        definition.is_declaration = kind == Kind::Module && node.field("body").is_none();
     }
-    if let Some(body) = node.child_by_field_name("body").filter(|_| kind != Kind::Macro) {
+    if let Some(body) = node.field("body").filter(|_| kind != Kind::Macro) {
         x.open_body(body, index);
     }
     tuple_types(x, node, index);
@@ -218,8 +260,7 @@ fn item(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
 
 /// `struct Name(A, B)`: the types of its places.
 fn tuple_types(x: &mut Extractor<'_>, node: Node<'_>, index: u32) {
-    let body =
-        node.child_by_field_name("body").filter(|body| body.kind() == "ordered_field_declaration_list");
+    let body = node.field("body").filter(|body| body.kind() == "ordered_field_declaration_list");
     if body.is_some() {
         let declared = x.kept_text(body);
         set(x, index, declared, String::new());
@@ -227,8 +268,8 @@ fn tuple_types(x: &mut Extractor<'_>, node: Node<'_>, index: u32) {
 }
 
 /// `"{name}"` in what a macro is given uses the name.
-fn captured(x: &mut Extractor<'_>, node: Node<'_>) {
-    if node.parent().is_none_or(|parent| parent.kind() != "token_tree") {
+fn captured<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    if x.parent(node).is_none_or(|parent| parent.kind() != "token_tree") {
         return;
     }
     let text = x.text_of(node);
@@ -251,17 +292,17 @@ fn captured(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn value(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let index = x.define(Kind::Constant, name, node, Place::Here);
-    let declared = x.kept_text(node.child_by_field_name("type"));
-    let value = x.kept_text(node.child_by_field_name("value"));
+    let declared = x.kept_text(node.field("type"));
+    let value = x.kept_text(node.field("value"));
     set(x, index, declared, value);
 }
 
 fn alias(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let index = x.define(Kind::Type, name, node, Place::Here);
-    let declared = x.kept_text(node.child_by_field_name("type"));
+    let declared = x.kept_text(node.field("type"));
     set(x, index, declared, String::new());
     let of_impl = implemented(x, node);
     if let Some(definition) = x.definition_mut(index) {
@@ -309,22 +350,22 @@ fn tokens(x: &mut Extractor<'_>, tree: Node<'_>) {
 }
 
 /// A `let` is known behind it, to the end of its block.
-fn after(node: Node<'_>) -> Place {
-    match node.parent() {
+fn after<'t>(x: &Extractor<'t>, node: Node<'t>) -> Place {
+    match x.parent(node) {
         Some(block) => Place::In(super::Span { start: node.end_byte() as u32, end: block.end_byte() as u32 }),
         None => Place::Here,
     }
 }
 
-fn binding(x: &mut Extractor<'_>, node: Node<'_>, place: Place) {
-    let Some(pattern) = node.child_by_field_name("pattern") else { return };
-    let declared = x.kept_text(node.child_by_field_name("type"));
-    let value = x.kept_text(node.child_by_field_name("value"));
+fn binding<'t>(x: &mut Extractor<'t>, node: Node<'t>, place: Place) {
+    let Some(pattern) = node.field("pattern") else { return };
+    let declared = x.kept_text(node.field("type"));
+    let value = x.kept_text(node.field("value"));
     bound(x, pattern, node, &declared, &value, Kind::Variable, place);
 }
 
 /// What the closure in `values.method(|value| ...)` is given, as an expression: one of the values.
-fn given_to_closure(x: &Extractor<'_>, closure: Node<'_>) -> String {
+fn given_to_closure<'t>(x: &Extractor<'t>, closure: Node<'t>) -> String {
     const ONE_EACH: &[&str] = &[
         "map",
         "for_each",
@@ -367,14 +408,14 @@ fn given_to_closure(x: &Extractor<'_>, closure: Node<'_>) -> String {
         "sum_by",
         "then",
     ];
-    let call = closure.parent().and_then(|arguments| arguments.parent());
+    let call = x.parent(closure).and_then(|arguments| x.parent(arguments));
     let function = call.filter(|call| call.kind() == "call_expression");
-    let function = function.and_then(|call| call.child_by_field_name("function"));
+    let function = function.and_then(|call| call.field("function"));
     let Some(function) = function.filter(|function| function.kind() == "field_expression") else {
         return String::new();
     };
-    let method = function.child_by_field_name("field").map(|name| x.text_of(name)).unwrap_or_default();
-    let value = x.kept_text(function.child_by_field_name("value"));
+    let method = function.field("field").map(|name| x.text_of(name)).unwrap_or_default();
+    let value = x.kept_text(function.field("value"));
     match method {
         _ if value.is_empty() => String::new(),
         "map_err" | "inspect_err" | "or_else" => format!("({value}).unwrap_err()"),
@@ -385,10 +426,10 @@ fn given_to_closure(x: &Extractor<'_>, closure: Node<'_>) -> String {
 
 /// The names a pattern binds. A name in upper case, or one that begins so, is a constant or a variant that is
 /// compared with.
-fn bound(
-    x: &mut Extractor<'_>,
-    pattern: Node<'_>,
-    whole: Node<'_>,
+fn bound<'t>(
+    x: &mut Extractor<'t>,
+    pattern: Node<'t>,
+    whole: Node<'t>,
     declared: &str,
     value: &str,
     kind: Kind,
@@ -405,16 +446,15 @@ fn bound(
                 | "range_pattern"
         )
     };
-    let condition =
-        (pattern.kind() == "match_pattern").then(|| pattern.child_by_field_name("condition")).flatten();
+    let condition = (pattern.kind() == "match_pattern").then(|| pattern.field("condition")).flatten();
     for name in beneath(pattern, is_name, is_closed) {
         if condition.is_some_and(|condition| span(condition).contains(name.start_byte() as u32)) {
             continue;
         }
-        let parent = name.parent();
+        let parent = x.parent(name);
         let is_type = parent.is_some_and(|parent| {
             matches!(parent.kind(), "tuple_struct_pattern" | "struct_pattern")
-                && parent.child_by_field_name("type").is_some_and(|of| of.id() == name.id())
+                && parent.field("type").is_some_and(|of| of.id() == name.id())
         });
         let is_constant = x.text_of(name).starts_with(|first: char| first.is_uppercase());
         if is_type || is_constant {
@@ -481,13 +521,13 @@ fn tuple_part(text: &str, place: usize) -> String {
     parts.get(place).map(|part| part.trim().to_owned()).unwrap_or_default()
 }
 
-fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
+fn unwrapped<'t>(x: &Extractor<'t>, name: Node<'t>, pattern: Node<'t>) -> Shape {
     let mut node = name;
     loop {
         if node.id() == pattern.id() {
             return Shape::Whole;
         }
-        let Some(parent) = node.parent() else { return Shape::Other };
+        let Some(parent) = x.parent(node) else { return Shape::Other };
         match parent.kind() {
             "match_pattern" | "mut_pattern" | "ref_pattern" | "reference_pattern" | "captured_pattern" => {
                 node = parent;
@@ -496,7 +536,7 @@ fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
                 return Shape::Whole;
             }
             "tuple_struct_pattern" => {
-                let Some(of) = parent.child_by_field_name("type") else { return Shape::Other };
+                let Some(of) = parent.field("type") else { return Shape::Other };
                 let text = x.text_of(of);
                 match text {
                     "Some" | "Ok" => return Shape::Inside,
@@ -506,13 +546,13 @@ fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
                 let place = children(parent).iter().skip(1).position(|child| child.id() == node.id());
                 return place.map_or(Shape::Other, |place| Shape::Variant(text.to_owned(), place));
             }
-            "tuple_pattern" if is_outermost(parent, pattern) => {
+            "tuple_pattern" if is_outermost(x, parent, pattern) => {
                 let place = children(parent).iter().position(|child| child.id() == node.id());
                 return place.map_or(Shape::Other, Shape::Place);
             }
             "field_pattern" | "struct_pattern" => {
-                let outer = if parent.kind() == "struct_pattern" { Some(parent) } else { parent.parent() };
-                let of = outer.and_then(|outer| outer.child_by_field_name("type"));
+                let outer = if parent.kind() == "struct_pattern" { Some(parent) } else { x.parent(parent) };
+                let of = outer.and_then(|outer| outer.field("type"));
                 return of.map_or(Shape::Other, |of| Shape::Field(x.text_of(of).to_owned()));
             }
             _ => return Shape::Other,
@@ -521,10 +561,10 @@ fn unwrapped(x: &Extractor<'_>, name: Node<'_>, pattern: Node<'_>) -> Shape {
 }
 
 /// Whether nothing but what borrows is around a part of a pattern.
-fn is_outermost(part: Node<'_>, pattern: Node<'_>) -> bool {
+fn is_outermost<'t>(x: &Extractor<'t>, part: Node<'t>, pattern: Node<'t>) -> bool {
     let mut node = part;
     while node.id() != pattern.id() {
-        let Some(parent) = node.parent() else { return false };
+        let Some(parent) = x.parent(node) else { return false };
         if !matches!(parent.kind(), "match_pattern" | "mut_pattern" | "ref_pattern" | "reference_pattern") {
             return false;
         }
@@ -534,19 +574,16 @@ fn is_outermost(part: Node<'_>, pattern: Node<'_>) -> bool {
 }
 
 /// The field in `Type { field: value }` or in a pattern of that form.
-fn made(x: &mut Extractor<'_>, node: Node<'_>, outer: &str, of: &str) {
-    let field = node
-        .child_by_field_name("field")
-        .or_else(|| node.child_by_field_name("name"))
-        .or_else(|| node.named_child(0));
-    let mut holder = node.parent();
+fn made<'t>(x: &mut Extractor<'t>, node: Node<'t>, outer: &str, of: &'static str) {
+    let field = node.field("field").or_else(|| node.field("name")).or_else(|| node.named_child(0));
+    let mut holder = x.parent(node);
     while let Some(parent) = holder.filter(|parent| parent.kind() != outer) {
         if parent.kind().ends_with("_expression") || parent.kind() == "block" {
             return;
         }
-        holder = parent.parent();
+        holder = x.parent(parent);
     }
-    let of = holder.and_then(|holder| holder.child_by_field_name(of));
+    let of = holder.and_then(|holder| holder.field(of));
     if let (Some(field), Some(of)) = (field, of)
         && (matches!(field.kind(), "field_identifier" | "shorthand_field_identifier")
             || node.kind() == "shorthand_field_initializer")
@@ -556,16 +593,16 @@ fn made(x: &mut Extractor<'_>, node: Node<'_>, outer: &str, of: &str) {
 }
 
 fn use_declaration(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(argument) = node.child_by_field_name("argument") else { return };
+    let Some(argument) = node.field("argument") else { return };
     let is_public = children(node).iter().any(|child| child.kind() == "visibility_modifier");
     let mut open = vec![(argument, String::new())];
     while let Some((tree, path)) = open.pop() {
         let joined = |text: &str| if path.is_empty() { text.to_owned() } else { format!("{path}::{text}") };
         match tree.kind() {
             "scoped_use_list" => {
-                let prefix = tree.child_by_field_name("path").map(|node| x.text_of(node).to_owned());
+                let prefix = tree.field("path").map(|node| x.text_of(node).to_owned());
                 let prefix = prefix.map_or(path.clone(), |prefix| joined(&prefix));
-                if let Some(list) = tree.child_by_field_name("list") {
+                if let Some(list) = tree.field("list") {
                     open.extend(children(list).into_iter().map(|child| (child, prefix.clone())));
                 }
             }
@@ -576,9 +613,7 @@ fn use_declaration(x: &mut Extractor<'_>, node: Node<'_>) {
                 add(x, &joined(&module), tree, name, is_public);
             }
             "use_as_clause" => {
-                let (Some(of), Some(alias)) =
-                    (tree.child_by_field_name("path"), tree.child_by_field_name("alias"))
-                else {
+                let (Some(of), Some(alias)) = (tree.field("path"), tree.field("alias")) else {
                     continue;
                 };
                 let whole = joined(x.text_of(of));

@@ -7,6 +7,7 @@ mod imports;
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, beneath, children, span};
+use super::nodes::Fields;
 use super::{Kind, Receiver};
 
 const NAMES: &[&str] = &[
@@ -19,12 +20,71 @@ const NAMES: &[&str] = &[
     "statement_identifier",
 ];
 
-pub(super) const RULES: Rules = Rules { names: NAMES, visit: visit_plain };
-pub(super) const TYPED_RULES: Rules = Rules { names: NAMES, visit: visit_typed };
+/// The kinds of nodes that the visits look at, here and in [`contexts`].
+const VISITED: &[&str] = &[
+    "function_declaration",
+    "generator_function_declaration",
+    "function_signature",
+    "function_expression",
+    "generator_function",
+    "arrow_function",
+    "class_declaration",
+    "abstract_class_declaration",
+    "class",
+    "interface_declaration",
+    "enum_declaration",
+    "type_alias_declaration",
+    "internal_module",
+    "module",
+    "method_definition",
+    "method_signature",
+    "abstract_method_signature",
+    "public_field_definition",
+    "field_definition",
+    "property_signature",
+    "enum_body",
+    "pair",
+    "variable_declarator",
+    "assignment_expression",
+    "statement_block",
+    "for_statement",
+    "switch_body",
+    "for_in_statement",
+    "catch_clause",
+    "type_parameter",
+    "function_type",
+    "call_signature",
+    "construct_signature",
+    "constructor_type",
+    "infer_type",
+    "mapped_type_clause",
+    "member_expression",
+    "nested_type_identifier",
+    "nested_identifier",
+    "return_statement",
+    "comment",
+    "labeled_statement",
+    "import_statement",
+    "export_statement",
+    "call_expression",
+    "object_pattern",
+    "jsx_attribute",
+    "shorthand_property_identifier",
+    "required_parameter",
+    "optional_parameter",
+    "as_expression",
+    "satisfies_expression",
+    "new_expression",
+    "object",
+    "array",
+];
+
+pub(super) const RULES: Rules = Rules { names: NAMES, visited: VISITED, visit: visit_plain };
+pub(super) const TYPED_RULES: Rules = Rules { names: NAMES, visited: VISITED, visit: visit_typed };
 
 /// In JavaScript comments say types.
-fn visit_plain(x: &mut Extractor<'_>, node: Node<'_>) {
-    match node.kind() {
+fn visit_plain<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    match x.kind {
         "comment" => docs::comment(x, node),
         "shorthand_property_identifier" => shorthand(x, node),
         _ => {}
@@ -33,26 +93,26 @@ fn visit_plain(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 /// In TypeScript a field is made by its declaration alone; only functions are given members by assigning them.
-fn visit_typed(x: &mut Extractor<'_>, node: Node<'_>) {
-    if node.kind() != "assignment_expression" {
+fn visit_typed<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    if x.kind != "assignment_expression" {
         visit(x, node);
         return;
     }
     contexts::visit(x, node);
-    let object = node.child_by_field_name("left").and_then(|left| left.child_by_field_name("object"));
+    let object = node.field("left").and_then(|left| left.field("object"));
     if object.is_some_and(|object| x.names_function(x.text_of(object))) {
         assignment(x, node);
     }
 }
 
-fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
+fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     contexts::visit(x, node);
-    match node.kind() {
+    match x.kind {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
             function(x, node, Kind::Function);
         }
         "function_expression" | "generator_function" | "arrow_function" => {
-            match (node.child_by_field_name("name"), outer_name(x, node)) {
+            match (node.field("name"), outer_name(x, node)) {
                 // `foo = function bar() {}`: both are names of it, `bar` only within.
                 (Some(name), _) => {
                     let index = x.define(Kind::Function, name, node, Place::In(span(node)));
@@ -72,9 +132,9 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "enum_declaration" => named_type(x, node, Kind::Enum),
         "type_alias_declaration" => type_alias(x, node),
         "internal_module" | "module" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Module, name, node, Place::Here);
-                if let Some(body) = node.child_by_field_name("body") {
+                if let Some(body) = node.field("body") {
                     x.open_body(body, index);
                 }
             }
@@ -88,8 +148,8 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         "statement_block" | "for_statement" | "switch_body" => x.open_scope(node),
         "for_in_statement" => {
             x.open_scope(node);
-            if let Some(left) = node.child_by_field_name("left") {
-                let right = x.kept_text(node.child_by_field_name("right"));
+            if let Some(left) = node.field("left") {
+                let right = x.kept_text(node.field("right"));
                 for (index, path) in bound(x, left, node, Kind::Variable, Place::Here) {
                     set(x, index, String::new(), format!("{right}[0]{path}"));
                 }
@@ -97,15 +157,15 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "catch_clause" => {
             x.open_scope(node);
-            if let Some(parameter) = node.child_by_field_name("parameter") {
+            if let Some(parameter) = node.field("parameter") {
                 bound(x, parameter, node, Kind::Variable, Place::Here);
             }
         }
         "type_parameter" => {
-            if let Some(name) = node.child_by_field_name("name") {
-                let owner = node.parent().and_then(|list| list.parent()).unwrap_or(node);
+            if let Some(name) = node.field("name") {
+                let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
                 let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
-                let bound = node.child_by_field_name("constraint").and_then(|bound| bound.named_child(0));
+                let bound = node.field("constraint").and_then(|bound| bound.named_child(0));
                 let bound = x.kept_text(bound);
                 // What is known of it is what its bound has.
                 if let Some(definition) = x.definition_mut(index).filter(|_| !bound.is_empty()) {
@@ -119,10 +179,10 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "infer_type" | "mapped_type_clause" => {
             if let Some(name) = children(node).into_iter().find(|child| child.kind() == "type_identifier") {
-                let mut place = node.parent().unwrap_or(node);
+                let mut place = x.parent(node).unwrap_or(node);
                 // What is inferred is known in all of the condition.
                 while node.kind() == "infer_type" && place.kind() != "conditional_type" {
-                    let Some(outer) = place.parent() else { break };
+                    let Some(outer) = x.parent(place) else { break };
                     place = outer;
                 }
                 x.define(Kind::TypeParameter, name, node, Place::In(span(place)));
@@ -137,7 +197,7 @@ fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "comment" => links(x, node),
         "labeled_statement" => {
-            if let Some(label) = node.child_by_field_name("label") {
+            if let Some(label) = node.field("label") {
                 x.define(Kind::Variable, label, node, Place::In(span(node)));
             }
         }
@@ -166,19 +226,18 @@ fn links(x: &mut Extractor<'_>, comment: Node<'_>) {
 }
 
 /// The name a function has by what it is given to: `const name = () => {}`, `name: function () {}`.
-fn outer_name(x: &Extractor<'_>, node: Node<'_>) -> Option<u32> {
-    let parent = node.parent()?;
-    let is_value =
-        |field: &str| parent.child_by_field_name(field).is_some_and(|value| value.id() == node.id());
+fn outer_name<'t>(x: &Extractor<'t>, node: Node<'t>) -> Option<u32> {
+    let parent = x.parent(node)?;
+    let is_value = |field: &'static str| parent.field(field).is_some_and(|value| value.id() == node.id());
     let name = match parent.kind() {
-        "variable_declarator" if is_value("value") => parent.child_by_field_name("name")?,
-        "pair" if is_value("value") => parent.child_by_field_name("key")?,
+        "variable_declarator" if is_value("value") => parent.field("name")?,
+        "pair" if is_value("value") => parent.field("key")?,
         "public_field_definition" | "field_definition" if is_value("value") => {
-            parent.child_by_field_name("name").or_else(|| parent.child_by_field_name("property"))?
+            parent.field("name").or_else(|| parent.field("property"))?
         }
         "assignment_expression" if is_value("right") => {
-            let left = parent.child_by_field_name("left")?;
-            left.child_by_field_name("property").unwrap_or(left)
+            let left = parent.field("left")?;
+            left.field("property").unwrap_or(left)
         }
         _ => return None,
     };
@@ -186,11 +245,11 @@ fn outer_name(x: &Extractor<'_>, node: Node<'_>) -> Option<u32> {
 }
 
 fn returns(x: &mut Extractor<'_>, index: u32, node: Node<'_>) {
-    let declared = x.kept_text(node.child_by_field_name("return_type"));
+    let declared = x.kept_text(node.field("return_type"));
     let declared = declared.trim_start_matches(':').trim().to_owned();
     let declared = if declared.is_empty() { docs::returned(x, node) } else { declared };
     // The body of an arrow function without a block is what it returns.
-    let body = node.child_by_field_name("body").filter(|body| body.kind() != "statement_block");
+    let body = node.field("body").filter(|body| body.kind() != "statement_block");
     let body = x.kept_text(body.filter(|_| node.kind() == "arrow_function"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
@@ -200,7 +259,7 @@ fn returns(x: &mut Extractor<'_>, index: u32, node: Node<'_>) {
 }
 
 fn function(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let index = x.define(kind, name, node, Place::Here);
     returns(x, index, node);
     if let Some(definition) = x.definition_mut(index) {
@@ -211,8 +270,8 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
 }
 
 fn class(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(body) = node.child_by_field_name("body") else { return };
-    let named = node.child_by_field_name("name").map(|name| {
+    let Some(body) = node.field("body") else { return };
+    let named = node.field("name").map(|name| {
         let place = if node.kind() == "class" { Place::In(span(node)) } else { Place::Here };
         x.define(Kind::Class, name, node, place)
     });
@@ -230,8 +289,8 @@ fn class(x: &mut Extractor<'_>, node: Node<'_>) {
         for clause in children(heritage) {
             match clause.kind() {
                 "extends_clause" => {
-                    let value = x.kept_text(clause.child_by_field_name("value"));
-                    let arguments = x.kept_text(clause.child_by_field_name("type_arguments"));
+                    let value = x.kept_text(clause.field("value"));
+                    let arguments = x.kept_text(clause.field("type_arguments"));
                     bases.push(format!("{value}{arguments}"));
                 }
                 "implements_clause" => {
@@ -249,21 +308,20 @@ fn class(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn named_type(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let index = x.define(kind, name, node, Place::Here);
     let clauses = children(node).into_iter().filter(|child| child.kind() == "extends_type_clause");
     let bases = clauses.flat_map(children).map(|base| x.kept_text(Some(base))).collect();
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bases;
     }
-    if let Some(body) = node.child_by_field_name("body") {
+    if let Some(body) = node.field("body") {
         x.open_body(body, index);
     }
 }
 
 fn type_alias(x: &mut Extractor<'_>, node: Node<'_>) {
-    let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value"))
-    else {
+    let (Some(name), Some(value)) = (node.field("name"), node.field("value")) else {
         return;
     };
     let index = x.define(Kind::Type, name, node, Place::Here);
@@ -292,8 +350,8 @@ fn type_alias(x: &mut Extractor<'_>, node: Node<'_>) {
     x.open_body(value, index);
 }
 
-fn method(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+fn method<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(name) = node.field("name") else { return };
     let text = x.text_of(name);
     let has_word = |word: &str| node.children(&mut node.walk()).any(|child| child.kind() == word);
     let kind = if text == "constructor" {
@@ -304,7 +362,7 @@ fn method(x: &mut Extractor<'_>, node: Node<'_>) {
         Kind::Method
     };
     let index = x.define(kind, name, node, Place::Member);
-    let parent_is_object = node.parent().is_some_and(|parent| parent.kind() == "object");
+    let parent_is_object = x.parent(node).is_some_and(|parent| parent.kind() == "object");
     if let Some(definition) = x.definition_mut(index) {
         definition.is_declaration = node.kind() != "method_definition";
     }
@@ -317,8 +375,8 @@ fn method(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 /// A member of an object literal belongs to the variable the literal is given to, not to the class around it.
-fn loosen(x: &mut Extractor<'_>, index: u32, node: Node<'_>) {
-    let object = node.parent();
+fn loosen<'t>(x: &mut Extractor<'t>, index: u32, node: Node<'t>) {
+    let object = x.parent(node);
     let holder = object.and_then(|object| outer_name(x, object));
     if let Some(definition) = x.definition_mut(index) {
         definition.owner = None;
@@ -327,22 +385,22 @@ fn loosen(x: &mut Extractor<'_>, index: u32, node: Node<'_>) {
 }
 
 fn field(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name").or_else(|| node.child_by_field_name("property")) else {
+    let Some(name) = node.field("name").or_else(|| node.field("property")) else {
         return;
     };
     let index = x.define(Kind::Field, name, node, Place::Member);
-    let declared = x.kept_text(node.child_by_field_name("type"));
-    let value = x.kept_text(node.child_by_field_name("value"));
+    let declared = x.kept_text(node.field("type"));
+    let value = x.kept_text(node.field("value"));
     let declared = declared.trim_start_matches(':').trim().to_owned();
     let declared = if declared.is_empty() { docs::declared(x, node) } else { declared };
     set(x, index, declared, value);
 }
 
 /// `module.exports = { name }` gives others what has that name here.
-fn shorthand(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(object) = node.parent() else { return };
-    let is_given = object.parent().is_some_and(|parent| {
-        let left = parent.child_by_field_name("left").map(|left| x.text_of(left));
+fn shorthand<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(object) = x.parent(node) else { return };
+    let is_given = x.parent(object).is_some_and(|parent| {
+        let left = parent.field("left").map(|left| x.text_of(left));
         parent.kind() == "assignment_expression" && left == Some("module.exports")
     });
     if is_given {
@@ -355,22 +413,18 @@ fn shorthand(x: &mut Extractor<'_>, node: Node<'_>) {
 
 fn enum_members(x: &mut Extractor<'_>, node: Node<'_>) {
     for member in children(node) {
-        let name = if member.kind() == "enum_assignment" {
-            member.child_by_field_name("name")
-        } else {
-            Some(member)
-        };
+        let name = if member.kind() == "enum_assignment" { member.field("name") } else { Some(member) };
         if let Some(name) = name.filter(|name| name.kind() != "comment") {
             x.define(Kind::EnumMember, name, member, Place::Member);
         }
     }
 }
 
-fn pair(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(key) = node.child_by_field_name("key").filter(|key| key.kind() == "property_identifier") else {
+fn pair<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(key) = node.field("key").filter(|key| key.kind() == "property_identifier") else {
         return;
     };
-    let value = node.child_by_field_name("value");
+    let value = node.field("value");
     let is_function = value
         .is_some_and(|value| value.kind().ends_with("function") || value.kind() == "function_expression");
     let kind = if is_function { Kind::Method } else { Kind::Field };
@@ -410,14 +464,14 @@ fn bound(
                 found.push((x.define(kind, node, whole, place), path));
             }
             "pair_pattern" => {
-                let key = node.child_by_field_name("key").filter(|key| key.kind() == "property_identifier");
+                let key = node.field("key").filter(|key| key.kind() == "property_identifier");
                 let path =
                     key.map_or_else(|| format!("{path}[0]"), |key| format!("{path}.{}", x.text_of(key)));
-                open.extend(node.child_by_field_name("value").map(|value| (value, path)));
+                open.extend(node.field("value").map(|value| (value, path)));
             }
             // `{ a = b }`: what stands behind the sign is used, not bound.
             "assignment_pattern" | "object_assignment_pattern" => {
-                open.extend(node.child_by_field_name("left").map(|left| (left, path)));
+                open.extend(node.field("left").map(|left| (left, path)));
             }
             "array_pattern" => {
                 let path = format!("{path}[0]");
@@ -430,11 +484,11 @@ fn bound(
     found
 }
 
-fn variable(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(name) = node.child_by_field_name("name") else { return };
-    let value = node.child_by_field_name("value");
-    let is_const = node.parent().is_some_and(|parent| x.text_of(parent).starts_with("const"));
-    let is_var = node.parent().is_some_and(|parent| parent.kind() == "variable_declaration");
+fn variable<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(name) = node.field("name") else { return };
+    let value = node.field("value");
+    let is_const = x.parent(node).is_some_and(|parent| x.text_of(parent).starts_with("const"));
+    let is_var = x.parent(node).is_some_and(|parent| parent.kind() == "variable_declaration");
     let place = match x.innermost_function().filter(|_| is_var) {
         Some(span) => Place::In(span),
         None => Place::Here,
@@ -445,7 +499,7 @@ fn variable(x: &mut Extractor<'_>, node: Node<'_>) {
         imports::require(x, name, value, &module);
     }
     let kind = if is_const { Kind::Constant } else { Kind::Variable };
-    let declared = x.kept_text(node.child_by_field_name("type"));
+    let declared = x.kept_text(node.field("type"));
     let declared = declared.trim_start_matches(':').trim().to_owned();
     let declared = if declared.is_empty() { docs::declared(x, node) } else { declared };
     let text = x.kept_text(value);
@@ -470,16 +524,13 @@ fn taken(declared: &str, value: &str, path: &str) -> (String, String) {
 
 /// `this.name = ...` makes a field; `exports.name = ...` and `Type.prototype.name = ...` something for others.
 fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
-    let Some(left) = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression")
-    else {
+    let Some(left) = node.field("left").filter(|left| left.kind() == "member_expression") else {
         return;
     };
-    let (Some(object), Some(name)) =
-        (left.child_by_field_name("object"), left.child_by_field_name("property"))
-    else {
+    let (Some(object), Some(name)) = (left.field("object"), left.field("property")) else {
         return;
     };
-    let value = x.kept_text(node.child_by_field_name("right"));
+    let value = x.kept_text(node.field("right"));
     let holder = x.text_of(object);
     let owner = holder.strip_suffix(".prototype").unwrap_or(holder);
     let is_name =
@@ -488,7 +539,7 @@ fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
         return;
     }
     let enclosing = x.enclosing_type();
-    let right = node.child_by_field_name("right");
+    let right = node.field("right");
     let is_function = right
         .is_some_and(|right| right.kind().ends_with("function") || right.kind() == "function_expression");
     let kind = if is_function { Kind::Method } else { Kind::Field };
@@ -520,23 +571,19 @@ fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
-    if let Some(single) = function.child_by_field_name("parameter") {
+    if let Some(single) = function.field("parameter") {
         let index = x.define(Kind::Parameter, single, single, Place::In(span(function)));
         let declared = docs::parameter(x, function, x.text_of(single));
         set(x, index, declared, String::new());
     }
-    let Some(list) = function.child_by_field_name("parameters") else { return };
+    let Some(list) = function.field("parameters") else { return };
     for parameter in children(list) {
-        let pattern = parameter
-            .child_by_field_name("pattern")
-            .or_else(|| parameter.child_by_field_name("left"))
-            .unwrap_or(parameter);
-        let declared = x.kept_text(parameter.child_by_field_name("type"));
+        let pattern = parameter.field("pattern").or_else(|| parameter.field("left")).unwrap_or(parameter);
+        let declared = x.kept_text(parameter.field("type"));
         let declared = declared.trim_start_matches(':').trim().to_owned();
         let declared =
             if declared.is_empty() { docs::parameter(x, function, x.text_of(pattern)) } else { declared };
-        let default =
-            parameter.child_by_field_name("value").or_else(|| parameter.child_by_field_name("right"));
+        let default = parameter.field("value").or_else(|| parameter.field("right"));
         let value = x.kept_text(default);
         let is_plain = pattern.kind() == "identifier";
         for (index, path) in bound(x, pattern, parameter, Kind::Parameter, Place::In(span(function))) {
@@ -564,19 +611,19 @@ fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
 }
 
 /// `{ key: name }` takes the member `key` of what is taken apart.
-fn pattern_keys(x: &mut Extractor<'_>, node: Node<'_>) {
-    let value = node.parent().and_then(|parent| parent.child_by_field_name("value"));
+fn pattern_keys<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let value = x.parent(node).and_then(|parent| parent.field("value"));
     let Some(value) = value else { return };
     for pair in children(node).into_iter().filter(|child| child.kind() == "pair_pattern") {
-        if let Some(key) = pair.child_by_field_name("key") {
+        if let Some(key) = pair.field("key") {
             x.reached(key, Receiver::Value(span(value)));
         }
     }
 }
 
 /// `<Component name={...}>` gives the component something by its name.
-fn attribute(x: &mut Extractor<'_>, node: Node<'_>) {
-    let component = node.parent().and_then(|element| element.child_by_field_name("name"));
+fn attribute<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let component = x.parent(node).and_then(|element| element.field("name"));
     if let (Some(name), Some(component)) = (node.named_child(0), component) {
         x.reached(name, Receiver::Argument(span(component)));
     }

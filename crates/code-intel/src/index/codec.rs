@@ -56,34 +56,30 @@ impl Reader<'_> {
 }
 
 /// Without local names and occurrences, which are found by reading the file again.
-pub(super) fn outline(facts: &Facts) -> Facts {
+pub(super) fn outline(facts: Facts) -> Facts {
     let mut places = vec![None; facts.definitions.len()];
-    let mut definitions = Vec::new();
-    for (index, definition) in facts.definitions.iter().enumerate() {
+    let mut local: Vec<Option<Definition>> = Vec::with_capacity(facts.definitions.len());
+    let mut definitions: Vec<Definition> = Vec::new();
+    for (index, mut definition) in facts.definitions.into_iter().enumerate() {
         if definition.scope.is_some() {
+            local.push(Some(definition));
             continue;
         }
-        let mut kept = definition.clone();
-        if let Some(container) = definition.container {
-            kept.container = places.get(container as usize).copied().flatten();
-            let outer = facts.definitions.get(container as usize);
+        local.push(None);
+        if let Some(container) = definition.container.take() {
+            definition.container = places.get(container as usize).copied().flatten();
             // A member of a type that is itself local.
-            if kept.container.is_none() && kept.owner.is_none() {
-                kept.owner = outer.map(|outer| outer.name.clone());
+            if definition.container.is_none() && definition.owner.is_none() {
+                let outer = local.get(container as usize).and_then(Option::as_ref);
+                definition.owner = outer.map(|outer| outer.name.clone());
             }
         }
         if let Some(place) = places.get_mut(index) {
             *place = Some(definitions.len() as u32);
         }
-        definitions.push(kept);
+        definitions.push(definition);
     }
-    Facts {
-        definitions,
-        imports: facts.imports.clone(),
-        occurrences: Vec::new(),
-        contexts: Vec::new(),
-        package: facts.package.clone(),
-    }
+    Facts { definitions, imports: facts.imports, package: facts.package, ..Facts::default() }
 }
 
 pub(super) fn encode(facts: &Facts) -> Vec<u8> {

@@ -54,6 +54,8 @@ pub(super) struct Sight {
     shared: HashSet<String>,
     /// Files of watched folders that no walk shows.
     ignored: HashSet<PathBuf>,
+    /// Whether somebody asked for a watch; it may be off all the same.
+    is_wanted: bool,
     watch: Watch,
     /// Files that an answer was made of and that are not as they were when they were read.
     suspects: RefCell<Vec<String>>,
@@ -164,9 +166,15 @@ impl Touched {
 impl Index {
     /// Lets the kernel tell of changes from the next refresh on, where it can: for programs that ask more than once.
     pub fn watch(&mut self) {
-        if let Watch::Off = self.sight.watch {
+        if !self.sight.is_wanted {
+            self.sight.is_wanted = true;
             self.sight.watch = Watch::Wanted(None, MOST_ATTEMPTS);
         }
+    }
+
+    /// Whether this is a program that asks more than once.
+    pub(super) fn is_asked_often(&self) -> bool {
+        self.sight.is_wanted
     }
 
     /// Whether the folders are watched, so that a refresh where nothing changed costs next to nothing.
@@ -228,6 +236,9 @@ impl Index {
         self.sight.suspects.get_mut().clear();
         // Most programs ask once; the watch begins with the second question.
         let is_first = self.sight.folders.is_empty();
+        if !is_first && self.sight.is_wanted {
+            self.read_ahead();
+        }
         if is_first || matches!(self.sight.watch, Watch::Off) {
             let is_known = !is_first && self.exclude() == self.sight.exclude;
             if !is_known || self.sight.is_any_folder_changed() {
@@ -255,6 +266,25 @@ impl Index {
         }
         self.sight.count_failure();
         Ok(changes)
+    }
+
+    /// Reads on a thread what questions may need.
+    fn read_ahead(&mut self) {
+        let (entries, workspace) = (&self.entries, &self.workspace);
+        let wanted = || {
+            let known = entries.iter().enumerate().filter_map(|(id, entry)| Some((id, entry.as_ref()?)));
+            let known = known.filter(|(_, entry)| entry.omission.is_none());
+            let wanted = known.filter_map(|(id, entry)| {
+                Some(((FileId(id as u32), entry.hash), entry.path.clone(), entry.language?))
+            });
+            wanted.collect()
+        };
+        self.wholes.fill(workspace, wanted);
+    }
+
+    /// Whether what questions may need has been read, as far as there is room for it.
+    pub fn has_read_ahead(&self) -> bool {
+        self.wholes.is_filled()
     }
 
     /// Whether other files are ignored now than at the last walk.

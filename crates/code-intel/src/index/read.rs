@@ -9,9 +9,10 @@ use stepwell_workspace::files::{self, FileStamp};
 use stepwell_workspace::search::IsCancelled;
 use stepwell_workspace::{Inside, Workspace};
 
+use super::wholes::{self, Whole};
 use super::{FileEntry, Omission, OnProgress, codec, is_fresh, place};
 use crate::error::Result;
-use crate::facts::{self, Facts};
+use crate::facts::{self, name_hash};
 use crate::languages::Language;
 
 const LARGEST: u64 = 2 * 1024 * 1024;
@@ -19,40 +20,49 @@ const LARGEST: u64 = 2 * 1024 * 1024;
 const LONGEST_LINE: usize = 20_000;
 const LONGEST_AVERAGE: usize = 400;
 
-/// A short hash of a name, to find the files that may have it.
-pub(super) fn name_hash(name: &str) -> u32 {
-    // FNV-1a.
-    name.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
 pub(super) fn text(workspace: &Workspace, place: &Inside) -> Result<String> {
     Ok(workspace.read_text(place, LARGEST)?.text)
 }
 
-/// Reads the files on all processors. What is known already by its content is not parsed again.
+/// What was read: the files, those that are kept whole with the hashes of their texts, and whether it was stopped.
+pub(super) type ReadAll = (Vec<FileEntry>, Vec<(String, [u8; 16], Whole)>, bool);
+
+/// Reads the files on all processors. What is known already by its content is not parsed again. As many of them as
+/// have room in so many bytes are kept whole.
 pub(super) fn all<'k>(
     workspace: &Workspace,
     paths: &[String],
     known: &(dyn Fn(&str) -> Option<&'k FileEntry> + Sync),
+    room: usize,
     progress: OnProgress<'_>,
     is_cancelled: IsCancelled<'_>,
-) -> (Vec<FileEntry>, bool) {
+) -> ReadAll {
     const MOST_THREADS: usize = 8;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let threads = threads.min(paths.len().div_ceil(4)).max(1);
     let (next, done, stopped) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-    let found = Mutex::new(Vec::with_capacity(paths.len()));
+    let found = Mutex::new((Vec::with_capacity(paths.len()), Vec::new()));
+    let kept = AtomicUsize::new(0);
     let work = || {
-        let mut mine = Vec::new();
+        let (mut mine, mut wholes) = (Vec::new(), Vec::new());
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
             if is_cancelled() {
                 stopped.store(true, Ordering::Relaxed);
                 break;
             }
-            mine.extend(one(workspace, path, known(path)));
+            let keeps = if kept.load(Ordering::Relaxed) < room { Keeps::Whole } else { Keeps::Outline };
+            if let Some((entry, whole)) = one(workspace, path, known(path), keeps) {
+                if let Some(whole) = whole {
+                    kept.fetch_add(wholes::weight(&whole), Ordering::Relaxed);
+                    wholes.push((path.clone(), entry.hash, whole));
+                }
+                mine.push(entry);
+            }
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, paths.len());
         }
-        found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.0.append(&mut mine);
+        found.1.append(&mut wholes);
     };
     if threads == 1 {
         work();
@@ -63,11 +73,12 @@ pub(super) fn all<'k>(
             }
         });
     }
-    (found.into_inner().unwrap_or_else(PoisonError::into_inner), stopped.into_inner())
+    let (entries, wholes) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (entries, wholes, stopped.into_inner())
 }
 
 /// Texts with everything they say, read by all cores at once, each with its place among those that are wanted.
-pub(super) fn wholes(workspace: &Workspace, wanted: &[(&str, Language)]) -> Vec<(usize, (String, Facts))> {
+pub(super) fn wholes(workspace: &Workspace, wanted: &[(&str, Language)]) -> Vec<(usize, Whole)> {
     const MOST_THREADS: usize = 8;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -93,13 +104,42 @@ pub(super) fn wholes(workspace: &Workspace, wanted: &[(&str, Language)]) -> Vec<
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What is wanted of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Outline,
+    Whole,
+}
+
+/// A file as it was when it had this hash.
+pub(super) fn whole(workspace: &Workspace, path: &str, language: Language, hash: [u8; 16]) -> Option<Whole> {
+    let text = text(workspace, &place(workspace, path).ok()?).ok()?;
+    if hash_of(&text) != hash {
+        return None;
+    }
+    let facts = facts::read(language, &text).ok()?;
+    Some((text, facts))
+}
+
+fn hash_of(text: &str) -> [u8; 16] {
+    let digest = Sha256::digest(text.as_bytes());
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&digest[..16]);
+    hash
+}
+
 /// One file; `None` when it is gone or of no language.
-fn one(workspace: &Workspace, path: &str, known: Option<&FileEntry>) -> Option<FileEntry> {
+fn one(
+    workspace: &Workspace,
+    path: &str,
+    known: Option<&FileEntry>,
+    keeps: Keeps,
+) -> Option<(FileEntry, Option<Whole>)> {
     let place = place(workspace, path).ok()?;
     // Looked at before it is read: a change in between is seen the next time.
     let stamp = files::stamp(place.absolute()).ok().flatten()?;
     let is_fresh = is_fresh(stamp);
-    let omitted = |omission, language| Some(omitted(path, stamp, omission, language));
+    let omitted = |omission, language| Some((omitted(path, stamp, omission, language), None));
     let text = match workspace.read_text(&place, LARGEST) {
         Ok(file) => file.text,
         Err(stepwell_workspace::Error::TooLarge { .. }) => {
@@ -108,11 +148,9 @@ fn one(workspace: &Workspace, path: &str, known: Option<&FileEntry>) -> Option<F
         Err(error) if error.is_not_found() => return None,
         Err(_) => return omitted(Omission::Unreadable, None),
     };
-    let digest = Sha256::digest(text.as_bytes());
-    let mut hash = [0; 16];
-    hash.copy_from_slice(&digest[..16]);
+    let hash = hash_of(&text);
     if let Some(known) = known.filter(|known| known.hash == hash) {
-        return Some(FileEntry { stamp, is_fresh, ..known.clone() });
+        return Some((FileEntry { stamp, is_fresh, ..known.clone() }, None));
     }
     let language = Language::detect(place.relative(), &text)?;
     if is_minified(&text) {
@@ -124,11 +162,14 @@ fn one(workspace: &Workspace, path: &str, known: Option<&FileEntry>) -> Option<F
     };
     let uses = facts.occurrences.iter().map(|occurrence| name_hash(occurrence.span.of(&text)));
     let uses = sorted(uses.collect());
-    let outline = codec::outline(&facts);
+    let (outline, whole) = match keeps {
+        Keeps::Whole => (codec::outline(facts.clone()), Some((text, facts))),
+        Keeps::Outline => (codec::outline(facts), None),
+    };
     let names = outline.definitions.iter().map(|definition| name_hash(&definition.name));
     let aliases = outline.imports.iter().filter(|import| import.is_reexport).flat_map(|import| &import.names);
     let defines = sorted(names.chain(aliases.map(|name| name_hash(&name.alias))).collect());
-    Some(FileEntry {
+    let entry = FileEntry {
         path: path.to_owned(),
         language: Some(language),
         omission: None,
@@ -138,7 +179,8 @@ fn one(workspace: &Workspace, path: &str, known: Option<&FileEntry>) -> Option<F
         uses,
         defines,
         outline: codec::encode(&outline).into(),
-    })
+    };
+    Some((entry, whole))
 }
 
 fn omitted(path: &str, stamp: FileStamp, omission: Omission, language: Option<Language>) -> FileEntry {
@@ -162,7 +204,10 @@ fn sorted(mut hashes: Vec<u32>) -> Arc<[u32]> {
 }
 
 fn is_minified(text: &str) -> bool {
-    let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    let longest = text.lines().map(str::len).max().unwrap_or_default();
+    let (mut lines, mut longest) = (0, 0);
+    for line in text.split('\n') {
+        lines += 1;
+        longest = longest.max(line.len());
+    }
     longest > LONGEST_LINE || text.len() > 10_000 && text.len() / lines > LONGEST_AVERAGE
 }

@@ -180,7 +180,7 @@ proptest! {
     #[test]
     fn an_outline_is_read_back_as_it_was(text in "(def [a-z]{1,4}\\(x\\):\n    y = x\n|class [A-Z]{1,3}\\(B, C\\):\n    z: int = 1\n|import [a-z]{1,3}\\.b as c\n|from \\.q import r\n){0,8}") {
         let facts = facts::read(Language::Python, &text).unwrap();
-        let outline = codec::outline(&facts);
+        let outline = codec::outline(facts);
         prop_assert_eq!(codec::decode(&codec::encode(&outline)), Some(outline));
     }
 

@@ -91,11 +91,9 @@ impl Resolver<'_> {
     /// The innermost function around a place that has a name.
     pub fn function_around(&self, file: FileId, offset: u32) -> Option<Found> {
         let whole = self.index.whole(file);
-        let around = |one: &&Definition| {
-            one.kind.is_callable() && one.span.contains(offset)
-                || one.kind == crate::facts::Kind::Property && one.span.contains(offset)
-        };
-        let innermost = whole.1.definitions.iter().filter(around).min_by_key(|one| one.span.len())?;
+        let is_function =
+            |one: &Definition| one.kind.is_callable() || one.kind == crate::facts::Kind::Property;
+        let innermost = whole.1.innermost(offset, is_function)?;
         Some(Found { file, definition: innermost.clone() })
     }
 

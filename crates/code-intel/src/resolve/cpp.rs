@@ -71,7 +71,7 @@ impl Resolver<'_> {
         }
         let of = |one: &Found| {
             let outline = self.index.outline(one.file);
-            let known = outline.definitions.iter().find(|other| other.name_span == one.definition.name_span);
+            let known = outline.defined_at(one.definition.name_span).next().map(|(_, other)| other);
             let names = known.map(|known| namespaces_of(&outline, known)).unwrap_or_default();
             names.into_iter().map(ToOwned::to_owned).collect::<Vec<String>>()
         };
@@ -176,9 +176,9 @@ impl Resolver<'_> {
 
 /// The namespaces around a place, the outermost first.
 fn namespaces_at(facts: &Facts, offset: u32) -> Vec<&str> {
-    let is_around =
-        |one: &&Definition| one.kind == Kind::Module && !one.is_declaration && one.span.contains(offset);
-    let mut around: Vec<&Definition> = facts.definitions.iter().filter(is_around).collect();
+    let is_around = |one: &&Definition| !one.is_declaration && one.span.contains(offset);
+    let mut around: Vec<&Definition> =
+        facts.of_kind(Kind::Module).map(|(_, one)| one).filter(is_around).collect();
     around.sort_by_key(|one| u32::MAX - one.span.len());
     around.into_iter().map(|one| one.name.as_str()).collect()
 }

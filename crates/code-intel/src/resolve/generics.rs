@@ -93,26 +93,23 @@ impl Resolver<'_> {
         }
         let whole = self.index.whole(file);
         let is_named = |one: &Definition| {
-            one.kind == Kind::TypeParameter
-                && words.contains(&one.name.as_str())
+            words.contains(&one.name.as_str())
                 && one.declared != "'"
                 && one.scope.is_some_and(|scope| scope.contains(offset))
         };
-        whole.1.definitions.iter().any(is_named)
+        whole.1.of_kind(Kind::TypeParameter).any(|(_, one)| is_named(one))
     }
 
     /// The names of the type parameters of a type.
     fn parameters(&self, of: &Found) -> Vec<String> {
         let whole = self.index.whole(of.file);
         let at = of.definition.name_span.start;
-        let around = |one: &&Definition| {
-            one.kind == Kind::TypeParameter
-                && one.declared != "'"
-                && one.scope.is_some_and(|scope| scope.contains(at))
-        };
-        let innermost = whole.1.definitions.iter().filter(around).filter_map(|one| one.scope);
+        let around =
+            |one: &&Definition| one.declared != "'" && one.scope.is_some_and(|scope| scope.contains(at));
+        let parameters = || whole.1.of_kind(Kind::TypeParameter).map(|(_, one)| one);
+        let innermost = parameters().filter(around).filter_map(|one| one.scope);
         let Some(scope) = innermost.min_by_key(|scope| scope.len()) else { return Vec::new() };
-        let own = whole.1.definitions.iter().filter(around).filter(|one| one.scope == Some(scope));
+        let own = parameters().filter(around).filter(|one| one.scope == Some(scope));
         own.map(|one| one.name.clone()).collect()
     }
 }

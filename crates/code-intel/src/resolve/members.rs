@@ -199,7 +199,7 @@ impl Resolver<'_> {
             Some(Language::JavaScript | Language::TypeScript | Language::Tsx)
         );
         let outline = self.index.outline(of.file);
-        let index = outline.definitions.iter().position(|one| one.name_span == of.definition.name_span);
+        let index = outline.defined_at(of.definition.name_span).next().map(|(index, _)| index);
         is_script
             && outline.definitions.iter().any(|one| {
                 one.is_member
@@ -224,13 +224,11 @@ impl Resolver<'_> {
             outline = self.index.outline(of.file);
             &outline
         };
-        let index = facts
-            .definitions
-            .iter()
-            .position(|one| one.name_span == of.definition.name_span && one.kind == of.definition.kind);
+        let mut defined = facts.defined_at(of.definition.name_span);
+        let index = defined.find(|(_, one)| one.kind == of.definition.kind).map(|(index, _)| index);
         let type_name = of.definition.name.as_str();
         let fits = |one: &&Definition| {
-            if one.name != name || !one.is_member {
+            if !one.is_member {
                 return false;
             }
             match &one.owner {
@@ -239,8 +237,8 @@ impl Resolver<'_> {
             }
         };
         let mut found: Vec<Found> = facts
-            .definitions
-            .iter()
+            .named(name)
+            .map(|(_, one)| one)
             .filter(fits)
             .map(|one| Found { file: of.file, definition: one.clone() })
             .collect();
@@ -273,7 +271,7 @@ impl Resolver<'_> {
     /// The type a member is of.
     pub(super) fn owner_types(&self, member: &Found) -> Vec<Found> {
         let outline = self.index.outline(member.file);
-        let known = outline.definitions.iter().find(|one| one.name_span == member.definition.name_span);
+        let known = outline.defined_at(member.definition.name_span).next().map(|(_, one)| one);
         let definition = known.unwrap_or(&member.definition);
         if definition.owner.is_none()
             && let Some(container) = definition.container
@@ -309,15 +307,11 @@ impl Resolver<'_> {
     /// The type whose members stand around a place: what `self` and `this` are.
     pub(super) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<Found> {
         let whole = self.index.whole(file);
-        let definitions = &whole.1.definitions;
-        let around = |one: &&Definition| one.span.contains(offset);
-        let is_candidate = |one: &&Definition| {
+        let is_candidate = |one: &Definition| {
             one.kind.is_type() && one.kind != Kind::TypeParameter
                 || one.owner.is_some() && one.kind.is_callable()
         };
-        let innermost =
-            definitions.iter().filter(around).filter(is_candidate).min_by_key(|one| one.span.len());
-        match innermost {
+        match whole.1.innermost(offset, is_candidate) {
             Some(one) if one.kind.is_type() => vec![Found { file, definition: one.clone() }],
             Some(one) => {
                 let owner = one.owner.clone().unwrap_or_default();
@@ -351,11 +345,8 @@ impl Resolver<'_> {
     /// A name of the class in whose body a place is directly (Python).
     pub(super) fn in_class_body(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
         let whole = self.index.whole(file);
-        let around = |one: &&Definition| {
-            one.span.contains(offset) && (one.kind == Kind::Class || one.kind.is_callable())
-        };
-        let innermost = whole.1.definitions.iter().filter(around).min_by_key(|one| one.span.len());
-        match innermost.filter(|one| one.kind == Kind::Class) {
+        let is_around = |one: &Definition| one.kind == Kind::Class || one.kind.is_callable();
+        match whole.1.innermost(offset, is_around).filter(|one| one.kind == Kind::Class) {
             Some(class) => self
                 .own_members(&Found { file, definition: class.clone() }, name)
                 .into_iter()

@@ -10,6 +10,16 @@ use crate::languages::Language;
 impl Resolver<'_> {
     /// The files a module's name means, seen from a file; empty for one outside of the workspace.
     pub(super) fn module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
+        let key = (file, module.to_owned());
+        if let Some(known) = self.modules.borrow().get(&key) {
+            return known.clone();
+        }
+        let found = self.find_module_files(file, module);
+        self.modules.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    fn find_module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
         let path = self.index.path(file);
         match self.language(file) {
             Some(Language::Python) => self.python_module(path, module),
@@ -280,10 +290,8 @@ impl Resolver<'_> {
 
     fn child_module(&self, file: FileId, name: &str) -> Option<FileId> {
         let outline = self.index.outline(file);
-        let declared = outline
-            .definitions
-            .iter()
-            .find(|definition| definition.kind == Kind::Module && definition.name == name)?;
+        let mut named = outline.named(name).map(|(_, one)| one);
+        let declared = named.find(|definition| definition.kind == Kind::Module)?;
         if !declared.is_declaration {
             // A module in braces: its names stand in the same file.
             return Some(file);

@@ -61,8 +61,8 @@ impl Resolver<'_> {
         let whole = self.index.whole(file);
         let mut best: Option<u32> = None;
         let mut found: Vec<&Definition> = Vec::new();
-        let is_name = |one: &&Definition| !one.is_member && one.name == name && !is_lifetime(one);
-        for definition in whole.1.definitions.iter().filter(is_name) {
+        let is_name = |one: &&Definition| !one.is_member && !is_lifetime(one);
+        for definition in whole.1.named(name).map(|(_, one)| one).filter(is_name) {
             let Some(size) = scope_size(definition.scope, offset) else { continue };
             if best.is_none_or(|best| size < best) {
                 best = Some(size);
@@ -217,8 +217,8 @@ impl Resolver<'_> {
             return None;
         }
         let outline = self.index.outline(file);
-        let is_given = |one: &&Definition| one.name == "exports" && one.owner.as_deref() == Some("module");
-        let given = outline.definitions.iter().rfind(is_given)?;
+        let is_given = |one: &&Definition| one.owner.as_deref() == Some("module");
+        let given = outline.named("exports").map(|(_, one)| one).filter(is_given).last()?;
         let last = given.value.rsplit('=').next().unwrap_or_default().trim();
         if !is_plain_name(last) {
             return self.given_value(file, given);
@@ -243,9 +243,9 @@ impl Resolver<'_> {
             matches!(self.language(file), Some(Language::JavaScript | Language::TypeScript | Language::Tsx));
         let fits = |one: &&Definition| {
             let is_exports = is_script && one.owner.as_deref() == Some("exports");
-            one.name == name && (!one.is_member || is_exports) && one.scope.is_none()
+            (!one.is_member || is_exports) && one.scope.is_none()
         };
-        let mut own: Vec<&Definition> = outline.definitions.iter().filter(fits).collect();
+        let mut own: Vec<&Definition> = outline.named(name).map(|(_, one)| one).filter(fits).collect();
         if self.is_rust(file) {
             // What stands in no module in braces comes first.
             own.sort_by_key(|one| one.container.is_some());
@@ -435,10 +435,8 @@ impl Resolver<'_> {
         if span.of(text).starts_with("struct") {
             // A type without a name, whose fields stand in it.
             let whole = self.index.whole(file);
-            let is_field = |one: &&Definition| {
-                one.name == name && one.kind == Kind::Field && span.contains(one.span.start)
-            };
-            if let Some(field) = whole.1.definitions.iter().find(is_field) {
+            let is_field = |one: &&Definition| one.kind == Kind::Field && span.contains(one.span.start);
+            if let Some(field) = whole.1.named(name).map(|(_, one)| one).find(is_field) {
                 return Meaning::of(vec![Found { file, definition: field.clone() }]);
             }
         }
@@ -455,12 +453,9 @@ impl Resolver<'_> {
         for function in &called {
             let whole = self.index.whole(function.file);
             let span = function.definition.span;
-            let parameter = whole
-                .1
-                .definitions
-                .iter()
-                .find(|one| one.kind == Kind::Parameter && one.name == name && one.scope == Some(span));
-            if let Some(parameter) = parameter {
+            let mut named = whole.1.named(name).map(|(_, one)| one);
+            if let Some(parameter) = named.find(|one| one.kind == Kind::Parameter && one.scope == Some(span))
+            {
                 return Meaning::of(vec![Found { file: function.file, definition: parameter.clone() }]);
             }
             if function.definition.kind.is_type() {
@@ -476,20 +471,46 @@ impl Resolver<'_> {
 
     /// The one member of that name in the workspace, where the type is not known.
     pub(super) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Meaning {
-        let found = self.everywhere(name, |other, definition, _| {
-            definition.is_member
-                && self.can_use(other, file)
-                && (!is_called || definition.kind != Kind::Parameter)
-        });
-        let owners: HashSet<(FileId, Option<u32>, Option<String>)> = found
-            .iter()
-            .map(|one| (one.file, one.definition.container, one.definition.owner.clone()))
-            .collect();
-        if owners.len() == 1 {
-            Meaning::Found(found.into_iter().take(1).collect(), Certainty::ByName)
-        } else {
-            Meaning::Unknown
+        let key = (name.to_owned(), self.language_family(file), is_called);
+        if let Some(known) = self.only_members.borrow().get(&key) {
+            return known.clone();
         }
+        let meaning = self
+            .find_only_member(file, name, is_called)
+            .map_or(Meaning::Unknown, |found| Meaning::Found(vec![found], Certainty::ByName));
+        self.only_members.borrow_mut().insert(key, meaning.clone());
+        meaning
+    }
+
+    /// The first member of a name by path and place, if all of them belong to one type. Most names of members are had
+    /// by many, which is known as soon as there are two.
+    fn find_only_member(&self, file: FileId, name: &str, is_called: bool) -> Option<Found> {
+        let mut only: Option<Found> = None;
+        for other in self.index.defining(name) {
+            if !self.can_use(other, file) {
+                continue;
+            }
+            let outline = self.index.outline(other);
+            for (_, one) in outline.named(name) {
+                if !one.is_member || is_called && one.kind == Kind::Parameter {
+                    continue;
+                }
+                match &only {
+                    None => only = Some(Found { file: other, definition: one.clone() }),
+                    Some(known)
+                        if known.file == other
+                            && known.definition.container == one.container
+                            && known.definition.owner == one.owner =>
+                    {
+                        if one.at < known.definition.at {
+                            only = Some(Found { file: other, definition: one.clone() });
+                        }
+                    }
+                    Some(_) => return None,
+                }
+            }
+        }
+        only
     }
 }
 

@@ -53,11 +53,10 @@ impl Resolver<'_> {
 
     fn lifetime(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
         let whole = self.index.whole(file);
-        let is_meant = |one: &&Definition| {
-            is_lifetime(one) && one.name == name && one.scope.is_some_and(|scope| scope.contains(offset))
-        };
-        let innermost =
-            whole.1.definitions.iter().filter(is_meant).min_by_key(|one| one.scope.map_or(0, Span::len));
+        let is_meant =
+            |one: &&Definition| is_lifetime(one) && one.scope.is_some_and(|scope| scope.contains(offset));
+        let named = whole.1.named(name).map(|(_, one)| one);
+        let innermost = named.filter(is_meant).min_by_key(|one| one.scope.map_or(0, Span::len));
         innermost.map(|one| Found { file, definition: one.clone() }).into_iter().collect()
     }
 
@@ -65,8 +64,8 @@ impl Resolver<'_> {
     pub(super) fn of_this_impl(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
         let whole = self.index.whole(file);
         let Some(around) = impl_around(&whole.1, offset) else { return Vec::new() };
-        let fits = |one: &&Definition| one.name == name && one.is_member && around.contains(one.span.start);
-        let found = whole.1.definitions.iter().find(fits);
+        let fits = |one: &&Definition| one.is_member && around.contains(one.span.start);
+        let found = whole.1.named(name).map(|(_, one)| one).find(fits);
         found.map(|one| Found { file, definition: one.clone() }).into_iter().collect()
     }
 
@@ -86,9 +85,8 @@ impl Resolver<'_> {
     fn implements(&self, of: &Found, implemented: &Found) -> bool {
         const MOST: usize = 24;
         let outline = self.index.outline(implemented.file);
-        let index =
-            outline.definitions.iter().position(|one| one.name_span == implemented.definition.name_span);
-        let Some(index) = index else { return false };
+        let defined = outline.defined_at(implemented.definition.name_span).next();
+        let Some((index, _)) = defined else { return false };
         let members = outline.definitions.iter().filter(|one| one.container == Some(index as u32));
         let (type_name, trait_name) = (&of.definition.name, &implemented.definition.name);
         members.take(MOST).any(|member| {
@@ -263,10 +261,10 @@ pub(super) fn is_lifetime(definition: &Definition) -> bool {
 
 /// The bytes of the innermost impl around a place.
 fn impl_around(facts: &Facts, offset: u32) -> Option<Span> {
-    let is_impl = |one: &&Definition| {
-        one.name == "Self" && one.kind == Kind::Type && one.scope.is_some_and(|scope| scope.contains(offset))
-    };
-    facts.definitions.iter().filter(is_impl).filter_map(|one| one.scope).min_by_key(|scope| scope.len())
+    let is_impl =
+        |one: &&Definition| one.kind == Kind::Type && one.scope.is_some_and(|scope| scope.contains(offset));
+    let named = facts.named("Self").map(|(_, one)| one);
+    named.filter(is_impl).filter_map(|one| one.scope).min_by_key(|scope| scope.len())
 }
 
 fn last_part(path: &str) -> &str {

@@ -109,13 +109,12 @@ impl Resolver<'_> {
     pub(super) fn in_braces(&self, module: &Found, name: &str) -> Vec<Found> {
         let outline = self.index.outline(module.file);
         let of = module.definition.name_span;
-        let Some(index) = outline.definitions.iter().position(|one| one.name_span == of && !of.is_empty())
-        else {
+        let defined = outline.defined_at(of).next().filter(|_| !of.is_empty());
+        let Some((index, _)) = defined else {
             return Vec::new();
         };
-        let fits =
-            |one: &&Definition| one.name == name && !one.is_member && one.container == Some(index as u32);
-        let found = outline.definitions.iter().find(fits);
+        let fits = |one: &&Definition| !one.is_member && one.container == Some(index as u32);
+        let found = outline.named(name).map(|(_, one)| one).find(fits);
         found.map(|one| Found { file: module.file, definition: one.clone() }).into_iter().collect()
     }
 
@@ -134,12 +133,11 @@ impl Resolver<'_> {
             }
         }
         let first = if rest.is_empty() { name } else { rest.split("::").next().unwrap_or(rest) };
-        let is_there = |one: &&Definition| {
-            one.name == first && !one.is_member && one.scope.is_none() && module_of(facts, one) == levels
-        };
+        let is_there =
+            |one: &&Definition| !one.is_member && one.scope.is_none() && module_of(facts, one) == levels;
         let found: Vec<Found> = facts
-            .definitions
-            .iter()
+            .named(first)
+            .map(|(_, one)| one)
             .filter(is_there)
             .map(|one| Found { file, definition: one.clone() })
             .collect();
@@ -191,11 +189,8 @@ pub(super) fn seen_in_modules<'d>(
 
 /// The innermost module in braces around a place.
 fn module_at(facts: &Facts, offset: u32) -> Option<u32> {
-    let modules = facts
-        .definitions
-        .iter()
-        .enumerate()
-        .filter(|(_, one)| one.kind == Kind::Module && !one.is_declaration && one.span.contains(offset));
+    let modules =
+        facts.of_kind(Kind::Module).filter(|(_, one)| !one.is_declaration && one.span.contains(offset));
     modules.min_by_key(|(_, one)| one.span.len()).map(|(index, _)| index as u32)
 }
 

@@ -4,16 +4,15 @@
 use tree_sitter::Node;
 
 use super::super::extract::{Extractor, children, span};
+use super::super::nodes::Fields;
 use super::super::{Context, Expected, Receiver, Span};
 use super::docs;
 
 /// Looks at a node that says what is expected of what stands in it.
 pub(super) fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
-    match node.kind() {
+    match x.kind {
         "variable_declarator" | "public_field_definition" | "required_parameter" | "optional_parameter" => {
-            if let (Some(of), Some(value)) =
-                (node.child_by_field_name("type"), node.child_by_field_name("value"))
-            {
+            if let (Some(of), Some(value)) = (node.field("type"), node.field("value")) {
                 expects(x, value, Expected::Declared(annotated(x, of)));
             }
         }
@@ -31,9 +30,7 @@ pub(super) fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
             }
         }
         "assignment_expression" => {
-            if let (Some(left), Some(right)) =
-                (node.child_by_field_name("left"), node.child_by_field_name("right"))
-            {
+            if let (Some(left), Some(right)) = (node.field("left"), node.field("right")) {
                 expects(x, right, Expected::Assigned(span(left)));
             }
         }
@@ -48,10 +45,10 @@ pub(super) fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         | "generator_function"
         | "arrow_function"
         | "method_definition" => {
-            let declared = node.child_by_field_name("return_type").map(|of| annotated(x, of));
+            let declared = node.field("return_type").map(|of| annotated(x, of));
             let declared = declared.or_else(|| docs::returned_at(x, node));
             x.enter_function(span(node), declared);
-            if let Some(body) = node.child_by_field_name("body").filter(|_| node.kind() == "arrow_function") {
+            if let Some(body) = node.field("body").filter(|_| node.kind() == "arrow_function") {
                 returned(x, body);
             }
         }
@@ -74,12 +71,13 @@ fn returned(x: &mut Extractor<'_>, value: Node<'_>) {
     }
 }
 
-fn arguments(x: &mut Extractor<'_>, call: Node<'_>, function: &str) {
-    let (Some(function), Some(list)) =
-        (call.child_by_field_name(function), call.child_by_field_name("arguments"))
-    else {
+fn arguments(x: &mut Extractor<'_>, call: Node<'_>, function: &'static str) {
+    let (Some(function), Some(list)) = (call.field(function), call.field("arguments")) else {
         return;
     };
+    if list.named_child_count() == 0 {
+        return;
+    }
     let is_made = call.kind() == "new_expression";
     let given = children(list).into_iter().filter(|argument| argument.kind() != "comment");
     for (place, argument) in given.enumerate() {
@@ -93,16 +91,14 @@ fn object(x: &mut Extractor<'_>, node: Node<'_>) {
     for part in children(node) {
         match part.kind() {
             "pair" => {
-                let (Some(key), Some(value)) =
-                    (part.child_by_field_name("key"), part.child_by_field_name("value"))
-                else {
+                let (Some(key), Some(value)) = (part.field("key"), part.field("value")) else {
                     continue;
                 };
                 x.reached(key, Receiver::Made(object));
                 expects(x, value, Expected::Member { object, name: span(key) });
             }
             "method_definition" => {
-                if let Some(name) = part.child_by_field_name("name") {
+                if let Some(name) = part.field("name") {
                     x.reached(name, Receiver::Made(object));
                     let expected = Expected::Member { object, name: span(name) };
                     x.expect(Context { span: span(part), expected });
@@ -117,9 +113,10 @@ fn object(x: &mut Extractor<'_>, node: Node<'_>) {
 /// Notes what is expected of a value, where it is one that takes its type from that.
 fn expects(x: &mut Extractor<'_>, value: Node<'_>, expected: Expected) {
     const MOST: usize = 64;
-    let mut open = vec![value];
+    // Most values are names, calls and literals, of which nothing is expected.
+    let (mut open, mut next) = (Vec::new(), Some(value));
     let mut seen = 0;
-    while let Some(value) = open.pop() {
+    while let Some(value) = next.take().or_else(|| open.pop()) {
         seen += 1;
         if seen > MOST {
             return;
@@ -130,14 +127,14 @@ fn expects(x: &mut Extractor<'_>, value: Node<'_>, expected: Expected) {
             }
             "parenthesized_expression" => open.extend(value.named_child(0)),
             "ternary_expression" => {
-                open.extend(value.child_by_field_name("consequence"));
-                open.extend(value.child_by_field_name("alternative"));
+                open.extend(value.field("consequence"));
+                open.extend(value.field("alternative"));
             }
             "binary_expression" => {
-                let operator = value.child_by_field_name("operator").map(|operator| operator.kind());
+                let operator = value.field("operator").map(|operator| operator.kind());
                 if matches!(operator, Some("||" | "??" | "&&")) {
-                    open.extend(value.child_by_field_name("left"));
-                    open.extend(value.child_by_field_name("right"));
+                    open.extend(value.field("left"));
+                    open.extend(value.field("right"));
                 }
             }
             _ => {}

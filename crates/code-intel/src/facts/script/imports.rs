@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::super::extract::{Extractor, Place, beneath, children, span};
+use super::super::nodes::Fields;
 use super::super::{ImportedName, Kind, Receiver};
 use super::set;
 
@@ -12,7 +13,7 @@ pub(super) fn unquoted<'t>(x: &Extractor<'t>, node: Node<'_>) -> &'t str {
 
 pub(super) fn import(x: &mut Extractor<'_>, node: Node<'_>) {
     let mut names = Vec::new();
-    let mut source = node.child_by_field_name("source");
+    let mut source = node.field("source");
     let wanted =
         |node: Node<'_>| matches!(node.kind(), "import_specifier" | "namespace_import" | "identifier");
     let mut clauses: Vec<Node<'_>> = Vec::new();
@@ -21,7 +22,7 @@ pub(super) fn import(x: &mut Extractor<'_>, node: Node<'_>) {
             "import_clause" => clauses.push(child),
             // `import name = require("module")`.
             "import_require_clause" => {
-                source = child.child_by_field_name("source");
+                source = child.field("source");
                 if let Some(name) = child.named_child(0) {
                     let text = x.text_of(name);
                     names.push(x.imported("", text, name));
@@ -52,8 +53,8 @@ pub(super) fn import(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 fn specifier(x: &mut Extractor<'_>, node: Node<'_>, source: Option<Node<'_>>) -> Option<ImportedName> {
-    let name = node.child_by_field_name("name")?;
-    let alias = node.child_by_field_name("alias");
+    let name = node.field("name")?;
+    let alias = node.field("alias");
     let (text, here) = (x.text_of(name), alias.unwrap_or(name));
     if let Some(source) = source {
         x.reached(name, Receiver::Path(span(source)));
@@ -63,7 +64,7 @@ fn specifier(x: &mut Extractor<'_>, node: Node<'_>, source: Option<Node<'_>>) ->
 }
 
 pub(super) fn export(x: &mut Extractor<'_>, node: Node<'_>) {
-    let source = node.child_by_field_name("source");
+    let source = node.field("source");
     let mut names = Vec::new();
     for child in children(node) {
         match child.kind() {
@@ -97,9 +98,9 @@ pub(super) fn export(x: &mut Extractor<'_>, node: Node<'_>) {
         x.import("", node, renamed).is_reexport = true;
     }
     let is_default = node.children(&mut node.walk()).any(|child| child.kind() == "default");
-    let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("declaration"));
+    let value = node.field("value").or_else(|| node.field("declaration"));
     if is_default && let Some(value) = value {
-        let name = value.child_by_field_name("name").unwrap_or(value);
+        let name = value.field("name").unwrap_or(value);
         let text = x.text_of(name);
         if name.kind().ends_with("identifier") {
             let imported = x.imported(text, "default", name);
@@ -114,9 +115,9 @@ pub(super) fn export(x: &mut Extractor<'_>, node: Node<'_>) {
 
 /// The module of `require("module")`, also where a member of it is taken at once.
 pub(super) fn required(x: &Extractor<'_>, node: Node<'_>) -> Option<String> {
-    let call = if node.kind() == "member_expression" { node.child_by_field_name("object")? } else { node };
-    let function = call.child_by_field_name("function").filter(|_| call.kind() == "call_expression")?;
-    let argument = call.child_by_field_name("arguments")?.named_child(0)?;
+    let call = if node.kind() == "member_expression" { node.field("object")? } else { node };
+    let function = call.field("function").filter(|_| call.kind() == "call_expression")?;
+    let argument = call.field("arguments")?.named_child(0)?;
     (x.text_of(function) == "require" && argument.kind() == "string")
         .then(|| unquoted(x, argument).to_owned())
 }
@@ -124,19 +125,17 @@ pub(super) fn required(x: &Extractor<'_>, node: Node<'_>) -> Option<String> {
 pub(super) fn require(x: &mut Extractor<'_>, name: Node<'_>, value: Node<'_>, module: &str) {
     let mut names = Vec::new();
     if name.kind() == "identifier" {
-        let member = value.child_by_field_name("property").filter(|_| value.kind() == "member_expression");
+        let member = value.field("property").filter(|_| value.kind() == "member_expression");
         let (member, text) = (member.map_or("", |member| x.text_of(member)), x.text_of(name));
         names.push(x.imported(member, text, name));
     } else {
         for part in children(name) {
             let (key, local) = match part.kind() {
                 "shorthand_property_identifier_pattern" => (part, part),
-                "pair_pattern" => {
-                    match (part.child_by_field_name("key"), part.child_by_field_name("value")) {
-                        (Some(key), Some(local)) => (key, local),
-                        _ => continue,
-                    }
-                }
+                "pair_pattern" => match (part.field("key"), part.field("value")) {
+                    (Some(key), Some(local)) => (key, local),
+                    _ => continue,
+                },
                 _ => continue,
             };
             let (key, text) = (x.text_of(key), x.text_of(local));
@@ -147,11 +146,16 @@ pub(super) fn require(x: &mut Extractor<'_>, name: Node<'_>, value: Node<'_>, mo
 }
 
 /// `require("module")` for its effects, and `import("module")`.
-pub(super) fn call(x: &mut Extractor<'_>, node: Node<'_>) {
-    let in_declaration = node.parent().is_some_and(|parent| {
+pub(super) fn call<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    // Asked of every call.
+    let Some(function) = node.field("function") else { return };
+    if !matches!(x.text_of(function), "require" | "import") {
+        return;
+    }
+    let in_declaration = x.parent(node).is_some_and(|parent| {
         parent.kind() == "variable_declarator"
             || parent.kind() == "member_expression"
-                && parent.parent().is_some_and(|outer| outer.kind() == "variable_declarator")
+                && x.parent(parent).is_some_and(|outer| outer.kind() == "variable_declarator")
     });
     if in_declaration {
         return;
@@ -160,8 +164,8 @@ pub(super) fn call(x: &mut Extractor<'_>, node: Node<'_>) {
         x.import(&module, node, Vec::new());
         return;
     }
-    let is_import = node.child_by_field_name("function").is_some_and(|function| function.kind() == "import");
-    let argument = node.child_by_field_name("arguments").and_then(|arguments| arguments.named_child(0));
+    let is_import = function.kind() == "import";
+    let argument = node.field("arguments").and_then(|arguments| arguments.named_child(0));
     if let Some(argument) = argument.filter(|argument| is_import && argument.kind() == "string") {
         let module = unquoted(x, argument);
         x.import(module, node, Vec::new());

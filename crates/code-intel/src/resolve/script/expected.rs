@@ -293,7 +293,7 @@ impl Resolver<'_> {
         let of = &function.definition;
         let is_of =
             |scope: Span| scope == of.span || scope.end == of.span.end && scope.start >= of.name_span.end;
-        let scopes = whole.1.definitions.iter().filter(|one| one.kind == Kind::Parameter);
+        let scopes = whole.1.of_kind(Kind::Parameter).map(|(_, one)| one);
         let scope =
             scopes.filter_map(|one| one.scope).filter(|scope| is_of(*scope)).max_by_key(|one| one.len())?;
         nth_of_scope(&whole.1, scope, place).map(|one| Found { file: function.file, definition: one.clone() })
@@ -373,8 +373,9 @@ fn context_of(facts: &Facts, span: Span) -> Option<&Context> {
 
 /// The places of the parameters of a function, in order.
 fn parameter_spans(facts: &Facts, scope: Span) -> Vec<Span> {
-    let of_scope = |one: &&Definition| one.kind == Kind::Parameter && one.scope == Some(scope);
-    let mut spans: Vec<Span> = facts.definitions.iter().filter(of_scope).map(|one| one.span).collect();
+    let parameters = facts.of_kind(Kind::Parameter).map(|(_, one)| one);
+    let mut spans: Vec<Span> =
+        parameters.filter(|one| one.scope == Some(scope)).map(|one| one.span).collect();
     spans.sort_unstable();
     spans.dedup();
     spans
@@ -387,8 +388,6 @@ fn place_in_scope(facts: &Facts, scope: Span, parameter: Span) -> Option<usize> 
 fn nth_of_scope(facts: &Facts, scope: Span, place: usize) -> Option<&Definition> {
     let spans = parameter_spans(facts, scope);
     let span = spans.get(place)?;
-    facts
-        .definitions
-        .iter()
-        .find(|one| one.kind == Kind::Parameter && one.scope == Some(scope) && one.span == *span)
+    let mut parameters = facts.of_kind(Kind::Parameter).map(|(_, one)| one);
+    parameters.find(|one| one.scope == Some(scope) && one.span == *span)
 }

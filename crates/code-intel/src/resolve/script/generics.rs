@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::text;
-use crate::facts::{Definition, Kind};
+use crate::facts::Kind;
 use crate::index::FileId;
 use crate::resolve::types::Value;
 use crate::resolve::{Found, Resolver};
@@ -50,8 +50,8 @@ impl Resolver<'_> {
     pub(in crate::resolve) fn type_parameters(&self, of: &Found) -> Vec<String> {
         let whole = self.index.whole(of.file);
         let span = of.definition.span;
-        let is_own = |one: &&Definition| one.kind == Kind::TypeParameter && one.scope == Some(span);
-        whole.1.definitions.iter().filter(is_own).map(|one| one.name.clone()).collect()
+        let own = whole.1.of_kind(Kind::TypeParameter).filter(|(_, one)| one.scope == Some(span));
+        own.map(|(_, one)| one.name.clone()).collect()
     }
 
     /// A text in which type parameters are replaced by the arguments of a type as it is written.

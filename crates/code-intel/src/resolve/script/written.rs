@@ -160,10 +160,9 @@ impl Resolver<'_> {
             before.matches(['{', '(']).count()
                 - before.matches(['}', ')']).count().min(before.matches(['{', '(']).count())
         };
-        let is_own = |one: &&Definition| {
-            one.name == name && one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1
-        };
-        let found = whole.1.definitions.iter().filter(is_own);
+        let is_own =
+            |one: &&Definition| one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1;
+        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
         found.map(|one| Found { file: of.file, definition: one.clone() }).collect()
     }
 }
