@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -21,18 +21,20 @@ pub enum Part {
     Raw,
     Build,
     Rebuild,
+    First,
     Questions,
     Edits,
 }
 
 impl Part {
-    const ALL: [Self; 5] = [Self::Raw, Self::Build, Self::Rebuild, Self::Questions, Self::Edits];
+    const ALL: [Self; 6] = [Self::Raw, Self::Build, Self::Rebuild, Self::First, Self::Questions, Self::Edits];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",
             Self::Build => "build",
             Self::Rebuild => "rebuild",
+            Self::First => "first",
             Self::Questions => "questions",
             Self::Edits => "edits",
         }
@@ -48,7 +50,8 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
         Part::Raw => raw(tree, store)?,
         Part::Build => build(tree, store)?,
         Part::Rebuild => rebuild(tree, store, count)?,
-        Part::Questions => questions(tree, store, count, &mut random)?,
+        Part::First => questions(tree, store, count, &mut random, Asked::AtOnce)?,
+        Part::Questions => questions(tree, store, count, &mut random, Asked::Often)?,
         Part::Edits => edits(tree, store, count, &mut random)?,
     };
     println!("{said}");
@@ -176,8 +179,38 @@ fn rebuild(tree: &Path, store: &Path, runs: usize) -> anyhow::Result<Value> {
     }))
 }
 
-/// A question at a random name, as it is asked first: the files are those of a project in which somebody works.
-fn questions(tree: &Path, store: &Path, count: usize, random: &mut Random) -> anyhow::Result<Value> {
+/// By whom questions are asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// By a program that has just begun: nothing is watched, no file was read.
+    AtOnce,
+    /// By one that runs for a while: the files are watched and were read ahead.
+    Often,
+}
+
+/// Watches the files and waits until they were read ahead.
+fn settle(index: &mut Index) -> anyhow::Result<()> {
+    const LONGEST: Duration = Duration::from_secs(600);
+    let started = Instant::now();
+    index.watch();
+    while !index.is_watched() || !index.has_read_ahead() {
+        refresh(index)?;
+        if started.elapsed() > LONGEST {
+            bail!("the files were not watched and read ahead in time");
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// A question at a random name of the files of a project in which somebody works.
+fn questions(
+    tree: &Path,
+    store: &Path,
+    count: usize,
+    random: &mut Random,
+    asked: Asked,
+) -> anyhow::Result<Value> {
     // The names are chosen by another index, so that the one that is asked has read nothing yet.
     let other = open(tree, store)?;
     let files = edited_files(&other);
@@ -196,21 +229,25 @@ fn questions(tree: &Path, store: &Path, count: usize, random: &mut Random) -> an
     drop(other);
     let mut index = open(tree, store)?;
     refresh(&mut index)?;
+    if asked == Asked::Often {
+        settle(&mut index)?;
+    }
     let (mut looks, mut definitions, mut references) = (Vec::new(), Vec::new(), Vec::new());
     let mut answered = 0;
     for (path, at) in &places {
         let started = Instant::now();
         refresh(&mut index)?;
         looks.push(millis(started.elapsed()));
-        let resolver = Resolver::new(&index);
-        let meaning = resolver.definition_at(index.named(path)?, at.line, at.column);
+        let started = Instant::now();
+        let meaning = index.ask(&|| false, |index| {
+            Resolver::new(index).definition_at(index.named(path)?, at.line, at.column)
+        })?;
         definitions.push(millis(started.elapsed()));
         let Ok(meaning) = meaning else { continue };
         let Some(target) = meaning.found().first() else { continue };
         answered += 1;
         let started = Instant::now();
-        refresh(&mut index)?;
-        Resolver::new(&index).references(target);
+        index.ask(&|| false, |index| Resolver::new(index).references(target))?;
         references.push(millis(started.elapsed()));
     }
     let mut said = json!({"asked": places.len(), "answered": answered, "peak_mb": peak_mb()?});
@@ -228,6 +265,7 @@ fn edits(tree: &Path, store: &Path, count: usize, random: &mut Random) -> anyhow
     const POOL: usize = 40;
     let mut index = open(tree, store)?;
     refresh(&mut index)?;
+    settle(&mut index)?;
     let files = edited_files(&index);
     let mut pool = Vec::new();
     for _ in 0..POOL * 10 {
@@ -248,9 +286,8 @@ fn edits(tree: &Path, store: &Path, count: usize, random: &mut Random) -> anyhow
         let name = format!("bench_probe_{number:06}");
         std::fs::write(tree.join(&edited.path), edited.with(&name))?;
         let started = Instant::now();
-        refresh(&mut index)?;
+        let found = index.ask(&|| false, |index| Resolver::new(index).definitions_named(&name))?;
         let resolver = Resolver::new(&index);
-        let found = resolver.definitions_named(&name);
         times.push(millis(started.elapsed()));
         let is_at =
             |found: &Found| index.path(found.file) == edited.path && found.definition.at.line == edited.line;
