@@ -297,7 +297,7 @@ impl Index {
     }
 
     /// A file beside the one the index is kept in, for what belongs to the same workspace.
-    pub(crate) fn beside(&self, ending: &str) -> PathBuf {
+    pub(crate) fn beside(&self, ending: &str) -> std::path::PathBuf {
         self.database.beside(ending)
     }
 

@@ -33,7 +33,7 @@ macro_rules! code_tool {
     ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident, with_embeddings) => {
         code_tool!(@ $tool, $name, $aliases, $input, |desk, ctx, input| {
             let prepared = desk.sought(ctx, &input.query).await?;
-            desk.ask(ctx, move |index| $run(index, &input, prepared)).await
+            desk.ask(ctx, move |index| $run(index, &input, prepared.as_ref())).await
         });
     };
     (@ $tool:ident, $name:literal, $aliases:expr, $input:ty, |$desk:ident, $ctx:ident, $given:ident| $run:block) => {

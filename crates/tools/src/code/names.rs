@@ -238,13 +238,13 @@ fn references(index: &mut Index, input: &ReferencesInput, said: FromServer) -> R
     Ok(Told::new(text))
 }
 
-fn found(index: &mut Index, input: &SearchInput, prepared: Option<Prepared>) -> Result<Told> {
+fn found(index: &mut Index, input: &SearchInput, prepared: Option<&Prepared>) -> Result<Told> {
     if !input.query.contains(char::is_alphanumeric) {
         return Err(Error::NoWords { question: input.query.clone() });
     }
-    let (near, note) = prepared.map_or((None, None), |prepared| (prepared.found, prepared.note));
-    let near = near.as_ref().map(|(embeddings, sought)| Near { embeddings, sought });
-    let note = noted(note.as_deref());
+    let near = prepared.and_then(|prepared| prepared.found.as_ref());
+    let near = near.map(|(embeddings, sought)| Near { embeddings, sought });
+    let note = noted(prepared.and_then(|prepared| prepared.note.as_deref()));
     let limit = input.limit.unwrap_or(20).clamp(1, MOST_SHOWN);
     let hits = search::search_near(index, &input.query, near, limit);
     if hits.hits.is_empty() {
