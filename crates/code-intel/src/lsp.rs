@@ -240,7 +240,7 @@ impl Servers {
                         tokio::spawn(end_when_idle(Arc::downgrade(own), watch, self.options.idle));
                         slot.running = Some(running);
                     }
-                    Err(trouble) => slot.crashed(trouble),
+                    Err(trouble) => slot.crashed(trouble).await,
                 }
             }
             let Some(running) = &mut slot.running else { continue };
@@ -263,7 +263,7 @@ impl Servers {
                     return Ok(reply);
                 }
                 Err(gone @ Trouble::Gone(_)) => {
-                    slot.crashed(gone);
+                    slot.crashed(gone).await;
                     if Instant::now() >= deadline {
                         return Err(slot.last_end.clone());
                     }
@@ -296,9 +296,12 @@ impl std::fmt::Debug for Servers {
 }
 
 impl Slot {
-    fn crashed(&mut self, trouble: Trouble) {
+    async fn crashed(&mut self, trouble: Trouble) {
         self.crashes += 1;
-        let words = self.running.take().and_then(|running| running.last_words());
+        let words = match self.running.take() {
+            Some(running) => running.last_words().await,
+            None => None,
+        };
         let why = match trouble {
             Trouble::Gone(why) | Trouble::Late(why) | Trouble::Useless(why) => why,
             Trouble::Refused { message, .. } => message,
@@ -350,7 +353,7 @@ async fn reply(
         let starts = replies::items(running.request(method, &place, deadline).await?)?;
         let (graph, missing) =
             calls::graph(running, &mut reader, starts, (direction, depth, most), deadline).await?;
-        let note = note(running, missing, graph.is_cut);
+        let note = note(running, &Located { missing, ..Located::default() });
         return Ok(Reply::Calls { server: running.spec.name.clone(), graph, note });
     }
     let (mut all, mut said) = (Located::default(), 0);
@@ -373,7 +376,7 @@ async fn reply(
         let complaint = running.complaint().map(|words| format!("; it says: {words}"));
         return Err(Trouble::Useless(format!("it knows nothing there{}", complaint.unwrap_or_default())));
     }
-    let note = note(running, all.missing, all.is_cut);
+    let note = note(running, &all);
     let places = match question {
         // The best first, as the server has them.
         Question::Definition => distinct(all.places),
@@ -393,13 +396,14 @@ fn distinct(places: Vec<Place>) -> Vec<Place> {
 }
 
 /// What must be known about an answer.
-fn note(running: &Running, missing: usize, is_cut: bool) -> Option<String> {
+fn note(running: &Running, located: &Located) -> Option<String> {
     let name = &running.spec.name;
     let mut notes = Vec::new();
-    if missing > 0 {
+    if located.missing > 0 {
+        let missing = located.missing;
         notes.push(format!("{missing} places that `{name}` named are not in the files as they are"));
     }
-    if is_cut {
+    if located.is_cut {
         notes.push(format!("`{name}` named more than the first {MOST_PLACES} places"));
     }
     if let Some(missing) = running.missing_project() {

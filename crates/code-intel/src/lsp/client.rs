@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Messages that may wait to be written; a server that does not read makes requests fail, not memory grow.
-const WRITE_QUEUE: usize = 1024;
+const WRITE_QUEUE: usize = 256;
 /// JSON-RPC's word for a request that nobody knows.
 pub const UNKNOWN_METHOD: i64 = -32601;
 

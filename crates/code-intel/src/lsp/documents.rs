@@ -16,9 +16,9 @@ use super::table::{ServerSpec, language_id};
 use crate::languages::Language;
 
 /// Files that are open at the same time; when more have changed, the server is started anew.
-const MOST_OPEN: usize = 200;
+const MOST_OPEN: usize = 100;
 /// Text of one file.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const LARGEST: u64 = 2 * 1024 * 1024;
 /// Files that steer a server and are of no language of the index; at the root.
 const MANIFESTS: &[&str] = &[
     "go.mod",

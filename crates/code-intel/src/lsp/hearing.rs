@@ -89,7 +89,7 @@ impl Hearing {
     }
 
     fn progress(&self, params: &Value) {
-        let token = params["token"].to_string();
+        let token = clipped(&params["token"].to_string());
         let value = &params["value"];
         let text = |name: &str| clipped(value[name].as_str().unwrap_or_default());
         self.state.send_modify(|state| match value["kind"].as_str() {

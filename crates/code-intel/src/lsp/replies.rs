@@ -16,6 +16,9 @@ use crate::units::Units;
 /// Places of one answer.
 pub const MOST_PLACES: usize = 5000;
 
+/// Files whose lines are kept at the same time.
+const MOST_TEXTS: usize = 64;
+
 /// Line and column from 0, the column in the units that were agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 pub struct WirePosition {
@@ -112,6 +115,9 @@ impl<'w> PlaceReader<'w> {
             return Some(Place { path, at, name: String::new(), found: None });
         };
         let workspace = self.workspace;
+        if self.texts.len() >= MOST_TEXTS && !self.texts.contains_key(&path) {
+            self.texts.clear();
+        }
         let lines = self.texts.entry(path.clone()).or_insert_with(|| {
             let text = documents::text(workspace, &path).ok()?;
             Some(text.lines().map(str::to_owned).collect())

@@ -11,6 +11,7 @@ use stepwell_workspace::process::{Companion, Environment, KeepOutput, ProgramCal
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
@@ -28,6 +29,8 @@ const LONGEST_START: Duration = Duration::from_mins(5);
 const GRACE: Duration = Duration::from_secs(2);
 /// The end of what it writes to standard error, which says why it crashed.
 const KEPT_WORDS: usize = 2048;
+/// How long they are waited for once it is gone.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A server whose files change while it thinks refuses with this; it is asked again.
 const CONTENT_MODIFIED: i64 = -32801;
 const SERVER_CANCELLED: i64 = -32802;
@@ -56,6 +59,7 @@ pub struct Running {
     stage: watch::Receiver<Stage>,
     documents: Documents,
     last_words: Arc<Mutex<Vec<u8>>>,
+    listening: JoinHandle<()>,
     companion: Companion,
     /// Changes with every question; who ends idle servers watches it.
     used: watch::Sender<()>,
@@ -96,7 +100,7 @@ impl Running {
         let hearing = Arc::new(Hearing::new(spec.initialization.clone(), folder.clone()));
         let client = Client::new(pipes.stdout, pipes.stdin, Arc::clone(&hearing) as _);
         let last_words = Arc::default();
-        tokio::spawn(keep_last_words(pipes.stderr, Arc::clone(&last_words)));
+        let listening = tokio::spawn(keep_last_words(pipes.stderr, Arc::clone(&last_words)));
         let (tell, stage) = watch::channel(Stage::Starting);
         tokio::spawn(say_hello(client.clone(), spec.initialization.clone(), folder, tell));
         let documents = Documents::at_start(&workspace, files);
@@ -110,6 +114,7 @@ impl Running {
             stage,
             documents,
             last_words,
+            listening,
             companion,
             used,
             is_settled: false,
@@ -129,7 +134,9 @@ impl Running {
     }
 
     /// What it wrote last, for who must say why it is gone.
-    pub fn last_words(&self) -> Option<String> {
+    pub async fn last_words(mut self) -> Option<String> {
+        // Both of its streams end with it, in any order.
+        timeout(LAST_WORDS, &mut self.listening).await.ok();
         let kept = self.last_words.lock();
         let text = String::from_utf8_lossy(&kept);
         // The first words of what is left say more than a stack trace does.
