@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -25,6 +25,8 @@ use store::{Key, MOST_VECTORS, Small, Store};
 /// A question is answered without vectors rather than late.
 const QUESTION_DEADLINE: Duration = Duration::from_secs(8);
 const BATCH_DEADLINE: Duration = Duration::from_mins(2);
+/// A server that did not answer is left alone for a while, so that not every search waits for it.
+const LEFT_ALONE: Duration = Duration::from_secs(30);
 /// Characters of a symbol that are sent; more says little more, and models have windows.
 const LONGEST_PIECE: usize = 1600;
 /// Pieces that are taken from the index at once.
@@ -83,6 +85,8 @@ pub struct Embeddings {
     embedder: Arc<dyn Embedder>,
     guard: Arc<dyn Guard>,
     kept: Mutex<Kept>,
+    /// When and why the last question got no vector.
+    failure: Mutex<Option<(Instant, String)>>,
 }
 
 #[derive(Default)]
@@ -94,7 +98,7 @@ struct Kept {
 
 impl Embeddings {
     pub fn new(embedder: Arc<dyn Embedder>, guard: Arc<dyn Guard>) -> Self {
-        Self { embedder, guard, kept: Mutex::default() }
+        Self { embedder, guard, kept: Mutex::default(), failure: Mutex::default() }
     }
 
     /// The symbols that have no vector.
@@ -169,11 +173,21 @@ impl Embeddings {
 
     /// The vector of a question, in time or not at all.
     pub async fn question(&self, words: &str) -> Result<Sought, String> {
+        let failure = self.failure.lock().clone();
+        if let Some((when, why)) = failure
+            && when.elapsed() < LEFT_ALONE
+        {
+            return Err(format!("{why} (a moment ago)"));
+        }
         let text = self.guard.clean(words);
-        let asked = self.embedder.embed(vec![text], QUESTION_DEADLINE);
-        let vectors = asked.await.map_err(|why| format!("the search went without embeddings: {why}"))?;
-        let small = vectors.first().and_then(|vector| Small::of(vector));
-        small.map(Sought).ok_or_else(|| "the search went without embeddings: the vector is empty".to_owned())
+        let asked = self.embedder.embed(vec![text], QUESTION_DEADLINE).await;
+        let small = asked.and_then(|vectors| {
+            let small = vectors.first().and_then(|vector| Small::of(vector));
+            small.ok_or_else(|| "the vector has no direction".to_owned())
+        });
+        let sought = small.map(Sought).map_err(|why| format!("the search went without embeddings: {why}"));
+        *self.failure.lock() = sought.as_ref().err().map(|why| (Instant::now(), why.clone()));
+        sought
     }
 
     /// How near a symbol is to a question; nothing where it has no vector.

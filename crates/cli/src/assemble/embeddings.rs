@@ -16,7 +16,7 @@ use crate::report;
 use crate::settings::{Places, Settings};
 
 /// The name under which its key is kept.
-const NAME: &str = "embeddings";
+pub const NAME: &str = "embeddings";
 const BATCH: usize = 32;
 const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(5),

@@ -8,7 +8,7 @@ use stepwell_workspace::files::{self, Privacy};
 use stepwell_workspace::process;
 
 use crate::args::ConfigCommand;
-use crate::assemble::{Assembly, workspace_root};
+use crate::assemble::{Assembly, embeddings, workspace_root};
 use crate::exit::Exit;
 use crate::keys;
 use crate::report;
@@ -173,7 +173,9 @@ fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> any
 
 fn set_key(provider: &str) -> anyhow::Result<()> {
     let assembly = Assembly::here()?;
-    Provider::resolve(provider, assembly.settings.providers().get(provider))?;
+    if provider != embeddings::NAME {
+        Provider::resolve(provider, assembly.settings.providers().get(provider))?;
+    }
     let key = if std::io::stdin().is_terminal() {
         error_line(&format!("key of `{provider}` (it is not shown):"));
         read_hidden_line()?

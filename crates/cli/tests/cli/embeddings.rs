@@ -111,3 +111,19 @@ fn nothing_is_sent_unless_the_person_names_a_server() {
         assert!(output.status.code() == Some(2) && shown.contains(expected), "{text}: {shown}");
     }
 }
+
+#[test]
+fn its_key_is_kept_like_those_of_models() {
+    use std::io::Write;
+    let server = EmbeddingServer::start(vectors);
+    let world = world(&server);
+    world.set_config(&format!("[code.embeddings]\nendpoint = \"{}\"\nmodel = \"small\"\n", server.url()));
+    let mut command = world.command(&["config", "set-key", "embeddings"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"key-for-vectors\n").unwrap();
+    assert!(child.wait().unwrap().success());
+    search(&world);
+    let requests = server.requests();
+    assert!(!requests.is_empty());
+    assert!(requests.iter().all(|one| one.authorization.as_deref() == Some("Bearer key-for-vectors")));
+}

@@ -166,6 +166,10 @@ fn what_was_made_before_a_failure_is_kept() {
     maker.fails_after.store(0, Ordering::Relaxed);
     let failure = run(embeddings.question("anything")).unwrap_err();
     assert_eq!(failure, "the search went without embeddings: the server is on fire");
+    // It is not asked again at once.
+    let failure = run(embeddings.question("anything")).unwrap_err();
+    assert_eq!(failure, "the search went without embeddings: the server is on fire (a moment ago)");
+    assert!(!maker.sent.lock().iter().any(|text| text == "anything"));
 }
 
 #[test]
