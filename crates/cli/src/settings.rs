@@ -25,7 +25,7 @@ use stepwell_workspace::{Denial, files};
 
 pub use code::{CodeSettings, EmbeddingSettings, LanguageServer, ServersSetting};
 pub use keep::UserSettingsKeeper;
-pub use layer::{CheckpointSettings, CustomAdapter, SettingsLayer};
+pub use layer::{CheckpointSettings, CustomAdapter, JavaScriptDebugger, SettingsLayer};
 pub use places::Places;
 pub use sandbox::SandboxSettings;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
@@ -208,6 +208,10 @@ impl Settings {
     pub fn debug_adapters(&self) -> BTreeMap<String, PathBuf> {
         let layers = self.layers.iter().filter_map(|(_, layer)| layer.debug.clone());
         layers.flat_map(|debug| debug.adapters).collect()
+    }
+
+    pub fn prefers_js_debug(&self) -> bool {
+        self.value(|layer| layer.debug.as_ref()?.javascript) == Some(JavaScriptDebugger::JsDebug)
     }
 
     pub fn auto_installs_adapters(&self) -> bool {

@@ -41,6 +41,8 @@ pub struct Search {
     pub configured: BTreeMap<AdapterKind, PathBuf>,
     /// Debuggers the person named by their command.
     pub custom: Vec<&'static ConfiguredAdapter>,
+    /// js-debug serves JavaScript also where Node's own debugger would do.
+    pub prefers_js_debug: bool,
 }
 
 impl Search {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::{self, How};
+use crate::adapters::{self, AdapterKind, How};
 use crate::launch_config::tasks::{
     ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskRun, TaskRunner, plan_task, run_task,
 };
@@ -231,9 +231,7 @@ async fn opening_or_installed(
         other => return other,
     };
     let Some(installer) = &debugger.options().installer else { return Err(missing) };
-    let kinds =
-        launch_config::adapters_for(resolved, &debugger.options().search.custom).map_err(from_launch)?;
-    for kind in kinds {
+    for kind in kinds_for(resolved, debugger, options)? {
         match installer.install(kind).await {
             Ok(true) => return opening(resolved, debugger, options, time),
             Ok(false) => {}
@@ -249,6 +247,28 @@ async fn opening_or_installed(
     Err(missing)
 }
 
+/// The adapters for a configuration, the best first, by what the person wants and what the breakpoints need.
+fn kinds_for(resolved: &Resolved, debugger: &Debugger, options: &LaunchOptions) -> Result<Vec<AdapterKind>> {
+    let search = &debugger.options().search;
+    let mut kinds = launch_config::adapters_for(resolved, &search.custom).map_err(from_launch)?;
+    let program = resolved.arguments.get("program").and_then(Value::as_str).map(Path::new);
+    let kept = if options.breakpoints { debugger.breakpoints().lines() } else { Vec::new() };
+    let mut places = kept.iter().map(|place| &place.path).chain(options.probes.keys());
+    // Node finds places in sources it does not run only through source maps, which js-debug reads.
+    let needs_maps =
+        !program.is_some_and(is_made_into_scripts) && places.any(|path| is_made_into_scripts(path));
+    if search.prefers_js_debug || needs_maps {
+        kinds.sort_by_key(|kind| *kind == AdapterKind::Node);
+    }
+    Ok(kinds)
+}
+
+/// Whether a source becomes JavaScript before it runs.
+fn is_made_into_scripts(path: &Path) -> bool {
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    matches!(end, "ts" | "mts" | "cts" | "tsx" | "jsx" | "vue" | "svelte")
+}
+
 /// How an adapter is asked for a configuration.
 fn opening(
     resolved: &Resolved,
@@ -257,7 +277,7 @@ fn opening(
     time: Duration,
 ) -> Result<(Opening, Vec<String>)> {
     let search = &debugger.options().search;
-    let kinds = launch_config::adapters_for(resolved, &search.custom).map_err(from_launch)?;
+    let kinds = kinds_for(resolved, debugger, options)?;
     let server = resolved.debug_server.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     // One that listens already need not be installed here.
     let (adapter, mut way) = if let (Some(server), Some(kind)) = (server, kinds.first()) {
@@ -359,4 +379,51 @@ pub fn from_launch(error: launch_config::LaunchError) -> Error {
 pub fn from_target(error: TargetError) -> Error {
     let hint = error.hint().map(str::to_owned);
     Error::Launch { reason: error.to_string(), hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DebuggerOptions;
+    use crate::adapters::Search;
+    use crate::breakpoints::NewBreakpoint;
+    use crate::targets::{Description, describe};
+
+    #[tokio::test]
+    async fn js_debug_comes_first_where_it_is_wanted_or_breakpoints_need_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.js", "a.ts", "b.ts", "b.js"] {
+            let path = folder.path().join(name);
+            stepwell_workspace::files::write_atomic(
+                &path,
+                b"1;\n",
+                stepwell_workspace::files::Privacy::Shared,
+            )
+            .unwrap();
+        }
+        let rows = [
+            ("a.js", None, false, "node"),
+            ("a.js", Some("b.js"), false, "node"),
+            ("a.js", Some("b.ts"), false, "js-debug"),
+            ("a.ts", Some("b.ts"), false, "node"),
+            ("a.js", None, true, "js-debug"),
+        ];
+        for (program, breakpoint, prefers_js_debug, first) in rows {
+            let search =
+                Search { workspace: folder.path().to_path_buf(), prefers_js_debug, ..Search::default() };
+            let debugger = Debugger::new(DebuggerOptions { search, ..DebuggerOptions::default() });
+            if let Some(name) = breakpoint {
+                let new =
+                    NewBreakpoint { path: folder.path().join(name), line: 1, ..NewBreakpoint::default() };
+                debugger.set_breakpoint(new).await.unwrap();
+            }
+            let path = folder.path().join(program).to_string_lossy().into_owned();
+            let wanted = Description::Program { path, args: Vec::new() };
+            let target = describe(&wanted, &context(folder.path())).unwrap();
+            let options = LaunchOptions::new(Duration::from_secs(1), CancellationToken::new());
+            let kinds = kinds_for(&target.resolved, &debugger, &options).unwrap();
+            assert_eq!(kinds[0].name(), first, "{program} {breakpoint:?}");
+            assert_eq!(kinds.len(), 2);
+        }
+    }
 }

@@ -134,6 +134,14 @@ impl CheckpointSettings {
     }
 }
 
+/// A debugger for JavaScript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum JavaScriptDebugger {
+    Node,
+    JsDebug,
+}
+
 /// Which debuggers are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -143,6 +151,8 @@ pub struct DebugSettings {
     pub adapters: BTreeMap<String, PathBuf>,
     /// Fetches a debug adapter into Stepwell's own folder when it is needed first, without asking.
     pub auto_install: Option<bool>,
+    /// Which debugger serves JavaScript where both can: Node's own, or js-debug.
+    pub javascript: Option<JavaScriptDebugger>,
     /// Other debug adapters by a name of your own, such as one for Java.
     pub custom: BTreeMap<String, CustomAdapter>,
 }

@@ -315,6 +315,33 @@ async fn a_value_that_is_too_long_costs_its_question_alone() {
 }
 
 #[tokio::test]
+async fn a_deep_stack_is_told_in_parts() {
+    let text = "class Deep {\n  constructor() { this.at = 7; }\n  go(n) {\n    if (n === 0) debugger;\n    else this.go(n - 1);\n    return n;\n  }\n}\nnew Deep().go(4000);\n";
+    let Some(scripts) = Scripts::write(&[("a.cjs", text)]) else { return };
+    let session = scripts.start("a.cjs");
+    let stop = scripts.stop(&session).await;
+    let part = session.stack(stop.thread.unwrap(), 3999, 3).await.unwrap();
+    let names: Vec<(&str, i64)> =
+        part.stack_frames.iter().map(|frame| (frame.name.as_str(), frame.line)).collect();
+    assert_eq!(names, [("go", 5), ("go", 5), ("<anonymous>", 9)]);
+    assert!(part.total_frames.unwrap() > 4001);
+    let value = session.evaluate("n", Some(part.stack_frames[1].id), "watch").await.unwrap().value;
+    assert_eq!(value, "4000");
+    let frame = session.top_frame().await.unwrap().id;
+    let (_, rows) = session.locals(frame, 100).await.unwrap().unwrap();
+    assert_eq!(shown(&rows), "this=Deep {at: 7} n=0");
+    // What a call is about to return is told.
+    session.step(None, Step::Over).await.unwrap();
+    scripts.stop(&session).await;
+    session.step(None, Step::Over).await.unwrap();
+    scripts.stop(&session).await;
+    let frame = session.top_frame().await.unwrap().id;
+    let (_, rows) = session.locals(frame, 100).await.unwrap().unwrap();
+    assert_eq!(shown(&rows), "Return value=0 this=Deep {at: 7} n=0");
+    scripts.debugger.end(&session).await;
+}
+
+#[tokio::test]
 async fn who_waited_is_told_behind_what_was_put_off() {
     let text = "async function outer() {\n  await inner();\n}\nasync function inner() {\n  await null;\n  const deep = 1;\n  console.log(deep);\n}\nouter();\n";
     let Some(scripts) = Scripts::write(&[("a.cjs", text)]) else { return };

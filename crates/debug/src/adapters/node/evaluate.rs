@@ -103,7 +103,7 @@ impl Inspector {
                 if !matches!(shape, super::values::Shape::List(_)) && shape.indexed().is_some() {
                     return Err("entries of maps and sets are changed by an expression, such as `map.set(key, value)`".to_owned());
                 }
-                let frame = target.paused().and_then(|paused| paused.frames.into_iter().next());
+                let frame = target.paused().and_then(|paused| paused.frames.first().cloned());
                 let new = self.value_of(&target, frame.as_ref(), value, false).await?;
                 let params = json!({ "objectId": object, "silent": true,
                     "functionDeclaration": "function(name, value) { 'use strict'; this[name] = value; }",

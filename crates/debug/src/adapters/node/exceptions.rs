@@ -42,7 +42,7 @@ impl Inspector {
 
     pub fn exception_info(&self, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
-        let thrown = target.paused().and_then(|paused| paused.thrown);
+        let thrown = target.paused().and_then(|paused| paused.thrown.clone());
         let Some(thrown) = thrown else {
             return Err(format!("thread {} did not stop at an exception", target.thread));
         };

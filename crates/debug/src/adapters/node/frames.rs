@@ -38,14 +38,20 @@ impl Inspector {
     pub fn stack_trace(&self, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         let paused = target.paused().ok_or_else(|| format!("thread {} is running", target.thread))?;
-        let frames = all_frames(&target, &paused);
         let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or_default() as usize;
         let levels = match number("levels") {
             0 => usize::MAX,
             levels => levels,
         };
-        let total = frames.len();
-        let shown: Vec<Value> = frames.into_iter().skip(number("startFrame")).take(levels).collect();
+        // A stack may be deep, and only a part of it is asked for.
+        let start = number("startFrame").min(paused.frames.len());
+        let here = paused.frames.iter().enumerate().skip(start).take(levels);
+        let mut shown: Vec<Value> = here.map(|(at, frame)| frame_here(&target, &paused, at, frame)).collect();
+        let before = frames_before(&target, &paused);
+        let total = paused.frames.len() + before.len();
+        let skipped = number("startFrame") - start;
+        let left = levels - shown.len();
+        shown.extend(before.into_iter().skip(skipped).take(left));
         Ok(json!({ "stackFrames": shown, "totalFrames": total }))
     }
 
@@ -99,24 +105,27 @@ impl Inspector {
     }
 }
 
-/// The frames that are there, then those that led to them before something was put off.
-fn all_frames(target: &Target, paused: &Paused) -> Vec<Value> {
-    let mut number = paused.serial * MOST_FRAMES;
+/// A frame that is there.
+fn frame_here(target: &Target, paused: &Paused, at: usize, frame: &CallFrame) -> Value {
+    let address = target.address_of(&frame.location.script_id);
+    let place = (frame.location.line_number + 1, frame.location.column_number + 1);
+    let number = paused.serial * MOST_FRAMES + at as u64;
+    let mut told = told_frame(number, &frame.function_name, &address, &frame.location.script_id, place);
+    if is_nodes_own(&address) {
+        told["presentationHint"] = "subtle".into();
+    }
+    told
+}
+
+/// Those that led to the frames that are there before something was put off.
+fn frames_before(target: &Target, paused: &Paused) -> Vec<Value> {
+    let mut number = paused.serial * MOST_FRAMES + paused.frames.len() as u64;
     let mut next = || {
         let this = number;
         number += 1;
         this
     };
     let mut frames = Vec::new();
-    for frame in &paused.frames {
-        let address = target.address_of(&frame.location.script_id);
-        let place = (frame.location.line_number + 1, frame.location.column_number + 1);
-        let mut told = told_frame(next(), &frame.function_name, &address, &frame.location.script_id, place);
-        if is_nodes_own(&address) {
-            told["presentationHint"] = "subtle".into();
-        }
-        frames.push(told);
-    }
     let mut parent = paused.parents.as_ref();
     while let Some(trace) = parent {
         let address_of = |script: &str, url: &str| {

@@ -51,6 +51,9 @@ pub fn of(arguments: &Map<String, Value>, folder: &Path) -> Needs {
             Needs::Node
         };
     }
+    if arguments.contains_key("attachSimplePort") || arguments.contains_key("profileStartup") {
+        return Needs::JsDebug("the configuration asks for what only it does when it launches");
+    }
     if let Some(runtime) = text_argument(arguments, "runtimeExecutable") {
         let name = Path::new(runtime).file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !matches!(name, "node" | "nodejs") {
@@ -149,6 +152,7 @@ mod tests {
             (json!({ "program": "plain.js", "autoAttachChildProcesses": false }), "node"),
             (json!({ "program": "node_modules/jest/bin/jest.js" }), "js-debug"),
             (json!({ "runtimeArgs": ["--test"] }), "js-debug"),
+            (json!({ "program": "plain.js", "attachSimplePort": 9229 }), "js-debug"),
             (json!({ "runtimeArgs": ["-e", "1"] }), "node"),
             (json!({}), "js-debug"),
             (json!({ "port": 9229 }), "node"),

@@ -84,7 +84,8 @@ impl Inspector {
             }
         };
         let serial = self.stops.fetch_add(1, Ordering::Relaxed) + 1;
-        target.state.lock().paused = Some(Paused { serial, frames, parents, thrown, reason, hits });
+        let paused = Paused { serial, frames, parents, thrown, reason, hits };
+        target.state.lock().paused = Some(Arc::new(paused));
         let inspector = Arc::clone(self);
         let target = Arc::clone(target);
         if is_start {
@@ -151,8 +152,12 @@ impl Inspector {
             let kind = found.pointer("/locations/0/type").and_then(Value::as_str);
             kind == Some("debuggerStatement")
         });
-        if says && let Some(paused) = &mut target.state.lock().paused {
-            paused.reason = "breakpoint";
+        if says {
+            let mut state = target.state.lock();
+            state.paused = state.paused.take().map(|paused| {
+                let paused = Arc::unwrap_or_clone(paused);
+                Arc::new(Paused { reason: "breakpoint", ..paused })
+            });
         }
         says
     }
@@ -161,7 +166,9 @@ impl Inspector {
     async fn publish(self: &Arc<Self>, target: &Arc<Target>) {
         {
             let mut told = self.told.lock();
-            if told.is_some_and(|thread| thread != target.thread) {
+            let is_next = told.is_none_or(|thread| thread == target.thread);
+            target.state.lock().waits = !is_next;
+            if !is_next {
                 return;
             }
             *told = Some(target.thread);
@@ -187,7 +194,7 @@ impl Inspector {
         if self.told.lock().is_some() {
             return;
         }
-        let waiting = self.all_targets().into_iter().filter(|target| target.is_paused());
+        let waiting = self.all_targets().into_iter().filter(|target| target.waits());
         let next = waiting.min_by_key(|target| target.paused().map_or(u64::MAX, |paused| paused.serial));
         if let Some(next) = next {
             self.publish(&next).await;
@@ -196,8 +203,12 @@ impl Inspector {
 
     /// Something else let the thread go on.
     pub async fn resumed(self: &Arc<Self>, target: &Arc<Target>) {
-        if target.state.lock().paused.take().is_none() {
-            return;
+        {
+            let mut state = target.state.lock();
+            state.waits = false;
+            if state.paused.take().is_none() {
+                return;
+            }
         }
         self.references.lock().forget(target.thread);
         let was_told = self.told.lock().take_if(|thread| *thread == target.thread).is_some();
@@ -213,6 +224,7 @@ impl Inspector {
         let was = {
             let mut state = target.state.lock();
             let was = state.paused.take();
+            state.waits = false;
             state.motion = motion;
             was
         };
@@ -255,10 +267,13 @@ impl Inspector {
     pub async fn pause(self: &Arc<Self>, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         // A thread may wait for one whose stop was not told.
-        let waiting = self.all_targets().into_iter().find(|one| one.is_paused());
+        let waiting = self.all_targets().into_iter().find(|one| one.waits());
         if let Some(waiting) = waiting {
             *self.told.lock() = None;
             self.publish(&waiting).await;
+            return Ok(json!({}));
+        }
+        if target.is_paused() {
             return Ok(json!({}));
         }
         target.state.lock().motion = Motion::Pausing;

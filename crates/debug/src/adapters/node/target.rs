@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -24,7 +25,9 @@ pub struct Target {
 pub struct TargetState {
     /// Addresses of scripts by their numbers.
     scripts: HashMap<String, String>,
-    pub paused: Option<Paused>,
+    pub paused: Option<Arc<Paused>>,
+    /// It stands, and that is to be told when it is its turn.
+    pub waits: bool,
     pub motion: Motion,
     /// A place that stops once, to reach the program's first line.
     pub entry_place: Option<String>,
@@ -108,12 +111,16 @@ impl Target {
         Self { thread, name, route: Some(route), state: Mutex::default() }
     }
 
-    pub fn paused(&self) -> Option<Paused> {
+    pub fn paused(&self) -> Option<Arc<Paused>> {
         self.state.lock().paused.clone()
     }
 
     pub fn is_paused(&self) -> bool {
         self.state.lock().paused.is_some()
+    }
+
+    pub fn waits(&self) -> bool {
+        self.state.lock().waits
     }
 
     pub fn add_script(&self, number: String, address: String) {

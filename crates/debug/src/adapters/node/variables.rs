@@ -60,7 +60,7 @@ impl Inspector {
         let rows = match what {
             Reference::Scope { frame, number, object } => {
                 let mut rows = self.named(&target, &object, Shape::Named, None).await?;
-                rows.splice(0..0, self.beside(&target, &frame, number)?);
+                rows.splice(0..0, self.beside(&target, &frame, number).await?);
                 page(rows, arguments, start, count)
             }
             Reference::Getter { owner, getter } => vec![self.got(&target, &owner, &getter, path).await?],
@@ -81,21 +81,32 @@ impl Inspector {
     }
 
     /// What a frame knows beside its variables: its object, and what a call has just returned.
-    fn beside(&self, target: &Target, frame: &CallFrame, scope: usize) -> Result<Vec<Value>, String> {
+    async fn beside(&self, target: &Target, frame: &CallFrame, scope: usize) -> Result<Vec<Value>, String> {
         let mut rows = Vec::new();
         if scope != 0 {
             return Ok(rows);
         }
         if let Some(returned) = &frame.return_value {
-            rows.push(self.row(target, "Return value", returned, None)?);
+            let returned = self.with_preview(target, returned).await;
+            rows.push(self.row(target, "Return value", &returned, None)?);
         }
         let class = frame.this.get("className").and_then(Value::as_str).unwrap_or_default();
         if frame.this.get("type").and_then(Value::as_str) == Some("object")
             && !matches!(class, "" | "Object" | "global")
         {
-            rows.push(self.row(target, "this", &frame.this, Some("this".to_owned()))?);
+            let this = self.with_preview(target, &frame.this).await;
+            rows.push(self.row(target, "this", &this, Some("this".to_owned()))?);
         }
         Ok(rows)
+    }
+
+    /// A value of a stack, of whose inside the inspector does not tell unasked.
+    async fn with_preview(&self, target: &Target, value: &Value) -> Value {
+        let Some(object) = value.get("objectId").and_then(Value::as_str) else { return value.clone() };
+        let params = json!({ "objectId": object, "functionDeclaration": "function() { return this; }",
+            "objectGroup": GROUP, "generatePreview": true, "silent": true });
+        let shown = self.ask(target, "Runtime.callFunctionOn", params).await.ok();
+        shown.and_then(|shown| shown.get("result").cloned()).unwrap_or_else(|| value.clone())
     }
 
     /// A row of a table of variables.
