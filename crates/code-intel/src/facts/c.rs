@@ -44,6 +44,7 @@ const VISITED: &[&str] = &[
 
 pub(super) const RULES: Rules = Rules {
     names: &["identifier", "type_identifier", "field_identifier", "namespace_identifier"],
+    closed: &["string_literal", "raw_string_literal", "char_literal", "system_lib_string"],
     visited: VISITED,
     visit,
 };

@@ -20,6 +20,8 @@ const LONGEST_TEXT: usize = 400;
 pub(super) struct Rules {
     /// Leaves that are names.
     pub names: &'static [&'static str],
+    /// Nodes in which no name stands, and nothing that is visited: texts.
+    pub closed: &'static [&'static str],
     /// The kinds of nodes that are visited; empty for all.
     pub visited: &'static [&'static str],
     /// Called for every such node, parents first.
@@ -152,7 +154,7 @@ impl<'t> Extractor<'t> {
                 }
             }
             // What has only signs and words in it is not gone into.
-            if node.named_child_count() > 0 && cursor.goto_first_child() {
+            if !of_kind.is_closed && node.named_child_count() > 0 && cursor.goto_first_child() {
                 self.above.push(node);
                 continue;
             }

@@ -42,6 +42,7 @@ const VISITED: &[&str] = &[
 
 pub(super) const RULES: Rules = Rules {
     names: &["identifier", "type_identifier", "field_identifier", "package_identifier"],
+    closed: &["interpreted_string_literal", "raw_string_literal"],
     visited: VISITED,
     visit,
 };

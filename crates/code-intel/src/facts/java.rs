@@ -41,7 +41,8 @@ const VISITED: &[&str] = &[
     "method_invocation",
 ];
 
-pub(super) const RULES: Rules = Rules { names: &["identifier", "type_identifier"], visited: VISITED, visit };
+pub(super) const RULES: Rules =
+    Rules { names: &["identifier", "type_identifier"], closed: &[], visited: VISITED, visit };
 
 fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     match x.kind {

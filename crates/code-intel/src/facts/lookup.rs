@@ -136,3 +136,47 @@ impl Facts {
         found.filter(move |occurrence| occurrence.span.of(text) == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::facts;
+    use crate::languages::Language;
+
+    const LINES: &str = "(class [A-C]:\n    z = 1\n    def [f-h]\\(self, x\\):\n        y = x\n|def [f-h]\\(a, f\\):\n    \
+                         def [f-h]\\(\\): return a\n|[f-h] = [f-h]\\(\\)\n){0,8}";
+
+    proptest! {
+        #[test]
+        fn the_tables_say_what_the_lists_do(text in LINES) {
+            let read = facts::read(Language::Python, &text).unwrap();
+            for name in ["f", "A", "self", "x", "nothing"] {
+                let places: Vec<usize> = read.named(name).map(|(place, _)| place).collect();
+                let all = read.definitions.iter().enumerate();
+                let expected: Vec<usize> =
+                    all.filter(|(_, one)| one.name == name).map(|(place, _)| place).collect();
+                prop_assert_eq!(places, expected);
+                let uses: Vec<&Occurrence> = read.uses(&text, name).collect();
+                let all = read.occurrences.iter();
+                prop_assert_eq!(uses, all.filter(|one| one.span.of(&text) == name).collect::<Vec<_>>());
+            }
+            for one in &read.definitions {
+                let found: Vec<&Definition> = read.defined_at(one.name_span).map(|(_, one)| one).collect();
+                let all = read.definitions.iter();
+                prop_assert_eq!(found, all.filter(|other| other.name_span == one.name_span).collect::<Vec<_>>());
+                let found: Vec<&Definition> = read.of_kind(one.kind).map(|(_, one)| one).collect();
+                let all = read.definitions.iter();
+                prop_assert_eq!(found, all.filter(|other| other.kind == one.kind).collect::<Vec<_>>());
+            }
+            for offset in 0..=text.len() as u32 {
+                for is_wanted in [Definition::is_callable, |one: &Definition| one.kind.is_type()] {
+                    let around = read.definitions.iter().filter(|one| one.span.contains(offset));
+                    let expected = around.filter(|one| is_wanted(one)).min_by_key(|one| one.span.len());
+                    prop_assert_eq!(read.innermost(offset, is_wanted), expected);
+                }
+            }
+        }
+    }
+}

@@ -60,6 +60,8 @@ pub(super) struct KindUse {
     pub is_name: bool,
     /// The rules look at nodes of this kind.
     pub is_visited: bool,
+    /// Nothing in a node of this kind is looked at.
+    pub is_closed: bool,
     /// The kind, where the rules say which ones they look at.
     pub name: &'static str,
 }
@@ -74,6 +76,7 @@ impl Kinds {
                 KindUse {
                     is_name: rules.names.contains(&kind),
                     is_visited: rules.visited.is_empty() || visited.is_some(),
+                    is_closed: rules.closed.contains(&kind),
                     name: visited.copied().unwrap_or_default(),
                 }
             });

@@ -16,6 +16,7 @@ pub(super) const RULES: Rules = Rules {
         "property_identifier",
         "variable_name",
     ],
+    closed: &[],
     visited: &[],
     visit,
 };

@@ -29,7 +29,7 @@ const VISITED: &[&str] = &[
     "future_import_statement",
 ];
 
-pub(super) const RULES: Rules = Rules { names: &["identifier"], visited: VISITED, visit };
+pub(super) const RULES: Rules = Rules { names: &["identifier"], closed: &[], visited: VISITED, visit };
 
 fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     match x.kind {

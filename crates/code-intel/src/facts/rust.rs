@@ -58,6 +58,7 @@ pub(super) const RULES: Rules = Rules {
         "crate",
         "super",
     ],
+    closed: &["string_literal", "raw_string_literal", "line_comment", "block_comment"],
     visited: VISITED,
     visit,
 };

@@ -79,8 +79,11 @@ const VISITED: &[&str] = &[
     "array",
 ];
 
-pub(super) const RULES: Rules = Rules { names: NAMES, visited: VISITED, visit: visit_plain };
-pub(super) const TYPED_RULES: Rules = Rules { names: NAMES, visited: VISITED, visit: visit_typed };
+const CLOSED: &[&str] = &["string", "regex"];
+
+pub(super) const RULES: Rules = Rules { names: NAMES, closed: CLOSED, visited: VISITED, visit: visit_plain };
+pub(super) const TYPED_RULES: Rules =
+    Rules { names: NAMES, closed: CLOSED, visited: VISITED, visit: visit_typed };
 
 /// In JavaScript comments say types.
 fn visit_plain<'t>(x: &mut Extractor<'t>, node: Node<'t>) {

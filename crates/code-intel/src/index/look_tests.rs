@@ -223,3 +223,26 @@ fn a_change_without_an_event_is_found_before_the_answer_is_given() {
         assert_eq!(found.unwrap(), (vec![name.to_owned()], 1));
     }
 }
+
+#[test]
+fn files_are_read_ahead_and_still_seen_to_change() {
+    const LONGEST: std::time::Duration = std::time::Duration::from_secs(60);
+    let (folder, mut index) = watched(&[("a.py", "def one(): pass\n"), ("b.py", "import a\n\na.one()\n")]);
+    let started = std::time::Instant::now();
+    while !index.has_read_ahead() {
+        assert!(started.elapsed() < LONGEST, "the files were not read");
+        std::thread::yield_now();
+    }
+    let uses = |index: &mut Index, name: &str| {
+        let asked = index.ask(&|| false, |index| {
+            let resolver = Resolver::new(index);
+            let found = resolver.definitions_named(name);
+            found.iter().flat_map(|one| resolver.references(one)).map(|one| one.occurrence.at.line).collect()
+        });
+        asked.unwrap()
+    };
+    let lines: Vec<u32> = uses(&mut index, "one");
+    assert_eq!(lines, [3]);
+    std::fs::write(folder.path().join("work/b.py"), "import a\n\n\n\na.one()\n").unwrap();
+    assert_eq!(uses(&mut index, "one"), [5]);
+}

@@ -204,10 +204,15 @@ fn sorted(mut hashes: Vec<u32>) -> Arc<[u32]> {
 }
 
 fn is_minified(text: &str) -> bool {
+    /// What is so short may have any lines.
+    const SHORT: usize = 10_000;
+    if text.len() <= SHORT {
+        return false;
+    }
     let (mut lines, mut longest) = (0, 0);
     for line in text.split('\n') {
         lines += 1;
         longest = longest.max(line.len());
     }
-    longest > LONGEST_LINE || text.len() > 10_000 && text.len() / lines > LONGEST_AVERAGE
+    longest > LONGEST_LINE || text.len() / lines > LONGEST_AVERAGE
 }
