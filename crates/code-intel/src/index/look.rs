@@ -317,7 +317,9 @@ impl Index {
             match files::stamp(&self.workspace.root().join(path)) {
                 Ok(Some(stamp)) if !self.differs(path, Some(stamp)) => {}
                 Ok(Some(_)) => changes.changed.push(path.clone()),
-                _ => changes.gone.push(path.clone()),
+                _ if self.by_path.contains_key(path) => changes.gone.push(path.clone()),
+                // A link that leads nowhere, as before.
+                _ => {}
             }
         }
         changes.changed.sort();
@@ -383,6 +385,12 @@ impl Index {
                 _ => changes.gone.push(path.clone()),
             }
         }
+        // A link that led nowhere may lead somewhere now, without a change of any folder that is looked at.
+        let dangling = self.sight.shared.iter().filter(|path| !self.by_path.contains_key(*path));
+        let is_there = |path: &&String| {
+            files::stamp(&self.workspace.root().join(path)).is_ok_and(|stamp| stamp.is_some())
+        };
+        changes.changed.extend(dangling.filter(is_there).cloned());
         changes.changed.sort();
         changes
     }
