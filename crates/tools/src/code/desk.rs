@@ -31,14 +31,13 @@ pub struct CodeDesk {
     is_making: AtomicBool,
 }
 
-/// Who answers.
+/// `lsp` asks a language server, where the person allows one: slower.
+// Its variants have no descriptions of their own: they would be in every request of every task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// Stepwell's own index, at once.
     #[default]
     Index,
-    /// A language server of the machine, where the settings allow one; slower. The index answers where it cannot.
     Lsp,
 }
 
