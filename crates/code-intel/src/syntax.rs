@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use stepwell_workspace::Effort;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use crate::grammars::grammar;
@@ -19,6 +20,7 @@ use crate::languages::Language;
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub bytes: usize,
+    /// Of the processor: a busy machine changes nothing in what is found.
     pub time: Duration,
     /// Errors listed at most.
     pub errors: usize,
@@ -198,10 +200,10 @@ fn parsed(
     text: &str,
     limits: Limits,
 ) -> Result<Tree, Skipped> {
-    let started = Instant::now();
+    let effort = Effort::begin();
     parser.set_language(grammar).map_err(|_| Skipped::Unparsed)?;
     let mut in_time = |_: &tree_sitter::ParseState| {
-        if started.elapsed() < limits.time { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if effort.spent() < limits.time { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let bytes = text.as_bytes();
     let options = ParseOptions::new().progress_callback(&mut in_time);
@@ -219,7 +221,7 @@ fn by_grammar(
     text: &str,
     limits: Limits,
 ) -> Result<Vec<SyntaxError>, Skipped> {
-    let started = Instant::now();
+    let effort = Effort::begin();
     let tree = tree(grammar, text, limits)?;
     let mut found = Vec::new();
     if !tree.root_node().has_error() {
@@ -232,7 +234,7 @@ fn by_grammar(
         if node.is_error() || node.is_missing() {
             found.push(described(node, text));
         }
-        if found.len() >= limits.errors || started.elapsed() > limits.time * 2 {
+        if found.len() >= limits.errors || effort.spent() > limits.time * 2 {
             break;
         }
         let inside = node.has_error() && !node.is_error() && !node.is_missing() && cursor.goto_first_child();

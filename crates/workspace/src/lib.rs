@@ -10,6 +10,7 @@
 #![allow(clippy::disallowed_methods, reason = "this crate is the door the ban points to")]
 
 mod boundary;
+mod effort;
 mod encoding;
 mod error;
 pub mod files;
@@ -25,6 +26,7 @@ pub mod watch;
 mod write;
 
 pub use boundary::{Inside, Workspace};
+pub use effort::Effort;
 pub use encoding::{Encoding, TextFile, Unencodable, decode};
 pub use error::{Error, Result};
 pub use hidden::Denial;

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use stepwell_workspace::Effort;
 use tree_sitter::{Node, Tree};
 
 use super::nodes::{Fields, Kinds, field_id};
@@ -127,13 +128,13 @@ impl<'t> Extractor<'t> {
     /// Goes through the whole tree, with a cursor and not by recursion: a text can be nested as deeply as it likes.
     pub fn walk(&mut self, tree: &'t Tree, kinds: &Kinds, time: Duration) {
         const LOOK_UP: usize = 4096;
-        let started = Instant::now();
+        let effort = Effort::begin();
         let mut cursor = tree.walk();
         let mut count = 0_usize;
         loop {
             let node = cursor.node();
             count += 1;
-            if count.is_multiple_of(LOOK_UP) && started.elapsed() > time {
+            if count.is_multiple_of(LOOK_UP) && effort.spent() > time {
                 return;
             }
             let of_kind = kinds.get(node);
