@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use stepwell_workspace::process::{
-    Companion, EndWatch, Ending, Environment, KeepOutput, ProgramCall, SpareTerminal, TerminalEnd,
+    Companion, EndWatch, Ending, Environment, KeepOutput, ProgramCall, SpareTerminal, TerminalEnd, TextPieces,
 };
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
@@ -66,12 +66,14 @@ impl Session {
         let session = Arc::downgrade(self);
         let pump = tokio::spawn(async move {
             let mut buffer = vec![0; READ_BUFFER];
+            let mut pieces = TextPieces::default();
             while let Ok(read) = stream.read(&mut buffer).await {
                 let Some(session) = session.upgrade() else { return };
                 if read == 0 {
+                    take(&session, &pieces.finish());
                     return;
                 }
-                take(&session, &String::from_utf8_lossy(&buffer[..read]));
+                take(&session, &pieces.push(&buffer[..read]));
             }
         });
         self.state.lock().pumps.push(pump);
@@ -156,12 +158,13 @@ impl Session {
         let session = Arc::downgrade(self);
         let pump = tokio::spawn(async move {
             let mut buffer = vec![0; READ_BUFFER];
+            let mut pieces = TextPieces::default();
             while let Ok(read) = terminal.read(&mut buffer).await {
                 let Some(session) = session.upgrade() else { return };
                 if read == 0 {
                     return;
                 }
-                let text = String::from_utf8_lossy(&buffer[..read]).replace("\r\n", "\n");
+                let text = pieces.push(&buffer[..read]).replace("\r\n", "\n");
                 session.print(OutputCategory::Stdout, &text);
                 session.changed();
             }

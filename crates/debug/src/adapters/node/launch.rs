@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stepwell_workspace::process::{EndWatch, Ending, TerminalEnd};
+use stepwell_workspace::process::{EndWatch, Ending, TerminalEnd, TextPieces};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 
 use super::cdp::{Ears, Wire};
 use super::inspector::{Answer, Inspector};
-use super::noise::{ErrorStream, tail, whole_letters};
+use super::noise::{ErrorStream, tail};
 use super::skipped;
 use super::target::Target;
 use super::websocket;
@@ -251,23 +251,19 @@ impl Inspector {
 
     /// Passes on what the program prints; the stream on which the inspector speaks too has its words taken out.
     async fn pump(self: Arc<Self>, mut source: Source, category: &str, mut words: Option<ProgramsWords>) {
-        let mut held = Vec::new();
+        let mut pieces = TextPieces::default();
         while let Some(read) = source.read_some().await {
-            held.extend(read);
             let printed = if let Some(noise) = words.as_mut().and_then(|words| words.noise.as_mut()) {
-                noise.push(&std::mem::take(&mut held))
+                noise.push(&read)
             } else {
-                let whole = whole_letters(&held);
-                let printed = String::from_utf8_lossy(&held[..whole]).into_owned();
-                held.drain(..whole);
-                printed
+                pieces.push(&read).into_owned()
             };
             if let Some(words) = &words {
                 words.hear(&printed);
             }
             self.print(category, &printed).await;
         }
-        let mut rest = String::from_utf8_lossy(&held).into_owned();
+        let mut rest = pieces.finish();
         if let Some(noise) = words.as_mut().and_then(|words| words.noise.as_mut()) {
             rest = noise.finish();
         }

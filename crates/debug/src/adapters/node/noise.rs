@@ -1,5 +1,7 @@
 //! What Node's inspector prints among the program's own words, taken out; the address it prints first is kept.
 
+use stepwell_workspace::process::TextPieces;
+
 use crate::output::floor_boundary;
 
 /// Sentences of the inspector, each printed once and in this order. Some go on to the end of a line; the last, which Node 22
@@ -27,12 +29,13 @@ struct Sentence {
 pub struct ErrorStream {
     left: &'static [Sentence],
     bytes: Vec<u8>,
+    text: TextPieces,
     address: Option<String>,
 }
 
 impl Default for ErrorStream {
     fn default() -> Self {
-        Self { left: &SENTENCES, bytes: Vec::new(), address: None }
+        Self { left: &SENTENCES, bytes: Vec::new(), text: TextPieces::default(), address: None }
     }
 }
 
@@ -47,7 +50,7 @@ impl ErrorStream {
         self.bytes.extend_from_slice(read);
         let mut printed = String::new();
         while let Some((found, length)) = self.find() {
-            printed.push_str(&String::from_utf8_lossy(&self.bytes[..found]));
+            printed.push_str(&self.text.push(&self.bytes[..found]));
             let told = String::from_utf8_lossy(&self.bytes[found..found + length]).into_owned();
             self.bytes.drain(..found + length);
             if let Some(address) = told.strip_prefix(SENTENCES[0].words) {
@@ -56,15 +59,14 @@ impl ErrorStream {
         }
         let held = self.held_back();
         let rest = self.bytes.len() - held;
-        let whole = whole_letters(&self.bytes[..rest]);
-        printed.push_str(&String::from_utf8_lossy(&self.bytes[..whole]));
-        self.bytes.drain(..whole);
+        printed.push_str(&self.text.push(&self.bytes[..rest]));
+        self.bytes.drain(..rest);
         printed
     }
 
     /// What was held back, when nothing more will come.
     pub fn finish(&mut self) -> String {
-        let rest = String::from_utf8_lossy(&std::mem::take(&mut self.bytes)).into_owned();
+        let rest = self.text.push(&std::mem::take(&mut self.bytes)).into_owned() + &self.text.finish();
         // Its advice may be cut off with the stream.
         match rest.find(LAST).filter(|_| !self.left.is_empty()) {
             Some(at) => rest[..at].to_owned(),
@@ -98,23 +100,6 @@ impl ErrorStream {
             (1..words.len()).rev().find(|length| text.ends_with(&words[..*length]))
         });
         begun.chain(partial).max().unwrap_or_default()
-    }
-}
-
-/// How many bytes hold whole letters; the rest of one may come with the next piece.
-pub fn whole_letters(bytes: &[u8]) -> usize {
-    match std::str::from_utf8(bytes) {
-        Ok(_) => bytes.len(),
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        Err(_) => {
-            // Something is no text at all; only a letter cut at the very end is waited for.
-            let tail = bytes.len().saturating_sub(3);
-            let cut = (tail..bytes.len()).find(|at| {
-                std::str::from_utf8(&bytes[*at..])
-                    .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
-            });
-            cut.unwrap_or(bytes.len())
-        }
     }
 }
 
