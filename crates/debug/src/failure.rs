@@ -185,8 +185,9 @@ impl Debugger {
         };
         self.end(&session).await;
         let output = told::without_debugger(&self.printed(&session));
-        let report = judged(looks, verdict_hint, exit_code, &output);
-        Ok(FailureReport { how, notes, ..report })
+        let mut report = judged(looks, verdict_hint, exit_code, &output);
+        report.notes.splice(0..0, notes);
+        Ok(FailureReport { how, ..report })
     }
 
     /// Everything a session and its children printed.
@@ -311,6 +312,12 @@ fn judged(looks: Vec<Look>, hang: Option<Look>, exit_code: Option<i64>, output: 
         report.values =
             look.frames.first().map(|frame| stories(frame, look.frames.get(1))).unwrap_or_default();
         report.frames = look.frames;
+    } else if verdict == Verdict::Failed
+        && let Some((exception, place)) = told::traceback(output)
+    {
+        report.exception = Some(exception);
+        report.place = place;
+        report.notes.push("no debugger saw it; this is what the program printed".to_owned());
     }
     report.summary = summary(&report);
     report

@@ -208,6 +208,17 @@ fn javascript_exception() {
     }
 }
 
+/// V8 does not pause at it.
+#[test]
+fn a_stack_that_overflows_in_node_is_told_by_what_it_printed() {
+    let world = World::new([]);
+    world.write("deep.js", "function down(n) {\n  return down(n + 1) + 1;\n}\ndown(0);\n");
+    let Some(report) = why(&world, &world.work(), &["node", "deep.js"]) else { return };
+    assert_eq!(report["exception"]["type"], "RangeError", "{report:#}");
+    let line = report["place"]["line"].as_i64().unwrap();
+    assert!((1..=2).contains(&line), "{report:#}");
+}
+
 #[test]
 fn what_passes_passes_and_what_cannot_be_debugged_is_said() {
     let world = World::new([]);

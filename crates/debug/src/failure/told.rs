@@ -1,6 +1,10 @@
 //! What a program's own output says of its failure, where the debugger says less.
 
-use super::Exception;
+use super::origin::line_of;
+use super::{Exception, Place};
+
+/// Lines above an error in which its place is looked for.
+const MOST_ABOVE: usize = 12;
 
 /// A traceback without the debugger's own frames.
 pub fn without_debugger(output: &str) -> String {
@@ -50,6 +54,56 @@ pub fn refined(exception: Exception, output: &str) -> Exception {
     Exception { kind, message }
 }
 
+/// A failure that no debugger saw, such as a stack overflow in Node or one in a process of its own, as its traceback has it.
+pub fn traceback(output: &str) -> Option<(Exception, Option<Place>)> {
+    let lines: Vec<&str> = output.lines().collect();
+    let at = lines.iter().rposition(|line| error_in(line).is_some())?;
+    let exception = error_in(lines[at])?;
+    let mut below = lines[at + 1..].iter().take_while(|line| line.trim_start().starts_with("at "));
+    let place = below
+        .find_map(|line| node_place(line))
+        .or_else(|| lines[..at].iter().rev().take(MOST_ABOVE).find_map(|line| python_place(line)));
+    Some((exception, place))
+}
+
+/// `RangeError: Maximum call stack size exceeded`, `shop.Missing: no such`.
+fn error_in(line: &str) -> Option<Exception> {
+    let (kind, message) = line.strip_prefix("Uncaught ").unwrap_or(line).split_once(": ")?;
+    let name = kind.rsplit('.').next().unwrap_or(kind);
+    let is_name = kind.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '.');
+    let is_error = name.ends_with("Error") || name.ends_with("Exception");
+    (is_name && is_error).then(|| Exception { kind: kind.to_owned(), message: message.to_owned() })
+}
+
+/// `    at descend (/me/deep.js:3:10)` or `    at file:///me/deep.mjs:3:10`.
+fn node_place(line: &str) -> Option<Place> {
+    let told = line.trim().strip_prefix("at ")?;
+    let (function, place) = match told.split_once(" (") {
+        Some((function, place)) => (function, place.strip_suffix(')')?),
+        None => ("", told),
+    };
+    let place = place.strip_prefix("file://").unwrap_or(place);
+    let mut parts = place.rsplitn(3, ':').skip(1);
+    let (line, file) = (parts.next()?.parse().ok()?, parts.next()?);
+    place_at(file, line, function)
+}
+
+/// `  File "/me/deep.py", line 3, in descend`.
+fn python_place(line: &str) -> Option<Place> {
+    let (file, rest) = line.trim().strip_prefix("File \"")?.split_once("\", line ")?;
+    let (line, function) = rest.split_once(", in ").unwrap_or((rest, ""));
+    place_at(file, line.parse().ok()?, function)
+}
+
+/// Only where there is such a line: what a program prints may be anything.
+fn place_at(file: &str, line: i64, function: &str) -> Option<Place> {
+    if !file.starts_with('/') {
+        return None;
+    }
+    let source = line_of(file, line)?;
+    Some(Place { file: file.to_owned(), line, function: function.to_owned(), source })
+}
+
 /// `thread 'x' panicked at src/lib.rs:8:46:` and the message below it.
 fn rust_panic(output: &str) -> Option<Exception> {
     let mut lines = output.lines();
@@ -90,6 +144,8 @@ fn assertion(output: &str) -> Option<Exception> {
 
 #[cfg(test)]
 mod tests {
+    use stepwell_workspace::files;
+
     use super::*;
 
     #[test]
@@ -127,6 +183,34 @@ mod tests {
             let told = refined(Exception { kind: kind.to_owned(), message: message.to_owned() }, output);
             assert_eq!(format!("{}: {}", told.kind, told.message), expected);
         }
+    }
+
+    #[test]
+    fn a_traceback_tells_what_no_debugger_saw() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep.js");
+        let program = "function f(n) {\n  return f(n + 1);\n}\nf(0);\n";
+        files::write_atomic(&file, program.as_bytes(), files::Privacy::Shared).unwrap();
+        let file = file.to_str().unwrap();
+        let rows = [
+            (
+                format!("x\nRangeError: too deep\n    at f ({file}:2:10)\n    at f ({file}:2:10)\n"),
+                Some((2, "f")),
+            ),
+            (format!("TypeError: no\n    at node:internal/a:1:2\n    at file://{file}:4:1\n"), Some((4, ""))),
+            (
+                format!("Traceback:\n  File \"{file}\", line 2, in f\n    f()\nRangeError: deep\n"),
+                Some((2, "f")),
+            ),
+            ("RangeError: deep\n    at f (/not/there.js:2:10)\n".to_owned(), None),
+        ];
+        for (output, expected) in rows {
+            let (exception, place) = traceback(&output).unwrap();
+            assert!(exception.kind.ends_with("Error"), "{output}");
+            let place = place.as_ref().map(|place| (place.line, place.function.as_str()));
+            assert_eq!(place, expected, "{output}");
+        }
+        assert!(traceback("no error here: it passed\nerrors: 0\n").is_none());
     }
 
     #[test]
