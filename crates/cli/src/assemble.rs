@@ -118,6 +118,11 @@ impl Assembly {
         )
     }
 
+    /// The workspace as tools see it.
+    pub fn open_workspace(&self) -> anyhow::Result<Workspace> {
+        self.benches().open(&self.workspace)
+    }
+
     /// Vectors of the code of this workspace, where the settings name a server for them.
     pub fn embeddings(&self) -> anyhow::Result<Option<Arc<stepwell_code_intel::embeddings::Embeddings>>> {
         let denied = self.benches().denied_reads(&self.workspace)?;
@@ -174,8 +179,7 @@ impl Benches {
     /// The tools, and the desk at which those of the debugger work.
     pub fn executor_and_debugger(&self, workspace: &Path) -> anyhow::Result<(Arc<Executor>, Arc<DebugDesk>)> {
         let denied = self.denied_reads(workspace)?;
-        let denial = settings::denial(denied.clone());
-        let workspace = Workspace::open_without(workspace, &self.extra_roots, &denial)?;
+        let workspace = self.open(workspace)?;
         let registry = Arc::new(Registry::new());
         let desk = DebugDesk::new(
             workspace.clone(),
@@ -185,6 +189,12 @@ impl Benches {
         registry.register_all(catalog::builtin(&workspace, &options, &desk))?;
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
         Ok((Arc::new(executor), desk))
+    }
+
+    /// A workspace as tools see it: without what rules deny reading.
+    fn open(&self, workspace: &Path) -> anyhow::Result<Workspace> {
+        let denial = settings::denial(self.denied_reads(workspace)?);
+        Ok(Workspace::open_without(workspace, &self.extra_roots, &denial)?)
     }
 
     /// What rules deny reading, which tools and commands then do not find at all.

@@ -14,7 +14,6 @@ use stepwell_code_intel::index::{Index, Refreshed};
 use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Direction, Found, Meaning, Resolver};
 use stepwell_code_intel::{scip, search};
-use stepwell_workspace::Workspace;
 
 use crate::args::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget};
 use crate::assemble::{Assembly, AssemblyOptions, code_indexes, workspace_root};
@@ -64,8 +63,8 @@ fn open(folder: Option<&Path>) -> anyhow::Result<(Assembly, Index)> {
         command_line: SettingsLayer::default(),
         record: None,
     })?;
-    let workspace = Workspace::open(&assembly.workspace, &[])?;
-    let index = Index::open(&code_indexes(&assembly.places), &workspace)?;
+    // The tools read the same index: it holds nothing that they may not read.
+    let index = Index::open(&code_indexes(&assembly.places), &assembly.open_workspace()?)?;
     Ok((assembly, index))
 }
 

@@ -28,6 +28,17 @@ fn json(world: &World, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// The tools answer from the same index.
+#[test]
+fn what_may_not_be_read_is_not_in_the_index() {
+    let world = world();
+    assert!(json(&world, &["def", "Order.total"]).to_string().contains("shop/model.py"));
+    world.set_config("[permissions]\ndeny = [\"read(shop/**)\"]\n");
+    let output = world.output(&["index", "def", "Order"]);
+    assert!(!world.show(&output).contains("shop/model.py"), "{}", world.show(&output));
+    assert!(json(&world, &["def", "pay"]).to_string().contains("app.py"));
+}
+
 #[test]
 fn every_question_has_an_answer_for_people_and_for_programs() {
     let world = world();
