@@ -29,7 +29,7 @@ use crate::scip::Scip;
 use crate::syntax::Skipped;
 use database::Database;
 use look::{Changes, Sight};
-use wholes::{Cache, Shelf, Whole};
+use wholes::{Cache, OUTLINE_BYTES, Shelf, Whole};
 
 /// A file of the index, by its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -173,7 +173,7 @@ impl Index {
             by_path: HashMap::new(),
             sight: Sight::default(),
             omitted: usize::MAX,
-            outlines: RefCell::new(Cache::new(20_000)),
+            outlines: RefCell::new(Cache::new(OUTLINE_BYTES)),
             wholes: Shelf::default(),
             sources: RefCell::new(Cache::new(100)),
             found: RefCell::default(),
@@ -280,7 +280,7 @@ impl Index {
         self.by_path.clear();
         self.sight.forget();
         *self.found.get_mut() = Looked::default();
-        *self.outlines.borrow_mut() = Cache::new(20_000);
+        *self.outlines.borrow_mut() = Cache::new(OUTLINE_BYTES);
         self.wholes = Shelf::default();
         *self.sources.borrow_mut() = Cache::new(100);
         *self.packages.borrow_mut() = None;
@@ -399,7 +399,8 @@ impl Index {
             return Arc::clone(known);
         }
         let facts = codec::decode(&entry.outline).unwrap_or_else(|| self.whole(id).1.clone());
-        self.outlines.borrow_mut().put(key, facts)
+        let weight = wholes::facts_weight(&facts);
+        self.outlines.borrow_mut().put_heavy(key, facts, weight)
     }
 
     /// The text of a file and everything it says.

@@ -20,6 +20,8 @@ pub type Whole = (String, Facts);
 /// A file with the hash of what was read of it.
 pub(super) type Key = (FileId, [u8; 16]);
 
+/// Bytes that outlines may take in memory, about. A tree of many large headers has gigabytes of them.
+pub(super) const OUTLINE_BYTES: usize = 128 << 20;
 /// Bytes that files read whole may take in memory, about.
 const WHOLE_BYTES: usize = 192 << 20;
 /// How much of it is filled with files that nobody has asked for yet.
@@ -42,7 +44,7 @@ impl<T> Cache<T> {
         self.put_heavy(key, value, 1)
     }
 
-    fn put_heavy(&mut self, key: Key, value: T, weight: usize) -> Arc<T> {
+    pub fn put_heavy(&mut self, key: Key, value: T, weight: usize) -> Arc<T> {
         if self.weight + weight > self.most {
             self.values.clear();
             self.weight = 0;
@@ -56,10 +58,14 @@ impl<T> Cache<T> {
 
 /// The memory that a file read whole takes, about.
 pub(super) fn weight((text, facts): &Whole) -> usize {
-    /// A definition with the short texts it holds.
-    const DEFINITION: usize = 320;
+    text.len() + facts_weight(facts)
+}
+
+/// The memory that what a file says takes, about.
+pub(super) fn facts_weight(facts: &Facts) -> usize {
+    /// A definition with the short texts it holds and its part of the tables.
+    const DEFINITION: usize = 400;
     size_of::<Whole>()
-        + text.len()
         + facts.occurrences.len() * size_of::<Occurrence>()
         + facts.contexts.len() * size_of::<Context>()
         + facts.definitions.len() * DEFINITION
