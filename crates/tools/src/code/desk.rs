@@ -43,6 +43,8 @@ pub enum Source {
 
 /// Vectors that are made while a question waits.
 const FEW: usize = 128;
+/// How long a question waits for them.
+const FEW_DEADLINE: Duration = Duration::from_secs(8);
 
 /// The vector of a question and those of the code, and what must be known about them.
 pub struct Prepared {
@@ -119,9 +121,14 @@ impl CodeDesk {
             let (made, all) = (missing.all - missing.count, missing.all);
             Some(format!("embeddings are being made: {made} of {all} symbols have one"))
         } else {
-            let (made, failure) = embeddings.make(missing.pieces, |_| {}).await;
-            embeddings.keep(made);
-            failure.map(|why| format!("embeddings of what changed could not be made: {why}"))
+            let made = tokio::time::timeout(FEW_DEADLINE, embeddings.make(missing.pieces, |_| {})).await;
+            if let Ok((made, failure)) = made {
+                embeddings.keep(made);
+                failure.map(|why| format!("embeddings of what changed could not be made: {why}"))
+            } else {
+                Arc::clone(self).make_all();
+                Some("embeddings of what changed take long; they are being made".to_owned())
+            }
         };
         Ok(Some(Prepared { found: Some((embeddings, sought)), note }))
     }
