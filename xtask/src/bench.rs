@@ -262,7 +262,7 @@ impl Table {
     fn print(&self) {
         print!("{:<38}", "");
         for name in &self.names {
-            print!("{name:>12}");
+            print!("{name:>14}");
         }
         for name in self.names.iter().skip(1) {
             print!("{:>14}", format!("/{name}"));
@@ -271,7 +271,7 @@ impl Table {
         for (label, values) in &self.rows {
             print!("{label:<38}");
             for value in values {
-                print!("{:>12}", value.map_or("-".into(), |value| format!("{value:.1}")));
+                print!("{:>14}", value.map_or("-".into(), |value| format!("{value:.1}")));
             }
             for value in values.iter().skip(1) {
                 let ratio = match (values[0], value) {
