@@ -1,7 +1,9 @@
 //! Messages with a length before them: `Content-Length`, an empty line, that many bytes. Debug adapters and language
 //! servers speak this way. Nothing that is sent makes the reader take more than its bounds.
 
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// Bytes of one message that are taken. A longer one is read past; whoever waits for it is told. While it is understood,
 /// a message is in memory three times.
@@ -26,6 +28,25 @@ pub enum FrameError {
     /// What came is no message; what it is, in words.
     #[error("what came is no message: {0}")]
     Garbage(String),
+}
+
+/// Writes frames as they come, until nobody sends any more or `stop` is said.
+pub async fn write_frames(
+    mut writer: impl AsyncWrite + Send + Unpin,
+    mut queue: mpsc::Receiver<Vec<u8>>,
+    stop: CancellationToken,
+) {
+    loop {
+        let frame = tokio::select! {
+            frame = queue.recv() => frame,
+            // What was said last, such as a farewell, still goes out.
+            () = stop.cancelled() => queue.try_recv().ok(),
+        };
+        let Some(frame) = frame else { return };
+        if writer.write_all(&frame).await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
+    }
 }
 
 /// What was read.

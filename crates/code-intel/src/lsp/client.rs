@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use stepwell_workspace::frames::{Frame, FrameError, FrameReader, framed};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use stepwell_workspace::frames::{Frame, FrameError, FrameReader, framed, write_frames};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -100,7 +100,7 @@ impl Client {
         let (outgoing, queue) = mpsc::channel(WRITE_QUEUE);
         let wires = Arc::new(Wires { next_id: AtomicI64::new(1), pending: Mutex::default(), outgoing });
         let stop = CancellationToken::new();
-        tokio::spawn(write_on(writer, queue, stop.clone()));
+        tokio::spawn(write_frames(writer, queue, stop.clone()));
         tokio::spawn(read_on(FrameReader::new(reader), Arc::clone(&wires), listener, stop.clone()));
         Self { wires, _reading: Arc::new(stop.drop_guard()) }
     }
@@ -180,24 +180,6 @@ impl Wires {
         let mut pending = self.pending.lock();
         pending.closed.get_or_insert_with(|| reason.to_owned());
         pending.waiting.clear();
-    }
-}
-
-async fn write_on(
-    mut writer: impl AsyncWrite + Send + Unpin,
-    mut queue: mpsc::Receiver<Vec<u8>>,
-    stop: CancellationToken,
-) {
-    loop {
-        let frame = tokio::select! {
-            frame = queue.recv() => frame,
-            // What was said last, such as `exit`, still goes out.
-            () = stop.cancelled() => queue.try_recv().ok(),
-        };
-        let Some(frame) = frame else { return };
-        if writer.write_all(&frame).await.is_err() || writer.flush().await.is_err() {
-            return;
-        }
     }
 }
 

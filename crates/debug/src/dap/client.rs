@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use stepwell_workspace::frames::write_frames;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -113,7 +113,7 @@ impl Client {
             reverse: Arc::new(tokio::sync::Semaphore::new(MOST_REVERSE)),
         });
         let stop = CancellationToken::new();
-        tokio::spawn(write_on(link.writer, queue, stop.clone()));
+        tokio::spawn(write_frames(link.writer, queue, stop.clone()));
         tokio::spawn(read_on(MessageReader::new(link.reader), Arc::clone(&wires), listener, stop.clone()));
         Self { wires, _reading: Arc::new(stop.drop_guard()) }
     }
@@ -222,24 +222,6 @@ impl Wires {
         let mut pending = self.pending.lock();
         pending.closed.get_or_insert_with(|| reason.to_owned());
         pending.waiting.clear();
-    }
-}
-
-async fn write_on(
-    mut writer: Box<dyn tokio::io::AsyncWrite + Send + Unpin>,
-    mut queue: mpsc::Receiver<Vec<u8>>,
-    stop: CancellationToken,
-) {
-    loop {
-        let frame = tokio::select! {
-            frame = queue.recv() => frame,
-            // What was said last, such as `disconnect`, still goes out.
-            () = stop.cancelled() => queue.try_recv().ok(),
-        };
-        let Some(frame) = frame else { return };
-        if writer.write_all(&frame).await.is_err() || writer.flush().await.is_err() {
-            return;
-        }
     }
 }
 
