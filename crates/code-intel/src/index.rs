@@ -90,7 +90,18 @@ pub struct FileEntry {
     /// Hashes of the names it uses and of those it defines for others, in order.
     uses: Arc<[u32]>,
     defines: Arc<[u32]>,
-    outline: Arc<[u8]>,
+    /// A hash of what it imports.
+    imports: i64,
+    outline: Outline,
+}
+
+/// Where the outline of a file is.
+#[derive(Clone, Debug)]
+enum Outline {
+    /// In the file of the index.
+    Stored,
+    /// In memory: not written yet, or there is no file to write it to.
+    Here(Arc<[u8]>),
 }
 
 impl FileEntry {
@@ -149,8 +160,7 @@ impl Looked {
         for hash in old.defines.iter().chain(new.defines.iter()) {
             self.defining.remove(hash);
         }
-        let imports = |entry: &FileEntry| codec::decode(&entry.outline).map(|outline| outline.imports);
-        if !self.included.is_empty() && imports(old) != imports(new) {
+        if old.imports != new.imports {
             self.included.clear();
         }
         if new.path.ends_with("Cargo.toml") {
@@ -158,6 +168,10 @@ impl Looked {
         }
     }
 }
+
+/// Files that are read before what they say is written: so much of it is in memory, and so much is lost when a build
+/// is ended.
+const READ_AT_ONCE: usize = 2_000;
 
 /// Names that are remembered at most.
 const MOST_NAMES: usize = 100_000;
@@ -222,19 +236,21 @@ impl Index {
         }
         self.remove(&gone);
         refreshed.removed = gone.len();
-        if !changed.is_empty() {
-            let (entries, wholes, was_cancelled) = self.read_all(&changed, progress, is_cancelled);
-            refreshed.read = entries.len();
-            if !was_cancelled && entries.len() < changed.len() {
+        for (number, some) in changed.chunks(READ_AT_ONCE).enumerate() {
+            let done = number * READ_AT_ONCE;
+            let progress = |more: usize, _: usize| progress(done + more, changed.len());
+            let (mut entries, wholes, was_cancelled) = self.read_all(some, &progress, is_cancelled);
+            refreshed.read += entries.len();
+            if !was_cancelled && entries.len() < some.len() {
                 // Gone since it was looked at, a link that leads nowhere, or no longer of any language.
                 let read: HashSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
-                let unread = changed.iter().filter(|path| !read.contains(path.as_str()));
+                let unread = some.iter().filter(|path| !read.contains(path.as_str()));
                 let unread: Vec<String> =
                     unread.filter(|path| self.by_path.contains_key(*path)).cloned().collect();
                 self.remove(&unread);
                 refreshed.removed += unread.len();
             }
-            self.database.write(&entries);
+            self.database.write(&mut entries);
             for entry in entries {
                 self.put(entry);
             }
@@ -398,7 +414,11 @@ impl Index {
         if let Some(known) = self.outlines.borrow().values.get(&key) {
             return Arc::clone(known);
         }
-        let facts = codec::decode(&entry.outline).unwrap_or_else(|| self.whole(id).1.clone());
+        let decoded = match &entry.outline {
+            Outline::Here(bytes) => codec::decode(bytes),
+            Outline::Stored => self.database.outline(&entry.path, entry.hash),
+        };
+        let facts = decoded.unwrap_or_else(|| codec::outline(self.whole(id).1.clone()));
         let weight = wholes::facts_weight(&facts);
         self.outlines.borrow_mut().put_heavy(key, facts, weight)
     }

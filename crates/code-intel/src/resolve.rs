@@ -11,6 +11,7 @@ mod generics;
 mod go;
 mod java;
 mod members;
+mod memory;
 mod modules;
 mod names;
 mod overloads;
@@ -23,12 +24,15 @@ mod types;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::rc::Rc;
 
 use crate::error::{Error, Result};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
+
+use memory::Memory;
 
 pub use calls::{Direction, Edge, Graph, Node as GraphNode};
 
@@ -114,11 +118,16 @@ pub struct Resolver<'i> {
     index: &'i Index,
     steps: Cell<u32>,
     depth: Rc<Cell<u32>>,
+    /// How often something was not looked into because it was too deep or had cost too much.
+    given_up: Cell<u32>,
     /// What type parameters stand for in the question at hand (scripts).
     bound: RefCell<Vec<script::Bound>>,
     /// What was found out: the files do not change while somebody asks.
     only_members: RefCell<HashMap<MemberName, Meaning>>,
     modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
+    bases: Memory<(FileId, u32), Vec<Found>>,
+    /// By the file, the name and the place it is understood at.
+    named_types: Memory<(FileId, String, u32), Vec<Found>>,
 }
 
 /// One level deeper in a question, until it is dropped.
@@ -136,9 +145,12 @@ impl<'i> Resolver<'i> {
             index,
             steps: Cell::new(0),
             depth: Rc::default(),
+            given_up: Cell::new(0),
             bound: RefCell::default(),
             only_members: RefCell::default(),
             modules: RefCell::default(),
+            bases: Memory::default(),
+            named_types: Memory::default(),
         }
     }
 
@@ -155,16 +167,35 @@ impl<'i> Resolver<'i> {
     /// Whether one more step may be taken.
     fn step(&self) -> bool {
         self.steps.set(self.steps.get() + 1);
-        self.steps.get() < MOST_STEPS
+        let may = self.steps.get() < MOST_STEPS;
+        if !may {
+            self.given_up.set(self.given_up.get() + 1);
+        }
+        may
     }
 
     /// Goes one level deeper, unless that is too deep for the stack or the question has cost enough.
     fn enter(&self) -> Option<Deeper> {
-        if !self.step() || self.depth.get() >= DEEPEST {
+        if !self.step() {
+            return None;
+        }
+        if self.depth.get() >= DEEPEST {
+            self.given_up.set(self.given_up.get() + 1);
             return None;
         }
         self.depth.set(self.depth.get() + 1);
         Some(Deeper(Rc::clone(&self.depth)))
+    }
+
+    /// An answer that is kept, unless something was given up on the way.
+    fn remembered<K: Clone + Eq + Hash>(
+        &self,
+        memory: &Memory<K, Vec<Found>>,
+        question: K,
+        ask: impl FnOnce() -> Vec<Found>,
+    ) -> Vec<Found> {
+        let before = self.given_up.get();
+        memory.recall(question, ask, || self.given_up.get() == before)
     }
 
     /// The name at a place, line and column from 1.

@@ -203,7 +203,7 @@ fn parsed(
     let effort = Effort::begin();
     parser.set_language(grammar).map_err(|_| Skipped::Unparsed)?;
     let mut in_time = |_: &tree_sitter::ParseState| {
-        if effort.spent() < limits.time { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if effort.exceeds(limits.time) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let bytes = text.as_bytes();
     let options = ParseOptions::new().progress_callback(&mut in_time);
@@ -234,7 +234,7 @@ fn by_grammar(
         if node.is_error() || node.is_missing() {
             found.push(described(node, text));
         }
-        if found.len() >= limits.errors || effort.spent() > limits.time * 2 {
+        if found.len() >= limits.errors || effort.exceeds(limits.time * 2) {
             break;
         }
         let inside = node.has_error() && !node.is_error() && !node.is_missing() && cursor.goto_first_child();

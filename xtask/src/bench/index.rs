@@ -202,7 +202,7 @@ fn ctags(tree: &Path, folder: &Path) -> anyhow::Result<Option<(f64, f64)>> {
     if !version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("Universal Ctags")) {
         return Ok(None);
     }
-    let before = parts::processor_time()?;
+    let before = parts::processor_ms_of_children()?;
     let started = Instant::now();
     let status = Command::new("ctags")
         .args(["--recurse", "--quiet", "-f"])
@@ -213,5 +213,5 @@ fn ctags(tree: &Path, folder: &Path) -> anyhow::Result<Option<(f64, f64)>> {
     if !status.success() {
         bail!("ctags failed: {status}");
     }
-    Ok(Some((parts::processor_time()?.children - before.children, wall)))
+    Ok(Some((parts::processor_ms_of_children()? - before, wall)))
 }

@@ -134,7 +134,7 @@ impl<'t> Extractor<'t> {
         loop {
             let node = cursor.node();
             count += 1;
-            if count.is_multiple_of(LOOK_UP) && effort.spent() > time {
+            if count.is_multiple_of(LOOK_UP) && effort.exceeds(time) {
                 return;
             }
             let of_kind = kinds.get(node);

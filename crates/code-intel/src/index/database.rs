@@ -1,19 +1,23 @@
 //! The file the index is kept in.
+//!
+//! Opening it reads what tells which file has which names. The outlines, most of the bytes, stay where they are until
+//! somebody asks for one: those of a large tree take hundreds of megabytes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use stepwell_workspace::files::{self, FileStamp, Privacy};
 
-use super::{FileEntry, Omission};
+use super::{FileEntry, Omission, Outline, codec};
 use crate::error::{Error, Result};
+use crate::facts::Facts;
 use crate::languages::Language;
 
 /// Raised with every change to the table or to what is read of a file; another version is built anew.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 // With rows numbered by SQLite: in a table without, a row of more than a quarter of a page has pages of its own, of which
@@ -29,6 +33,7 @@ const TABLE: &str = "CREATE TABLE files (
     hash BLOB NOT NULL,
     uses BLOB NOT NULL,
     defines BLOB NOT NULL,
+    imports INTEGER NOT NULL,
     outline BLOB NOT NULL
 );";
 
@@ -73,15 +78,26 @@ impl Database {
         sizes.into_iter().flatten().flatten().map(|stamp| stamp.len).sum()
     }
 
-    pub fn write(&mut self, entries: &[FileEntry]) {
-        self.attempt(|connection| {
+    /// Writes what was read of files. What is on the disk then needs no memory.
+    pub fn write(&mut self, entries: &mut [FileEntry]) {
+        let is_written = self.attempt(|connection| {
             let transaction =
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             {
                 let mut insert = transaction.prepare(
-                    "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                    "INSERT OR REPLACE INTO files VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
                 )?;
-                for entry in entries {
+                let mut restamp = transaction.prepare(
+                    "UPDATE files SET bytes = ?3, inode = ?4, modified = ?5, is_fresh = ?6
+                     WHERE path = ?1 AND hash = ?2",
+                )?;
+                for entry in &*entries {
+                    let (bytes, inode) = (entry.stamp.len as i64, entry.stamp.inode as i64);
+                    let (modified, hash) = (entry.stamp.modified_ns, entry.hash.as_slice());
+                    let Outline::Here(outline) = &entry.outline else {
+                        restamp.execute(params![entry.path, hash, bytes, inode, modified, entry.is_fresh])?;
+                        continue;
+                    };
                     insert.execute(params![
                         entry.path,
                         entry.language.map(Language::name),
@@ -89,19 +105,41 @@ impl Database {
                             .iter()
                             .position(|known| *known == omission)
                             .map(|place| place as i64)),
-                        entry.stamp.len as i64,
-                        entry.stamp.inode as i64,
-                        entry.stamp.modified_ns,
+                        bytes,
+                        inode,
+                        modified,
                         entry.is_fresh,
-                        entry.hash.as_slice(),
+                        hash,
                         bytes_of(&entry.uses),
                         bytes_of(&entry.defines),
-                        lz4_flex::compress_prepend_size(&entry.outline),
+                        entry.imports,
+                        lz4_flex::compress_prepend_size(outline),
                     ])?;
                 }
             }
             transaction.commit()
         });
+        if is_written {
+            for entry in entries {
+                entry.outline = Outline::Stored;
+            }
+        }
+    }
+
+    /// The outline of a file as it was when it had this hash, unless another process has read a newer one.
+    pub fn outline(&self, path: &str, hash: [u8; 16]) -> Option<Facts> {
+        let connection = self.connection.as_ref()?;
+        let mut select =
+            connection.prepare_cached("SELECT outline FROM files WHERE path = ?1 AND hash = ?2").ok()?;
+        let row = select.query_row(params![path, hash.as_slice()], |row| row.get::<_, Vec<u8>>(0));
+        let packed = row.optional().ok()??;
+        let outline =
+            lz4_flex::decompress_size_prepended(&packed).ok().and_then(|bytes| codec::decode(&bytes));
+        if outline.is_none() {
+            // Damaged: who opens the index next reads the file again.
+            connection.execute("DELETE FROM files WHERE path = ?1", [path]).ok();
+        }
+        outline
     }
 
     pub fn remove(&mut self, paths: &[String]) {
@@ -124,10 +162,8 @@ impl Database {
 
     /// A write that fails (a full disk, another process that holds the file) leaves the old rows, which the next
     /// look at the files finds out of date.
-    fn attempt(&mut self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<()>) {
-        if let Some(connection) = &mut self.connection {
-            work(connection).ok();
-        }
+    fn attempt(&mut self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<()>) -> bool {
+        self.connection.as_mut().is_some_and(|connection| work(connection).is_ok())
     }
 }
 
@@ -193,7 +229,8 @@ fn connect(path: &Path) -> Result<Connection> {
 fn load(connection: &Connection) -> Result<Vec<FileEntry>> {
     let failed =
         |source| Error::Database { path: PathBuf::from(connection.path().unwrap_or_default()), source };
-    let mut select = connection.prepare("SELECT * FROM files").map_err(failed)?;
+    let columns = "path, language, omission, bytes, inode, modified, is_fresh, hash, uses, defines, imports";
+    let mut select = connection.prepare(&format!("SELECT {columns} FROM files")).map_err(failed)?;
     let rows = select.query_map([], entry).map_err(failed)?;
     rows.collect::<rusqlite::Result<Vec<_>>>().map_err(failed)
 }
@@ -202,9 +239,7 @@ fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileEntry> {
     let language: Option<String> = row.get(1)?;
     let omission: Option<i64> = row.get(2)?;
     let hash: Vec<u8> = row.get(7)?;
-    let outline: Vec<u8> = row.get(10)?;
-    let damaged =
-        || rusqlite::Error::InvalidColumnType(10, "outline".to_owned(), rusqlite::types::Type::Blob);
+    let damaged = || rusqlite::Error::InvalidColumnType(7, "hash".to_owned(), rusqlite::types::Type::Blob);
     Ok(FileEntry {
         path: row.get(0)?,
         language: language.and_then(|name| Language::all().find(|language| language.name() == name)),
@@ -218,7 +253,8 @@ fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileEntry> {
         hash: hash.try_into().map_err(|_| damaged())?,
         uses: hashes_of(&row.get::<_, Vec<u8>>(8)?),
         defines: hashes_of(&row.get::<_, Vec<u8>>(9)?),
-        outline: lz4_flex::decompress_size_prepended(&outline).map_err(|_| damaged())?.into(),
+        imports: row.get(10)?,
+        outline: Outline::Stored,
     })
 }
 

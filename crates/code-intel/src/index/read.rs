@@ -10,9 +10,9 @@ use stepwell_workspace::search::IsCancelled;
 use stepwell_workspace::{Inside, Workspace};
 
 use super::wholes::{self, Whole};
-use super::{FileEntry, Omission, OnProgress, codec, is_fresh, place};
+use super::{FileEntry, Omission, OnProgress, Outline, codec, is_fresh, place};
 use crate::error::Result;
-use crate::facts::{self, name_hash};
+use crate::facts::{self, Facts, name_hash};
 use crate::languages::Language;
 
 const LARGEST: u64 = 2 * 1024 * 1024;
@@ -178,7 +178,8 @@ fn one(
         is_fresh,
         uses,
         defines,
-        outline: codec::encode(&outline).into(),
+        imports: imports_hash(&outline),
+        outline: Outline::Here(codec::encode(&outline).into()),
     };
     Some((entry, whole))
 }
@@ -193,8 +194,19 @@ fn omitted(path: &str, stamp: FileStamp, omission: Omission, language: Option<La
         is_fresh: is_fresh(stamp),
         uses: Arc::default(),
         defines: Arc::default(),
-        outline: Arc::default(),
+        imports: 0,
+        outline: Outline::Here(Arc::default()),
     }
+}
+
+fn imports_hash(outline: &Facts) -> i64 {
+    let mut digest = Sha256::new();
+    for import in &outline.imports {
+        digest.update(import.module.as_bytes());
+        digest.update([0]);
+    }
+    let digest: [u8; 32] = digest.finalize().into();
+    digest.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
 }
 
 fn sorted(mut hashes: Vec<u32>) -> Arc<[u32]> {

@@ -122,6 +122,69 @@ fn a_damaged_or_foreign_file_is_built_anew() {
 }
 
 #[test]
+fn a_damaged_outline_is_read_from_the_source_and_written_anew() {
+    let (folder, index) = workspace(&[("a.py", "def one(): pass\n"), ("b.py", "def two(): pass\n")]);
+    drop(index);
+    let data = std::fs::read_dir(folder.path().join("data")).unwrap().flatten();
+    let file =
+        data.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "sqlite"));
+    let connection = rusqlite::Connection::open(file.unwrap()).unwrap();
+    let damage = |outline: &[u8]| {
+        connection.execute("UPDATE files SET outline = ?1 WHERE path = 'a.py'", [outline]).unwrap();
+    };
+    let stored = || -> Vec<u8> {
+        connection.query_row("SELECT outline FROM files WHERE path = 'a.py'", [], |row| row.get(0)).unwrap()
+    };
+    let sound = stored();
+    for outline in [&b""[..], b"\x05\0\0\0no lz4", &lz4_flex::compress_prepend_size(&[0xff; 40])] {
+        damage(outline);
+        let index = open(folder.path());
+        assert_eq!(names(&index, "a.py"), ["one"]);
+        assert_eq!(names(&index, "b.py"), ["two"]);
+        drop(index);
+        assert_eq!(names(&open(folder.path()), "a.py"), ["one"]);
+        assert_eq!(stored(), sound);
+    }
+}
+
+#[test]
+fn what_another_process_has_read_anew_is_not_taken_for_what_was_there() {
+    let (folder, mut index) = workspace(&[("a.py", "def one(): pass\n")]);
+    write(folder.path(), "a.py", b"def two(): pass\n\ndef three(): pass\n");
+    let other = open(folder.path());
+    assert_eq!(names(&other, "a.py"), ["two", "three"]);
+    refresh(&mut index);
+    assert_eq!(names(&index, "a.py"), ["two", "three"]);
+    // Touched, with the content it had: known without being read, here and there.
+    write(folder.path(), "a.py", b"def two(): pass\n\ndef three(): pass\n");
+    refresh(&mut index);
+    assert_eq!(names(&index, "a.py"), ["two", "three"]);
+    assert_eq!(names(&open(folder.path()), "a.py"), ["two", "three"]);
+}
+
+#[test]
+fn a_build_that_was_ended_goes_on_where_it_was() {
+    const MORE: usize = 50;
+    let (folder, mut index) = workspace(&[]);
+    for number in 0..READ_AT_ONCE + MORE {
+        write(folder.path(), &format!("f{number}.py"), b"def one(): pass\n");
+    }
+    let done = std::sync::atomic::AtomicUsize::new(0);
+    let count = |so_far: usize, all: usize| {
+        assert_eq!(all, READ_AT_ONCE + MORE);
+        done.fetch_max(so_far, std::sync::atomic::Ordering::Relaxed);
+    };
+    let is_ended = || done.load(std::sync::atomic::Ordering::Relaxed) > READ_AT_ONCE;
+    assert!(matches!(index.refresh(&count, &is_ended), Err(Error::Cancelled)));
+    drop(index);
+    let workspace = Workspace::open(&folder.path().join("work"), &[]).unwrap();
+    let mut index = Index::open(&folder.path().join("data"), &workspace).unwrap();
+    assert!(index.entries().count() >= READ_AT_ONCE);
+    let refreshed = refresh(&mut index);
+    assert_eq!(refreshed.files, READ_AT_ONCE + MORE);
+}
+
+#[test]
 fn without_a_place_for_its_file_the_index_lives_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("data"), "a file, no folder").unwrap();

@@ -263,9 +263,20 @@ impl Resolver<'_> {
 
     /// The types a type extends or implements, as far as they are in the workspace.
     pub(super) fn bases_of(&self, of: &Found) -> Vec<Found> {
-        let bases = of.definition.bases.iter();
-        let found = bases.flat_map(|base| self.types_of(of.file, of.definition.span.start, base));
-        found.filter(|base| base.key() != of.key()).collect()
+        if of.definition.bases.is_empty() {
+            return Vec::new();
+        }
+        let ask = || {
+            let bases = of.definition.bases.iter();
+            let found = bases.flat_map(|base| self.types_of(of.file, of.definition.span.start, base));
+            found.filter(|base| base.key() != of.key()).collect()
+        };
+        // What a base means may hang on what type parameters stand for (scripts); what has no name has no place of
+        // its own to be remembered by.
+        if self.is_script(of.file) || of.definition.name_span.is_empty() {
+            return ask();
+        }
+        self.remembered(&self.bases, of.key(), ask)
     }
 
     /// The type a member is of.
@@ -287,6 +298,14 @@ impl Resolver<'_> {
 
     /// A type by its name, wherever the members say it is.
     fn type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+        let ask = || self.find_type_named(file, name, offset);
+        if self.is_script(file) {
+            return ask();
+        }
+        self.remembered(&self.named_types, (file, name.to_owned(), offset), ask)
+    }
+
+    fn find_type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
         match self.name(file, name, offset) {
             Meaning::Found(found, _) => {
                 let types: Vec<Found> =
