@@ -147,6 +147,8 @@ pub struct Index {
 struct Looked {
     /// Files by the last part of their paths.
     by_name: Option<HashMap<String, Vec<FileId>>>,
+    /// Files by the folder they lie in.
+    by_folder: Option<HashMap<String, Vec<FileId>>>,
     included: HashMap<FileId, Arc<HashSet<FileId>>>,
     /// Files by the hash of a name they define, for the names that were asked for.
     defining: HashMap<u32, Vec<FileId>>,
@@ -354,15 +356,27 @@ impl Index {
     /// The files whose paths end in this name.
     pub(crate) fn files_called(&self, name: &str) -> Vec<FileId> {
         let mut found = self.found.borrow_mut();
-        let by_name = found.by_name.get_or_insert_with(|| {
-            let mut by_name: HashMap<String, Vec<FileId>> = HashMap::new();
-            for (id, entry) in self.entries() {
-                let name = entry.path.rsplit('/').next().unwrap_or_default();
-                by_name.entry(name.to_owned()).or_default().push(id);
-            }
-            by_name
-        });
+        let by_name = found.by_name.get_or_insert_with(|| self.files_by(|path| split_path(path).1));
         by_name.get(name).cloned().unwrap_or_default()
+    }
+
+    /// The files that lie in this folder, not in one beneath it.
+    pub(crate) fn files_in(&self, folder: &str) -> Vec<FileId> {
+        let mut found = self.found.borrow_mut();
+        let by_folder = found.by_folder.get_or_insert_with(|| self.files_by(|path| split_path(path).0));
+        by_folder.get(folder).cloned().unwrap_or_default()
+    }
+
+    fn files_by(&self, part: impl Fn(&str) -> &str) -> HashMap<String, Vec<FileId>> {
+        let mut files: HashMap<String, Vec<FileId>> = HashMap::new();
+        for (id, entry) in self.entries() {
+            let part = part(&entry.path);
+            match files.get_mut(part) {
+                Some(known) => known.push(id),
+                None => drop(files.insert(part.to_owned(), vec![id])),
+            }
+        }
+        files
     }
 
     /// What a file includes, directly or not, found once.
@@ -556,6 +570,11 @@ impl Index {
 
 pub(crate) fn name_hash(name: &str) -> u32 {
     facts::name_hash(name)
+}
+
+/// The folder of a path and the name in it.
+fn split_path(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 /// Whether a file can be of a language, by its name alone; one without an ending may be a script.

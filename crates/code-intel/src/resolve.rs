@@ -9,6 +9,7 @@ mod cpp;
 mod expression;
 mod generics;
 mod go;
+mod go_modules;
 mod java;
 mod members;
 mod memory;
@@ -125,6 +126,7 @@ pub struct Resolver<'i> {
     /// What was found out: the files do not change while somebody asks.
     only_members: RefCell<HashMap<MemberName, Meaning>>,
     modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
+    go_modules: RefCell<HashMap<String, Option<Rc<go_modules::GoModule>>>>,
     bases: Memory<(FileId, u32), Vec<Found>>,
     /// By the file, the name and the place it is understood at.
     named_types: Memory<(FileId, String, u32), Vec<Found>>,
@@ -149,6 +151,7 @@ impl<'i> Resolver<'i> {
             bound: RefCell::default(),
             only_members: RefCell::default(),
             modules: RefCell::default(),
+            go_modules: RefCell::default(),
             bases: Memory::default(),
             named_types: Memory::default(),
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Resolver;
 use crate::facts::Kind;
-use crate::index::{FileEntry, FileId};
+use crate::index::FileId;
 use crate::languages::Language;
 
 impl Resolver<'_> {
@@ -102,42 +102,6 @@ impl Resolver<'_> {
         }
         let candidates: Vec<String> = bases.iter().flat_map(|base| forms(base)).collect();
         self.first(&candidates)
-    }
-
-    /// All files of the folder whose path the import ends in: the first part is a host and an owner.
-    fn go_package(&self, from: &str, module: &str) -> Vec<FileId> {
-        let root = self.index.workspace().root().to_string_lossy().into_owned();
-        let mut rest = None;
-        let parts: Vec<&str> = module.split('/').collect();
-        for cut in 0..parts.len() {
-            let (before, after) = (parts[..cut].join("/"), parts[cut..].join("/"));
-            let is_here = !before.is_empty()
-                && (root.ends_with(&before) || self.go_module().as_deref() == Some(&before));
-            if is_here && self.has_go(&after) {
-                rest = Some(after);
-            }
-        }
-        if root.ends_with(module) || self.go_module().as_deref() == Some(module) {
-            rest = Some(String::new());
-        }
-        let Some(rest) = rest else { return Vec::new() };
-        self.go_files(&rest).into_iter().filter(|found| self.index.path(*found) != from).collect()
-    }
-
-    fn go_module(&self) -> Option<String> {
-        let place = self.index.workspace().place("go.mod").ok()?;
-        let text = self.index.workspace().read_text(&place, 1 << 20).ok()?.text;
-        text.lines().find_map(|line| line.strip_prefix("module ").map(|name| name.trim().to_owned()))
-    }
-
-    fn has_go(&self, wanted: &str) -> bool {
-        self.index.entries().any(|(_, entry)| is_go(entry) && folder(&entry.path) == wanted)
-    }
-
-    /// The Go files of a folder.
-    pub(super) fn go_files(&self, wanted: &str) -> Vec<FileId> {
-        let found = self.index.entries().filter(|(_, entry)| is_go(entry) && folder(&entry.path) == wanted);
-        found.map(|(id, _)| id).collect()
     }
 
     fn included(&self, from: &str, module: &str) -> Vec<FileId> {
@@ -304,10 +268,6 @@ impl Resolver<'_> {
     }
 }
 
-fn is_go(entry: &FileEntry) -> bool {
-    entry.language == Some(Language::Go)
-}
-
 pub(super) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
@@ -321,7 +281,7 @@ pub(super) fn join_python(module: &str, name: &str) -> String {
 }
 
 /// Without `.` and `..`; `None` where it leads out.
-fn normal(path: &str) -> Option<String> {
+pub(super) fn normal(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

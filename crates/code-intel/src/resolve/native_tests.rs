@@ -190,6 +190,71 @@ fn rust_names_in_texts_of_macros_and_short_fields_are_uses() {
 }
 
 #[test]
+fn a_go_import_means_a_folder_by_the_files_of_its_module() {
+    let package = |name: &str| format!("package {name}\nfunc Go() {{}}\n");
+    let (lib, errors) = (package("lib"), package("errors"));
+    for (files, import, expected) in [
+        // The module itself, and a module of its own beneath it.
+        (
+            vec![("go.mod", "module example.com/app\n"), ("lib/lib.go", &*lib)],
+            "example.com/app/lib",
+            "lib/lib.go:2",
+        ),
+        (
+            vec![("cmd/go.mod", "module example.com/cmd\n"), ("cmd/lib/lib.go", &*lib)],
+            "example.com/cmd/lib",
+            "cmd/lib/lib.go:2",
+        ),
+        (
+            vec![
+                ("go.mod", "module example.com/app\n"),
+                ("cmd/go.mod", "module example.com/cmd\n"),
+                ("lib/lib.go", &*lib),
+            ],
+            "example.com/app/lib",
+            "external",
+        ),
+        // Another module of the same repository, by `replace` and by `go.work`.
+        (
+            vec![
+                ("cmd/go.mod", "module example.com/cmd\nreplace example.com/lib v1.0.0 => ../lib\n"),
+                ("lib/lib.go", &*lib),
+            ],
+            "example.com/lib",
+            "lib/lib.go:2",
+        ),
+        (
+            vec![
+                ("go.work", "go 1.22\nuse (\n\t./cmd\n\t./lib\n)\n"),
+                ("cmd/go.mod", "module example.com/cmd\n"),
+                ("lib/go.mod", "module example.com/lib/v2\n"),
+                ("lib/lib.go", &*lib),
+            ],
+            "example.com/lib/v2",
+            "lib/lib.go:2",
+        ),
+        (
+            vec![("go.mod", "module example.com/app\n"), ("vendor/example.com/lib/lib.go", &*lib)],
+            "example.com/lib",
+            "vendor/example.com/lib/lib.go:2",
+        ),
+        // Before modules.
+        (vec![("src/example.com/lib/lib.go", &*lib)], "example.com/lib", "external"),
+        // The standard library is not a folder that is called like a part of it.
+        (vec![("go.mod", "module example.com/app\n"), ("errors/errors.go", &*errors)], "errors", "external"),
+    ] {
+        let name = import.rsplit('/').find(|part| *part != "v2").unwrap();
+        let text = format!("package main\nimport \"{import}\"\nfunc main() {{ {name}.<|>Go() }}\n");
+        let mut files = files;
+        files.push(("cmd/main.go", &text));
+        check(&files, &[expected]);
+    }
+    let text = "package main\nimport \"example.com/lib\"\nfunc main() { lib.<|>Go() }\n";
+    let files = [("src/example.com/lib/lib.go", &*lib), ("src/example.com/cmd/main.go", text)];
+    check(&files, &["src/example.com/lib/lib.go:2"]);
+}
+
+#[test]
 fn go_values_are_known_through_generics_switches_and_literals() {
     let store = (
         "store/store.go",
