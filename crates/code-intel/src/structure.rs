@@ -50,6 +50,10 @@ pub enum Refusal {
     NoBody { name: String },
     #[error("`{name}` is declared together with `{others}`; edit the declaration as text")]
     Together { name: String, others: String },
+    #[error(
+        "where `{name}` begins and ends is not clear: the parser loses its way in what is around it; edit it as text"
+    )]
+    Unclear { name: String },
     #[error("it would break the syntax: {0}")]
     BreaksSyntax(String),
     #[error("it would change what stands around the place: {0}")]

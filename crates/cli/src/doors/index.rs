@@ -8,12 +8,14 @@ mod show;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use stepwell_code_intel::answer::{Answer, Asked, Consulted};
+use stepwell_code_intel::answer::{Answer, Asked};
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::{Index, Refreshed};
 use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Direction, Found, Meaning, Resolver};
-use stepwell_code_intel::{scip, search};
+use stepwell_code_intel::search;
+
+use servers::Standing;
 
 use crate::args::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget};
 use crate::assemble::{Assembly, AssemblyOptions, code_indexes, workspace_root};
@@ -28,8 +30,8 @@ const MOST_NODES: usize = 2000;
 
 pub fn run(args: IndexArgs) -> anyhow::Result<Exit> {
     if let IndexCommand::Serve { root, language, .. } = &args.command {
-        let (_, mut index) = open(root.as_deref().or(args.cwd.as_deref()))?;
-        return serve::serve(&mut index, language.as_deref());
+        let (assembly, mut index) = open(root.as_deref().or(args.cwd.as_deref()))?;
+        return serve::serve(&assembly, &mut index, language.as_deref());
     }
     let (assembly, mut index) = open(args.cwd.as_deref())?;
     let language = Language::choose(assembly.settings.language().as_deref());
@@ -113,7 +115,12 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
                 CallsArg::Callees => Direction::Callees,
             };
             let question = Question::Calls { direction, depth: *depth, most: MOST_NODES };
-            let said = servers::ask(looked, target, question)?;
+            let standing = Standing::asked_for(looked, target)?;
+            let said = standing.map(|standing| {
+                let said = standing.ask(index, &Asked::parse(&target.target), question);
+                standing.close();
+                said
+            });
             let (source, graph, note) = match said {
                 Some(Ok(Reply::Calls { graph, note, .. })) => {
                     tell(note.as_deref());
@@ -157,43 +164,24 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The answer of who knows more than the index: a language server that was asked for, else an `index.scip`. Who could
-/// not answer, and why, is told, and given for those who read JSON.
+/// The answer of who knows more than the index. Who could not answer, and why, is told, and given for those who read
+/// JSON.
 fn consulted(
     looked: &Looked<'_>,
     target: &IndexTarget,
     question: Question,
 ) -> anyhow::Result<(Option<Answer>, Option<String>)> {
-    let mut notes: Vec<String> = Vec::new();
-    match servers::ask(looked, target, question)? {
-        Some(Ok(Reply::Places(answer))) => {
-            tell(answer.note.as_deref());
-            return Ok((Some(answer), None));
-        }
-        Some(Err(why)) => notes.push(why),
-        Some(Ok(Reply::Calls { .. })) | None => {}
+    let standing = Standing::asked_for(looked, target)?;
+    let said = servers::consulted(looked.index, standing.as_ref(), &Asked::parse(&target.target), question);
+    if let Some(standing) = standing {
+        standing.close();
     }
-    let asked = Asked::parse(&target.target);
-    let from_scip = match question {
-        Question::Definition => scip::definitions(looked.index, &asked),
-        Question::References => scip::references(looked.index, &asked),
-        Question::Calls { .. } => Consulted::Absent,
+    let (answer, note) = match said {
+        Ok(answer) => (Some(answer.clone()), answer.note),
+        Err(note) => (None, note),
     };
-    let answer = match from_scip {
-        Consulted::Absent => None,
-        Consulted::Declined(why) => {
-            notes.push(why);
-            None
-        }
-        Consulted::Answered(mut answer) => {
-            notes.extend(answer.note.take());
-            answer.note = (!notes.is_empty()).then(|| notes.join("; "));
-            Some(answer)
-        }
-    };
-    let notes = (!notes.is_empty()).then(|| notes.join("; "));
-    tell(notes.as_deref());
-    Ok((answer, notes))
+    tell(note.as_deref());
+    Ok((answer, note))
 }
 
 /// Says on standard error what an answer is not made of, and why.

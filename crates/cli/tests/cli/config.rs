@@ -72,13 +72,9 @@ fn a_project_cannot_redirect_requests_before_it_is_trusted() {
 
 #[test]
 fn a_key_can_be_kept_in_a_private_file() {
-    use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
-    use std::process::Stdio;
     let world = World::new([Turn::text("hello")]);
-    let mut child = world.command(&["config", "set-key", "mock"]).stdin(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"kept-key\n").unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = world.given(&["config", "set-key", "mock"], "kept-key\n");
     assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
     let path = world.config().join("keys.toml");
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);

@@ -114,14 +114,10 @@ fn nothing_is_sent_unless_the_person_names_a_server() {
 
 #[test]
 fn its_key_is_kept_like_those_of_models() {
-    use std::io::Write;
     let server = EmbeddingServer::start(vectors);
     let world = world(&server);
     world.set_config(&format!("[code.embeddings]\nendpoint = \"{}\"\nmodel = \"small\"\n", server.url()));
-    let mut command = world.command(&["config", "set-key", "embeddings"]);
-    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(b"key-for-vectors\n").unwrap();
-    assert!(child.wait().unwrap().success());
+    assert!(world.given(&["config", "set-key", "embeddings"], "key-for-vectors\n").status.success());
     search(&world);
     let requests = server.requests();
     assert!(!requests.is_empty());

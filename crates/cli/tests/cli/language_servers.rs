@@ -80,6 +80,41 @@ fn a_server_answers_where_it_is_asked_for() {
 }
 
 #[test]
+fn questions_line_by_line_are_put_to_one_server_that_stays() {
+    let questions = [
+        json!({"id": 1, "op": "find_definition", "file": "app.py", "line": 5, "col": 20, "source": "lsp"}),
+        json!({"id": 2, "op": "find_references", "symbol": "Order.total", "source": "lsp"}),
+        json!({"id": 3, "op": "callers", "symbol": "Order.total", "source": "lsp"}),
+        json!({"id": 4, "op": "find_definition", "symbol": "Order.total"}),
+        json!({"id": 5, "op": "find_definition", "symbol": "Order.total", "source": "oracle"}),
+    ];
+    let answers = |world: &World| -> Vec<Value> {
+        let lines = questions.each_ref().map(Value::to_string).join("\n");
+        let output = world.given(&["index", "serve", "--jsonl"], &lines);
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    // One run of the script: a second server would find none.
+    let world = world(&good());
+    let said = answers(&world);
+    assert_eq!(said[0]["source"], "lsp");
+    assert_eq!(said[0]["locations"], json!([{"file": "shop/model.py", "line": 2}]));
+    assert_eq!(said[1]["source"], "lsp");
+    assert_eq!(said[1]["locations"], json!([{"file": "app.py", "line": 5}]));
+    assert_eq!(said[2]["locations"], json!([{"file": "app.py", "line": 4}]));
+    assert!(said[2]["note"].as_str().unwrap().contains("it knows no function there"), "{said:?}");
+    assert!(said[3].get("source").is_none() && said[3]["locations"][0]["line"] == 2, "{said:?}");
+    assert!(said[4]["error"].as_str().unwrap().contains("oracle"), "{said:?}");
+    world.set_config("");
+    let said = answers(&world);
+    assert!(said[0]["note"].as_str().unwrap().contains("language servers are off"), "{said:?}");
+    assert_eq!(said[0]["locations"], json!([{"file": "shop/model.py", "line": 2}]));
+}
+
+#[test]
 fn where_a_server_cannot_answer_the_index_does_and_says_so() {
     let by_place = r#"{"symbol": "total", "file": "app.py", "line": 5, "source": "lsp"}"#;
     let note = "the language server `scripted` has no answer: it knows nothing there";

@@ -100,19 +100,12 @@ fn what_changed_since_comes_from_our_own_index_and_says_so() {
 
 #[test]
 fn programs_are_told_where_an_answer_is_from() {
-    use std::io::Write;
     let world = world();
-    let mut child =
-        world.command(&["index", "serve", "--jsonl"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
-    let mut questions = child.stdin.take().unwrap();
-    writeln!(
-        questions,
-        r#"{{"id": 1, "op": "find_definition", "file": "src/app.ts", "line": 2, "col": 68}}"#
-    )
-    .unwrap();
-    writeln!(questions, r#"{{"id": 2, "op": "find_references", "symbol": "nothing"}}"#).unwrap();
-    drop(questions);
-    let output = child.wait_with_output().unwrap();
+    let questions = [
+        r#"{"id": 1, "op": "find_definition", "file": "src/app.ts", "line": 2, "col": 68}"#,
+        r#"{"id": 2, "op": "find_references", "symbol": "nothing"}"#,
+    ];
+    let output = world.given(&["index", "serve", "--jsonl"], &questions.join("\n"));
     let answers = String::from_utf8(output.stdout).unwrap();
     let mut answers = answers.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let first = answers.next().unwrap();

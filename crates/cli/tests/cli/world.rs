@@ -1,6 +1,7 @@
 //! A home, a workspace, a scripted model server, and the binary under test.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -78,6 +79,13 @@ impl World {
 
     pub fn output(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
+    }
+
+    /// Runs the binary with this on its standard input.
+    pub fn given(&self, arguments: &[&str], input: &str) -> Output {
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
     }
 
     pub fn spawn(&self, arguments: &[&str]) -> Child {

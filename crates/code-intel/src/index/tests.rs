@@ -197,12 +197,20 @@ fn without_a_place_for_its_file_the_index_lives_in_memory() {
 #[test]
 fn what_is_ignored_minified_large_or_no_text_is_left_out_and_said() {
     let long = format!("var a = [{}];\n", "1,".repeat(20_000));
+    let bundle = format!("/* A bundle. */\n{}", format!("{};\n", "f(1);".repeat(200)).repeat(20));
+    let picture = format!(
+        "def draw(): pass\n\nPICTURE = \"{}\"\n{}",
+        "QUJD".repeat(10_000),
+        "# A comment.\n".repeat(500)
+    );
     let large = "# comment\n".repeat(300_000);
     let (folder, mut index) = workspace(&[
         (".gitignore", "built/\n"),
         ("built/out.py", "def built(): pass\n"),
         ("node_modules/x/index.js", "function module() {}\n"),
         ("min.js", &long),
+        ("bundle.js", &bundle),
+        ("picture.py", &picture),
         ("large.py", &large),
         ("ok.py", "def ok(): pass\n"),
         ("script", "#!/usr/bin/env python3\ndef tool(): pass\n"),
@@ -217,8 +225,10 @@ fn what_is_ignored_minified_large_or_no_text_is_left_out_and_said() {
     );
     assert_eq!(names(&index, "ok.py"), ["ok"]);
     assert_eq!(names(&index, "script"), ["tool"]);
+    assert_eq!(names(&index, "picture.py"), ["draw", "PICTURE"]);
     for (path, reason) in [
         ("min.js", "minified"),
+        ("bundle.js", "minified"),
         ("large.py", "2 MiB"),
         ("binary.py", "no text"),
         ("gone.py", "does not exist"),

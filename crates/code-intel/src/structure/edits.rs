@@ -24,8 +24,7 @@ pub enum Operation {
 pub fn plan(source: &Source<'_>, symbol: Symbol, operation: &Operation) -> Result<Vec<Splice>> {
     let definition = symbol.definition(source);
     let name = || symbol.path(source);
-    let extent = Extent::of(source, definition)
-        .ok_or_else(|| Refusal::NoSymbol { name: name(), near: String::new() })?;
+    let extent = Extent::of(source, definition).ok_or_else(|| Refusal::Unclear { name: name() })?;
     let code = match operation {
         Operation::Replace(code) | Operation::ReplaceBody(code) => code,
         Operation::InsertBefore(code) | Operation::InsertAfter(code) if code.trim().is_empty() => {

@@ -1,5 +1,7 @@
 //! How far a definition reaches: its declaration, what stands before it and belongs to it, and its lines.
 
+use std::ops::Range;
+
 use tree_sitter::Node;
 
 use super::{Source, is_comment, parts};
@@ -47,9 +49,13 @@ pub(crate) struct Extent<'s> {
 }
 
 impl<'s> Extent<'s> {
+    /// `None` where it cannot be told how far the definition reaches.
     pub fn of(source: &'s Source<'_>, definition: &Definition) -> Option<Self> {
-        let span = definition.span;
-        let mut inner = source.node_at(span.start as usize..span.end as usize)?;
+        let span = definition.span.start as usize..definition.span.end as usize;
+        let mut inner = source.node_at(span.clone())?;
+        if !is_own(source, &inner.byte_range(), &span) {
+            return None;
+        }
         while let Some(parent) = inner.parent().filter(|parent| parent.parent().is_some()) {
             // A body with one statement in it has the same bytes as the statement.
             let is_body = matches!(parent.kind(), "block" | "body_statement" | "declaration_list");
@@ -112,6 +118,14 @@ impl<'s> Extent<'s> {
         })
         .map_or(end, |_| stop)
     }
+}
+
+/// Whether a node is a definition and not something larger that it is lost in. Facts are read without the macros that
+/// confuse a grammar: one that stands right before the definition belongs to it, one further away does not.
+fn is_own(source: &Source<'_>, node: &Range<usize>, definition: &Range<usize>) -> bool {
+    let before = source.slice(node.start..definition.start);
+    let after = source.slice(definition.end..node.end);
+    before.matches('\n').count() < 2 && after.trim().trim_matches([';', ',']).is_empty()
 }
 
 /// Whether a declaration declares one thing.
@@ -207,7 +221,13 @@ fn lead(source: &Source<'_>, outer: Node<'_>) -> usize {
     start
 }
 
-/// The comment or attribute that covers a byte.
+/// `MACRO(1)` before a declaration, which the grammars of C and C++ take for a statement without its semicolon.
+fn is_macro(node: Node<'_>) -> bool {
+    let last = node.child_count().checked_sub(1).and_then(|last| node.child(last));
+    node.kind() == "expression_statement" && last.is_some_and(|last| last.kind() == ";" && last.is_missing())
+}
+
+/// The comment, attribute or macro that covers a byte.
 fn before_node<'s>(source: &'s Source<'_>, at: usize) -> Option<Node<'s>> {
     const DEEPEST: usize = 40;
     // A byte may be the last of a longer character.
@@ -215,7 +235,7 @@ fn before_node<'s>(source: &'s Source<'_>, at: usize) -> Option<Node<'s>> {
     let mut node = source.node_at(at..at + 1)?;
     let mut found = None;
     for _ in 0..DEEPEST {
-        if is_comment(node) || BEFORE.contains(&node.kind()) {
+        if is_comment(node) || BEFORE.contains(&node.kind()) || is_macro(node) {
             found = Some(node);
         }
         match node.parent() {

@@ -516,3 +516,17 @@ fn a_tree_is_shown_within_bounds() {
     let few = nodes::outline(&python, None, nodes::Bounds { nodes: 4, depth: 30 });
     assert_eq!((few.count, few.is_cut), (4, true));
 }
+
+#[test]
+fn a_macro_right_before_a_definition_goes_with_it_and_one_further_away_stays_or_it_is_refused() {
+    for before in
+        ["MY_API", "MY_API(1)", "MY_API\n", "MY_API(1)\n", "static MY_API", "MY_API static MY_INLINE"]
+    {
+        let text = format!("int a;\n\n{before} int b() {{ return 1; }}\n\nint c;\n");
+        assert_eq!(done("a.cc", &text, "b", &Operation::Delete), "int a;\n\nint c;\n", "{before}");
+    }
+    // `class` with a condition between its name and its body: the parser takes all that follows for one thing.
+    let far = "#include \"core.h\"\n\nMY_BEGIN_NAMESPACE\n\nnamespace detail {\n\ntemplate <typename T> struct one : two {};\n\n}  // namespace detail\n\ntemplate <typename C>\nclass store\n#if OLD\n    // Not public.\n    : public base\n#endif\n{\n private:\n  int kept;\n};\n\nMY_END_NAMESPACE\n";
+    let after = done("a.h", far, "detail", &Operation::Delete);
+    assert!(after.starts_with("refused: ") || after.contains("MY_BEGIN_NAMESPACE\n"), "{after}");
+}

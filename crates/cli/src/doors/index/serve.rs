@@ -7,14 +7,16 @@ use std::io::BufRead;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_code_intel::Result;
-use stepwell_code_intel::answer::{Answer, Asked, Consulted};
+use stepwell_code_intel::answer::{Answer, Asked};
 use stepwell_code_intel::facts::{Definition, Kind};
+use stepwell_code_intel::graph::NamedGraph;
 use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::languages::Language;
+use stepwell_code_intel::lsp::{Question as Inquired, Reply};
+use stepwell_code_intel::resolve::{Direction, Found, Resolver};
 
-use stepwell_code_intel::resolve::{Found, Resolver};
-use stepwell_code_intel::scip;
-
+use super::servers::{self, Standing};
+use crate::assemble::Assembly;
 use crate::exit::Exit;
 use crate::terminal::out_line;
 
@@ -33,11 +35,24 @@ struct Question {
     col: u32,
     #[serde(default)]
     kinds: Vec<String>,
+    #[serde(default)]
+    source: Source,
 }
 
-pub fn serve(index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> {
+/// Who is to answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Source {
+    #[default]
+    Index,
+    /// A language server, and the index where it cannot.
+    Lsp,
+}
+
+pub fn serve(assembly: &Assembly, index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> {
     let language = language.map(known_language).transpose()?;
     index.watch();
+    let mut standing: Option<Standing> = None;
     for line in std::io::stdin().lock().lines() {
         let line = line?;
         if line.trim().is_empty() {
@@ -45,11 +60,14 @@ pub fn serve(index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> 
         }
         let answer = match serde_json::from_str::<Question>(&line) {
             Ok(question) => {
-                let id = question.id.clone();
-                let asked = index.ask(&|| false, |index| answer(index, &question, language));
+                if question.source == Source::Lsp && standing.is_none() {
+                    standing = Some(Standing::new(assembly, index)?);
+                }
+                let standing = standing.as_ref().filter(|_| question.source == Source::Lsp);
+                let asked = index.ask(&|| false, |index| answer(index, standing, &question, language));
                 let mut answer = asked.flatten().unwrap_or_else(|error| json!({"error": error.to_string()}));
                 if let Some(object) = answer.as_object_mut() {
-                    object.insert("id".to_owned(), id);
+                    object.insert("id".to_owned(), question.id);
                 }
                 answer
             }
@@ -57,10 +75,18 @@ pub fn serve(index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> 
         };
         out_line(&answer.to_string());
     }
+    if let Some(standing) = standing {
+        standing.close();
+    }
     Ok(Exit::Done)
 }
 
-fn answer(index: &Index, question: &Question, language: Option<Language>) -> Result<Value> {
+fn answer(
+    index: &Index,
+    standing: Option<&Standing>,
+    question: &Question,
+    language: Option<Language>,
+) -> Result<Value> {
     let file =
         |index: &Index| -> Result<FileId> { index.named(question.file.as_deref().unwrap_or_default()) };
     match question.op.as_str() {
@@ -87,10 +113,9 @@ fn answer(index: &Index, question: &Question, language: Option<Language>) -> Res
             Ok(json!({"files": files.iter().map(|file| index.path(*file)).collect::<Vec<_>>()}))
         }
         "find_definition" => {
-            let declined = match scip::definitions(index, &asked(question)) {
-                Consulted::Answered(answer) => return Ok(from_scip(&answer, language)),
-                Consulted::Declined(why) => Some(why),
-                Consulted::Absent => None,
+            let note = match servers::consulted(index, standing, &asked(question), Inquired::Definition) {
+                Ok(answer) => return Ok(of_places(&answer, language)),
+                Err(note) => note,
             };
             let resolver = Resolver::new(index);
             let found = match &question.file {
@@ -100,13 +125,12 @@ fn answer(index: &Index, question: &Question, language: Option<Language>) -> Res
                 None => named(index, &resolver, question, language),
             };
             let places = found.iter().map(|found| (found.file, found.definition.at.line));
-            Ok(noted(json!({"locations": locations(index, places)}), declined))
+            Ok(noted(json!({"locations": locations(index, places)}), note))
         }
         "find_references" => {
-            let declined = match scip::references(index, &asked(question)) {
-                Consulted::Answered(answer) => return Ok(from_scip(&answer, language)),
-                Consulted::Declined(why) => Some(why),
-                Consulted::Absent => None,
+            let note = match servers::consulted(index, standing, &asked(question), Inquired::References) {
+                Ok(answer) => return Ok(of_places(&answer, language)),
+                Err(note) => note,
             };
             let resolver = Resolver::new(index);
             let uses: Vec<_> = targets(index, &resolver, question, language)?
@@ -114,19 +138,32 @@ fn answer(index: &Index, question: &Question, language: Option<Language>) -> Res
                 .flat_map(|target| resolver.references(target))
                 .collect();
             let places = uses.iter().map(|used| (used.file, used.occurrence.at.line));
-            Ok(noted(json!({"locations": locations(index, places)}), declined))
+            Ok(noted(json!({"locations": locations(index, places)}), note))
         }
         "callers" => {
+            const MOST: usize = 2000;
+            let inquired = Inquired::Calls { direction: Direction::Callers, depth: 1, most: MOST };
+            let said = standing.map(|standing| standing.ask(index, &asked(question), inquired));
+            let note = match said {
+                Some(Ok(Reply::Calls { graph, note, .. })) => return Ok(of_callers(&graph, note)),
+                said => said.and_then(std::result::Result::err),
+            };
             let resolver = Resolver::new(index);
             let callers: Vec<_> = targets(index, &resolver, question, language)?
                 .iter()
                 .flat_map(|target| resolver.callers(target))
                 .collect();
             let places = callers.iter().map(|(caller, _)| (caller.file, caller.definition.at.line));
-            Ok(json!({"locations": locations(index, places)}))
+            Ok(noted(json!({"locations": locations(index, places)}), note))
         }
         other => Ok(json!({"error": format!("there is no question `{other}`")})),
     }
+}
+
+/// Who calls the first of a graph.
+fn of_callers(graph: &NamedGraph, note: Option<String>) -> Value {
+    let callers = graph.nodes.iter().skip(1).map(|node| json!({"file": node.file, "line": node.line}));
+    noted(json!({"source": "lsp", "locations": callers.collect::<Vec<_>>()}), note)
 }
 
 fn asked(question: &Question) -> Asked {
@@ -136,8 +173,8 @@ fn asked(question: &Question) -> Asked {
     }
 }
 
-/// The places of an `index.scip` in files of the language, each line once.
-fn from_scip(answer: &Answer, language: Option<Language>) -> Value {
+/// The places of an answer in files of the language, each line once.
+fn of_places(answer: &Answer, language: Option<Language>) -> Value {
     let mut seen = HashSet::new();
     let is_wanted = |path: &str| {
         let own = Language::detect(std::path::Path::new(path), "");
@@ -160,13 +197,13 @@ fn noted(mut answer: Value, note: Option<String>) -> Value {
 /// The kind of a definition in the few words that language servers have.
 fn broad_kind(language: Option<Language>, definition: &Definition) -> &'static str {
     match (language, definition.kind) {
+        // Language servers for C list nothing that stands in a function.
+        (Some(Language::C | Language::Cpp), _) if definition.scope.is_some() => "local",
         (_, Kind::Constructor | Kind::Property) => "method",
         (Some(Language::Rust), Kind::Macro) => "function",
         (Some(Language::Go), Kind::Type) if definition.declared.starts_with("func") => "function",
         (Some(Language::Go | Language::C | Language::Cpp), Kind::Type | Kind::Union) => "class",
         (Some(Language::C | Language::Cpp), Kind::EnumMember) => "enum",
-        // Language servers for C list nothing that stands in a function.
-        (Some(Language::C | Language::Cpp), _) if definition.scope.is_some() => "local",
         (_, kind) => kind.name(),
     }
 }
