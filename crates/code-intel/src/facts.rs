@@ -249,7 +249,7 @@ pub struct Occurrence {
     pub receiver: Receiver,
 }
 
-/// What is expected of a value that is written out (TypeScript, JavaScript).
+/// What is expected of a value that is written out (TypeScript, JavaScript; in Go of functions without a name).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// The type that stands here.

@@ -449,9 +449,13 @@ impl<'i> Resolver<'i> {
     /// Where a definition is used, in every file; its own name is left out.
     pub fn references(&self, target: &Found) -> Vec<Use> {
         let name = &self.searched_name(target);
-        let own = self.same(target);
+        let mut own = self.same(target);
         let mut targets = own.clone();
         targets.extend(self.overridden(target));
+        // In Go no method names the one of an interface that it is the same as.
+        if self.is_go(target.file) {
+            own.clone_from(&targets);
+        }
         let family = self.family(target);
         let mut known: HashMap<(FileId, u32), bool> = HashMap::new();
         let is_local = target.definition.scope.is_some();

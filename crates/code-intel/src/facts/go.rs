@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
 use super::nodes::Fields;
-use super::{Kind, Receiver};
+use super::{Context, Expected, Kind, Receiver};
 
 /// The kinds of nodes that [`visit`] looks at.
 const VISITED: &[&str] = &[
@@ -57,6 +57,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         "function_declaration" | "method_declaration" => function(x, node),
         "func_literal" => {
+            literal(x, node);
             x.open_scope(node);
             parameters(x, node, "parameters");
             parameters(x, node, "result");
@@ -75,13 +76,14 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         "const_spec" | "var_spec" => {
             let kind = if node.kind() == "const_spec" { Kind::Constant } else { Kind::Variable };
-            let declared = x.kept_text(node.field("type"));
-            let value = x.kept_text(node.field("value"));
-            let names = children_by_field(node, "name");
+            let declared = type_text(x, node.field("type"));
+            let names: Vec<Node<'_>> = children_by_field(node, "name");
+            let names: Vec<Node<'_>> = names.into_iter().filter(|name| name.kind() == "identifier").collect();
+            let values = values(x, node.field("value"), names.len());
             let place = after(x, node);
-            for (order, name) in names.iter().filter(|name| name.kind() == "identifier").enumerate() {
-                let index = x.define(kind, *name, node, place);
-                set(x, index, declared.clone(), nth(&value, order, names.len()));
+            for (name, value) in names.into_iter().zip(values) {
+                let index = x.define(kind, name, node, place);
+                set(x, index, declared.clone(), value);
             }
         }
         "short_var_declaration" | "range_clause" | "receive_statement" => bindings(x, node),
@@ -166,15 +168,54 @@ fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
     }
 }
 
-/// The part of `a, b` that the name at a place is given, or of what a call returns.
-fn nth(value: &str, order: usize, names: usize) -> String {
-    if names == 1 || value.is_empty() {
-        return value.to_owned();
+/// What each of several names is given: a value of its own, or a part of what a call returns.
+fn values(x: &Extractor<'_>, given: Option<Node<'_>>, names: usize) -> Vec<String> {
+    let Some(given) = given else { return vec![String::new(); names] };
+    let given = if given.kind() == "expression_list" { children(given) } else { vec![given] };
+    match given[..] {
+        [one] if names != 1 => {
+            let text = x.kept_text(Some(one));
+            (0..names)
+                .map(|order| if text.is_empty() { String::new() } else { format!("{text}#{order}") })
+                .collect()
+        }
+        _ => (0..names).map(|order| value_text(x, given.get(order).copied())).collect(),
     }
-    if value.ends_with(')') || !value.contains(',') {
-        return format!("{value}#{order}");
+}
+
+/// The text of a value; of a literal the type is enough, however long it is.
+fn value_text(x: &Extractor<'_>, node: Option<Node<'_>>) -> String {
+    let Some(node) = node else { return String::new() };
+    let literal = node.field("operand").filter(|_| node.kind() == "unary_expression").unwrap_or(node);
+    match literal.field("type").filter(|_| literal.kind() == "composite_literal") {
+        Some(of) => format!("{}{{}}", type_text(x, Some(of))),
+        None => x.kept_text(Some(node)),
     }
-    value.split(',').nth(order).unwrap_or_default().trim().to_owned()
+}
+
+/// The text of a type; of a struct without a name only that it is one, for its fields stand behind that.
+fn type_text(x: &Extractor<'_>, node: Option<Node<'_>>) -> String {
+    let Some(node) = node else { return String::new() };
+    let mut inner = node;
+    while let Some(deeper) = inner.field("element").or_else(|| inner.field("value")) {
+        inner = deeper;
+    }
+    if inner.kind() == "pointer_type" {
+        inner = inner.named_child(0).unwrap_or(inner);
+    }
+    if inner.kind() != "struct_type" {
+        return x.kept_text(Some(node));
+    }
+    let before = x.text_of(node).get(..inner.start_byte() - node.start_byte()).unwrap_or_default();
+    format!("{before}struct")
+}
+
+/// A function without a name: its type stands in it.
+fn literal(x: &mut Extractor<'_>, node: Node<'_>) {
+    let start = node.start_byte() as u32;
+    let end = node.field("body").map_or(start, |body| body.start_byte() as u32);
+    let expected = Expected::Declared(super::Span { start, end });
+    x.expect(Context { span: span(node), expected });
 }
 
 /// A local name is known behind its declaration.
@@ -216,7 +257,7 @@ fn parameters(x: &mut Extractor<'_>, function: Node<'_>, field: &'static str) {
         return;
     };
     for parameter in children(list) {
-        let declared = x.kept_text(parameter.field("type"));
+        let declared = type_text(x, parameter.field("type"));
         let is_many = parameter.kind() == "variadic_parameter_declaration";
         for name in children_by_field(parameter, "name") {
             let index = x.define(Kind::Parameter, name, parameter, Place::In(span(function)));
@@ -263,7 +304,7 @@ fn type_spec(x: &mut Extractor<'_>, node: Node<'_>) {
 
 fn field(x: &mut Extractor<'_>, node: Node<'_>) {
     let of = node.field("type");
-    let declared = x.kept_text(of);
+    let declared = type_text(x, of);
     let mut names = children_by_field(node, "name");
     if names.is_empty() {
         // An embedded type is a field of that name.
@@ -283,16 +324,16 @@ fn bindings(x: &mut Extractor<'_>, node: Node<'_>) {
     if !makes_names {
         return;
     }
-    let right = x.kept_text(node.field("right"));
     let names = children(left);
     let place = after(x, node);
-    for (order, name) in names.iter().enumerate().filter(|(_, name)| name.kind() == "identifier") {
-        let index = x.define(Kind::Variable, *name, node, place);
-        let value = match (is_range, order) {
-            (true, 1) => format!("{right}[0]"),
-            (true, _) => String::new(),
-            (false, _) => nth(&right, order, names.len()),
-        };
+    let given = node.field("right");
+    let values = if is_range {
+        vec![String::new(), format!("{}[0]", value_text(x, given))]
+    } else {
+        values(x, given, names.len())
+    };
+    for (name, value) in names.into_iter().zip(values).filter(|(name, _)| name.kind() == "identifier") {
+        let index = x.define(Kind::Variable, name, node, place);
         set(x, index, String::new(), value);
     }
 }

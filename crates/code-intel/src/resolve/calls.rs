@@ -41,6 +41,9 @@ pub enum Direction {
 impl Resolver<'_> {
     /// The functions that call a definition, each with the line of its first call.
     pub fn callers(&self, target: &Found) -> Vec<(Found, u32)> {
+        if let Some(maker) = self.go_maker(target) {
+            return vec![(maker, target.definition.at.line)];
+        }
         let mut found: Vec<(Found, u32)> = Vec::new();
         let mut seen = HashSet::new();
         for used in self.references(target) {
@@ -48,6 +51,8 @@ impl Resolver<'_> {
                 self.script_caller(&used)
             } else if self.is_python(used.file) {
                 self.python_caller(target, &used)
+            } else if self.is_go(used.file) {
+                self.go_caller(&used)
             } else {
                 self.function_around(used.file, used.occurrence.span.start)
             };

@@ -17,6 +17,9 @@ impl Resolver<'_> {
     pub(super) fn overridden(&self, target: &Found) -> HashSet<(FileId, u32)> {
         let definition = &target.definition;
         let mut found = HashSet::new();
+        if self.is_go(target.file) {
+            return self.go_same_by_interface(target);
+        }
         let has_virtual = matches!(self.language(target.file), Some(Language::Cpp | Language::Java));
         if !has_virtual || definition.kind != Kind::Method {
             return found;

@@ -1,9 +1,32 @@
-//! Values that only Go writes so: what `make` and `new` give, literals of collections, what comes out of a channel.
+//! What only Go means: values that `make` and `new` give, literals of collections, what comes out of a channel; structs
+//! without a name; methods that are the same by an interface; functions without a name; files that are not built.
 
-use super::Resolver;
+use std::collections::HashSet;
+
 use super::types::{Value, split_top};
+use super::{Found, Resolver, Use, owner_name};
+use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
+
+/// Endings of files that are built for one system only, as far as they are common.
+const SYSTEMS: &[&str] = &[
+    "aix",
+    "android",
+    "darwin",
+    "dragonfly",
+    "freebsd",
+    "illumos",
+    "ios",
+    "js",
+    "linux",
+    "netbsd",
+    "openbsd",
+    "plan9",
+    "solaris",
+    "wasip1",
+    "windows",
+];
 
 impl Resolver<'_> {
     pub(super) fn is_go(&self, file: FileId) -> bool {
@@ -33,6 +56,10 @@ impl Resolver<'_> {
                 return if is_type { made(first) } else { Some(self.value(file, first, offset)) };
             }
         }
+        // One of a list that is written out where a loop goes over it.
+        if let Some(list) = text.strip_suffix("}[0]") {
+            return Some(self.element(self.value(file, &format!("{list}}}"), offset)));
+        }
         // `[]T{...}`, `map[K]V{...}`, `[2]T{...}`.
         let literal = text.trim_start_matches('&');
         let is_collection = literal.starts_with('[') || literal.starts_with("map[");
@@ -40,6 +67,254 @@ impl Resolver<'_> {
         match literal.split_once('{') {
             Some((of, _)) if is_collection && is_whole => made(of),
             _ => None,
+        }
+    }
+    /// A struct without a name: the one that stands next behind a place.
+    pub(super) fn go_nameless(&self, file: FileId, offset: u32, text: &str) -> Option<Found> {
+        let after = text.trim_start_matches(['*', '&', '[', ']', ' ']).strip_prefix("struct")?;
+        if !self.is_go(file) || after.starts_with(is_part_of_name) {
+            return None;
+        }
+        let whole = self.index.whole(file);
+        let behind = whole.0.get(offset as usize..)?;
+        let is_word = |at: &usize| {
+            let (before, after) = (&behind[..*at], &behind[at + "struct".len()..]);
+            !before.ends_with(is_part_of_name) && after.trim_start().starts_with('{')
+        };
+        let at = behind.match_indices("struct").map(|(at, _)| at).find(is_word)?;
+        let start = offset + at as u32;
+        let end = start + closed(&behind[at..])? as u32;
+        let span = Span { start, end };
+        let mut found = self.module_meaning(file).found().first()?.clone();
+        // Its members are not looked for in the outline.
+        let scope = Some(span);
+        found.definition = Definition {
+            name: String::new(),
+            kind: Kind::Struct,
+            span,
+            name_span: span,
+            scope,
+            ..found.definition
+        };
+        Some(found)
+    }
+
+    /// The methods that a method is the same as by an interface: who calls one may call the other.
+    pub(super) fn go_same_by_interface(&self, target: &Found) -> HashSet<(FileId, u32)> {
+        let definition = &target.definition;
+        let owners = self.owner_types(target);
+        let Some(owner) = owners.first().filter(|_| definition.kind == Kind::Method) else {
+            return HashSet::new();
+        };
+        let is_interface = owner.definition.kind == Kind::Interface;
+        let count = |one: &Found| self.parameters_of(one).map(|parameters| parameters.len());
+        let wanted = count(target);
+        let others = self.everywhere(&definition.name, |file, other, _| {
+            self.is_go(file) && other.kind == Kind::Method && other.owner.is_some() == is_interface
+        });
+        let is_same = |other: &Found| {
+            let of = self.owner_types(other);
+            count(other) == wanted
+                && of.first().is_some_and(|of| {
+                    if is_interface { self.has_methods_of(of, owner) } else { self.has_methods_of(owner, of) }
+                })
+        };
+        others.iter().filter(|other| is_same(other)).map(Found::key).collect()
+    }
+
+    /// Whether a type has all methods of an interface, as far as they are known here.
+    fn has_methods_of(&self, of: &Found, interface: &Found) -> bool {
+        const MOST: usize = 32;
+        let (mut open, mut seen) = (vec![interface.clone()], HashSet::new());
+        while let Some(one) = open.pop() {
+            if !seen.insert(one.key()) || seen.len() > MOST {
+                continue;
+            }
+            let outline = self.index.outline(one.file);
+            let is_method = |other: &&Definition| {
+                other.kind == Kind::Method
+                    && one.definition.span.contains(other.span.start)
+                    && owner_name(&outline, other) == Some(&one.definition.name)
+            };
+            for method in outline.definitions.iter().filter(is_method) {
+                self.begin();
+                let found = self.member_of_types(std::slice::from_ref(of), &method.name);
+                if !found.found().iter().any(|one| one.definition.kind == Kind::Method) {
+                    return false;
+                }
+            }
+            open.extend(self.bases_of(&one));
+        }
+        true
+    }
+
+    /// The function a use stands in, also one without a name; outside of all, the package.
+    pub(super) fn go_caller(&self, used: &Use) -> Option<Found> {
+        let offset = used.occurrence.span.start;
+        let whole = self.index.whole(used.file);
+        let function = self.function_around(used.file, offset);
+        let literals = whole.1.contexts.iter().map(|context| context.span);
+        let literal = literals.filter(|span| span.contains(offset)).min_by_key(|span| span.len());
+        let mut found = match &function {
+            Some(function) if literal.is_none() => return Some(function.clone()),
+            Some(function) => function.clone(),
+            None => self.module_meaning(used.file).found().first()?.clone(),
+        };
+        let Some(span) = literal else {
+            let line = whole.0.lines().position(|line| line.starts_with("package "))?;
+            found.definition.at.line = line as u32 + 1;
+            return Some(found);
+        };
+        let before = whole.0.get(..span.start as usize)?;
+        let line = before.matches('\n').count() as u32 + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
+        let outer = function.map(|function| function.definition.name).unwrap_or_default();
+        found.definition = Definition {
+            // As the runtime calls it, but for the number.
+            name: format!("{outer}.func"),
+            kind: Kind::Function,
+            at: Position { line, column },
+            name_span: Span { start: span.start, end: span.start + "func".len() as u32 },
+            last_line: line + span.of(&whole.0).matches('\n').count() as u32,
+            span,
+            scope: Some(span),
+            is_member: false,
+            owner: None,
+            ..found.definition
+        };
+        Some(found)
+    }
+
+    /// What makes a function without a name: who calls that leads to it.
+    pub(super) fn go_maker(&self, literal: &Found) -> Option<Found> {
+        let definition = &literal.definition;
+        let whole = self.index.whole(literal.file);
+        if !self.is_go(literal.file) || definition.name_span.of(&whole.0) != "func" {
+            return None;
+        }
+        // What stands just before it stands in its maker.
+        let before = definition.span.start.saturating_sub(1);
+        let span = Span { start: before, end: before };
+        let occurrence = Occurrence { span, at: definition.at, receiver: Receiver::None };
+        self.go_caller(&Use { file: literal.file, occurrence })
+    }
+
+    /// Of what files of a package define those that are built here, where there are such.
+    pub(super) fn go_built(&self, found: Vec<Found>) -> Vec<Found> {
+        if found.len() < 2 {
+            return found;
+        }
+        let is_built = |one: &&Found| {
+            let path = self.index.path(one.file);
+            let name = path.rsplit('/').next().unwrap_or(path);
+            is_built(name, &self.index.source(one.file))
+        };
+        let built: Vec<Found> = found.iter().filter(is_built).cloned().collect();
+        if built.is_empty() { found } else { built }
+    }
+}
+
+fn is_part_of_name(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Where the first brace of a text is closed; behind it.
+fn closed(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices() {
+        match character {
+            '{' => depth += 1,
+            '}' if depth == 1 => return Some(at + 1),
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a file is built on this system without tags of one's own: by the ending of its name and by `//go:build`.
+fn is_built(name: &str, text: &str) -> bool {
+    // Each bracket of a rule takes some of the stack.
+    const LONGEST_RULE: usize = 400;
+    let stem = name.trim_end_matches(".go").trim_end_matches("_test");
+    let is_other = |part: &str| SYSTEMS.contains(&part) && !is_tag(part);
+    if stem.split('_').skip(1).any(is_other) {
+        return false;
+    }
+    let heads = text.lines().take_while(|line| !line.starts_with("package "));
+    let mut rules = heads.filter_map(|line| line.strip_prefix("//go:build "));
+    let rule = rules.next().filter(|rule| rule.len() <= LONGEST_RULE);
+    rule.is_none_or(|rule| holds(rule).0)
+}
+
+fn is_tag(tag: &str) -> bool {
+    let os = if std::env::consts::OS == "macos" { "darwin" } else { std::env::consts::OS };
+    let arch = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    tag == os
+        || tag == arch
+        || tag == "unix" && cfg!(unix)
+        || matches!(tag, "gc" | "cgo")
+        || tag.starts_with("go1.")
+}
+
+/// Whether a rule of tags holds, and what stands behind it: `a && (b || !c)`.
+fn holds(rule: &str) -> (bool, &str) {
+    let (mut any, mut all, mut rest) = (false, true, rule.trim_start());
+    loop {
+        let is_not = rest.starts_with('!');
+        rest = rest.trim_start_matches(['!', ' ']);
+        let value = if let Some(inner) = rest.strip_prefix('(') {
+            let (value, behind) = holds(inner);
+            rest = behind.strip_prefix(')').unwrap_or(behind);
+            value
+        } else {
+            let end = rest.find(|one: char| !is_part_of_name(one) && one != '.').unwrap_or(rest.len());
+            let (tag, behind) = rest.split_at(end);
+            rest = behind;
+            is_tag(tag)
+        };
+        all &= value != is_not;
+        rest = rest.trim_start();
+        if let Some(behind) = rest.strip_prefix("&&") {
+            rest = behind.trim_start();
+        } else if let Some(behind) = rest.strip_prefix("||") {
+            any |= all;
+            all = true;
+            rest = behind.trim_start();
+        } else {
+            return (any || all, rest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_built_by_its_name_and_its_tags() {
+        let (os, other) = if cfg!(windows) { ("windows", "linux") } else { ("linux", "windows") };
+        let is_linux = cfg!(target_os = "linux") || cfg!(windows);
+        for (name, rule, expected) in [
+            ("a.go", "", true),
+            ("a_test.go", "", true),
+            ("linux.go", "", true),
+            (&*format!("a_{os}.go"), "", is_linux),
+            (&*format!("a_{other}_test.go"), "", false),
+            ("a.go", "mine", false),
+            ("a.go", "!mine", true),
+            ("a.go", "mine || !yours", true),
+            ("a.go", "!mine && yours", false),
+            ("a.go", "!(mine || yours) && go1.18", true),
+            ("a.go", "((", false),
+        ] {
+            let text =
+                if rule.is_empty() { String::new() } else { format!("// By A\n\n//go:build {rule}\n") };
+            assert_eq!(is_built(name, &format!("{text}\npackage a\n")), expected, "{name} {rule}");
         }
     }
 }

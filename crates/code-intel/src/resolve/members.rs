@@ -100,7 +100,7 @@ impl Resolver<'_> {
         let files = self.go_files(&folder);
         let found =
             self.everywhere(name, |other, definition, _| !definition.is_member && files.contains(&other));
-        Meaning::of(found)
+        Meaning::of(self.go_built(found))
     }
 
     /// The member of a name that types or their bases have.

@@ -353,7 +353,7 @@ impl Resolver<'_> {
                 && folder(self.index.path(other)) == own
                 && self.language(other) == Some(Language::Go)
         });
-        if found.is_empty() { Meaning::External } else { Meaning::of(found) }
+        if found.is_empty() { Meaning::External } else { Meaning::of(self.go_built(found)) }
     }
 
     /// A name within modules and types that were found.

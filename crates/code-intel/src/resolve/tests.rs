@@ -118,6 +118,70 @@ fn go_names_are_known_in_the_whole_package() {
 }
 
 #[test]
+fn go_structs_without_a_name_have_the_fields_that_stand_in_them() {
+    let other = ("types.go", "package a\ntype T struct {\n\tName string\n\tSize int\n}\n");
+    let long = "\t\t{\"a\", 1},\n".repeat(60);
+    let literal = format!("[]struct {{\n\t\tName string\n\t\tSize int\n\t}}{{\n{long}\t}}");
+    for (text, expected) in [
+        (format!("\tfor _, tt := range {literal} {{\n\t\t_ = tt.<|>Size\n\t}}\n"), "app.go:5"),
+        (format!("\tall := {literal}\n\tfor _, tt := range all {{\n\t\t_ = tt.<|>Name\n\t}}\n"), "app.go:4"),
+        ("\tvar one struct{ Name string }\n\t_ = one.<|>Name\n".to_owned(), "app.go:3"),
+        ("\tone := map[string]*struct{ Size int }{}\n\t_ = one[\"a\"].<|>Size\n".to_owned(), "app.go:3"),
+        (format!("\tt := &T{{Name: `{}`}}\n\t_ = t.<|>Name\n", "x".repeat(500)), "types.go:3"),
+        ("\ta, b := T{Name: \"x,y\"}, 1\n\t_ = b\n\t_ = a.<|>Size\n".to_owned(), "types.go:4"),
+    ] {
+        check(&[other, ("app.go", &format!("package a\nfunc f() {{\n{text}}}\n"))], &[expected]);
+    }
+}
+
+#[test]
+fn go_files_that_are_not_built_do_not_count() {
+    let built = ("one.go", "//go:build !mine\n\npackage a\n\nvar Name = 1\n");
+    let other = ("two.go", "//go:build mine\n\npackage a\n\nvar Name = 2\n");
+    check(&[built, other, ("app.go", "package a\nvar x = <|>Name\n")], &["one.go:5"]);
+    check(&[other, ("app.go", "package a\nvar x = <|>Name\n")], &["two.go:5"]);
+}
+
+#[test]
+fn a_go_method_is_used_where_that_of_its_interface_is() {
+    let flags = "package a\ntype Named interface{ Name() string }\ntype Flag interface {\n\tNamed\n\tfmt.Stringer\n\tIsSet(on bool) bool\n}\n";
+    let types = "type Int struct{}\nfunc (i Int) Name() string { return \"\" }\nfunc (i Int) IsSet(on bool) bool { return on }\ntype Other struct{}\nfunc (o Other) IsSet(on bool) bool { return on }\n";
+    let app = "package a\nfunc all(f Flag) { f.IsSet(true) }\nfunc one(i Int) { i.IsSet(true) }\nfunc two(o Other) { o.IsSet(true) }\n";
+    for (marked, expected, callers) in [
+        ("func (i Int) IsSet", vec!["app.go:2", "app.go:3"], vec!["all", "one"]),
+        ("func (o Other) IsSet", vec!["app.go:4"], vec!["two"]),
+        ("\tIsSet", vec!["app.go:2", "app.go:3"], vec!["all", "one"]),
+    ] {
+        let text = format!("{flags}{types}").replace(marked, &marked.replace("IsSet", "<|>IsSet"));
+        let (used, by) = native::uses(&[("flags.go", &text), ("app.go", app)]);
+        assert_eq!(
+            (used, by),
+            (
+                expected.iter().map(ToString::to_string).collect(),
+                callers.iter().map(ToString::to_string).collect()
+            ),
+            "{marked}"
+        );
+    }
+}
+
+#[test]
+fn go_functions_without_a_name_call_and_so_does_a_package() {
+    let (_, callers) = native::uses(&[(
+        "a.go",
+        "// A.\npackage a\n\nfunc <|>run() int { return 1 }\n\nvar x = run()\n\nfunc Test() {\n\trun()\n\tdefer func() {\n\t\trun()\n\t\tgo func() { run() }()\n\t}()\n}\n\nvar y = func() { run() }\n",
+    )]);
+    assert_eq!(callers, ["a.go", "Test", "Test.func", "Test.func", ".func"]);
+    let text = "package a\n\nfunc run() {}\n\nfunc Test() {\n\tdefer func() { run() }()\n}\n\nfunc Main() { Test() }\n";
+    let (_folder, index) = workspace(&[("a.go", text)]);
+    let resolver = Resolver::new(&index);
+    let run = resolver.definitions_named("run");
+    let graph = resolver.call_graph(&run[0], Direction::Callers, 5, 20);
+    let names: Vec<&str> = graph.nodes.iter().map(|node| node.found.definition.name.as_str()).collect();
+    assert_eq!(names, ["run", "Test.func", "Test", "Main"]);
+}
+
+#[test]
 fn c_prototypes_lead_to_definitions_and_members_to_structures() {
     let header = ("a.h", "typedef struct node node;\nstruct node { node *next; };\nint walk(node *n);\n");
     let source =

@@ -368,6 +368,9 @@ impl Resolver<'_> {
         if self.is_script(file) {
             return self.script_types(file, offset, text);
         }
+        if let Some(nameless) = self.go_nameless(file, offset, text) {
+            return vec![nameless];
+        }
         for part in alternatives(text) {
             if let Some((file, offset, part)) = place_of(&part) {
                 found.extend(self.types_of(file, offset, part));
