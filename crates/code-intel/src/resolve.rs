@@ -219,7 +219,7 @@ impl<'i> Resolver<'i> {
     pub fn definition_at(&self, file: FileId, line: u32, column: u32) -> Result<Meaning> {
         let occurrence = self.occurrence_at(file, line, column)?;
         self.begin();
-        Ok(self.meaning(file, &occurrence))
+        Ok(self.first_namespace(file, self.meaning(file, &occurrence)))
     }
 
     /// The definitions a name alone may mean: a plain name, or `Type.member`.

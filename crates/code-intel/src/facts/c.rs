@@ -13,6 +13,7 @@ const VISITED: &[&str] = &[
     "field_declaration",
     "parameter_declaration",
     "optional_parameter_declaration",
+    "variadic_parameter_declaration",
     "type_definition",
     "struct_specifier",
     "class_specifier",
@@ -54,7 +55,9 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "function_definition" => function(x, node),
         "declaration" => declaration(x, node),
         "field_declaration" => fields(x, node),
-        "parameter_declaration" | "optional_parameter_declaration" => parameter(x, node),
+        "parameter_declaration" | "optional_parameter_declaration" | "variadic_parameter_declaration" => {
+            parameter(x, node);
+        }
         "type_definition" => {
             let declared = type_text(x, node);
             for declarator in children_by_field(node, "declarator") {
@@ -94,6 +97,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 for parameter in node.field("parameters").map(children).unwrap_or_default() {
                     x.define(Kind::Parameter, parameter, parameter, Place::In(span(node)));
                 }
+                namespaces(x, node, name);
             }
         }
         "preproc_include" => {
@@ -159,6 +163,41 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             }
         }
         _ => {}
+    }
+}
+
+/// The namespaces that a macro opens: `#define BEGIN namespace a {`. The macro is what owns them.
+fn namespaces(x: &mut Extractor<'_>, node: Node<'_>, name: Node<'_>) {
+    const WORD: &str = "namespace";
+    let Some(value) = node.field("value") else { return };
+    let text = x.text_of(value);
+    if text.len() > 400 || !text.contains(WORD) {
+        return;
+    }
+    let owner = x.text_of(name).to_owned();
+    let above = x.position(value);
+    for (at, _) in text.match_indices(WORD) {
+        let behind = &text[at + WORD.len()..];
+        let from =
+            at + WORD.len() + (behind.len() - behind.trim_start_matches([' ', '\t', '\\', '\r', '\n']).len());
+        let rest = &text[from..];
+        let end = rest.find(|one: char| !one.is_alphanumeric() && one != '_').unwrap_or(rest.len());
+        if end == 0 || !rest[end..].trim_start_matches([' ', '\t', '\\', '\r', '\n']).starts_with('{') {
+            continue;
+        }
+        let before = &text[..from];
+        let lines = before.matches('\n').count() as u32;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
+        let column = if lines == 0 { above.column + column - 1 } else { column };
+        let at = super::Position { line: above.line + lines, column };
+        let start = (value.start_byte() + from) as u32;
+        let whole = super::Span { start, end: start + end as u32 };
+        let index = x.define_at(Kind::Module, rest[..end].to_owned(), at, whole, whole, at.line, Place::Here);
+        if let Some(definition) = x.definition_mut(index) {
+            definition.scope = None;
+            definition.is_member = false;
+            definition.owner = Some(owner.clone());
+        }
     }
 }
 
@@ -304,7 +343,9 @@ fn test(x: &mut Extractor<'_>, node: Node<'_>, declarator: Node<'_>, name: Node<
     }
     // The macro writes these, so their names stand nowhere.
     let bracket = parameters.start_byte() as u32;
-    for (made, at) in [(format!("~{class}"), bracket), ("TestBody".to_owned(), bracket + 1)] {
+    let made = [format!("~{class}"), "operator=".to_owned(), "TestBody".to_owned()];
+    for (made, at) in made.into_iter().zip(bracket..) {
+        let is_body = made == "TestBody";
         let index = x.define_as(Kind::Method, made, name, node, Place::Here);
         if let Some(definition) = x.definition_mut(index) {
             definition.name_span = super::Span { start: at, end: at };
@@ -312,7 +353,7 @@ fn test(x: &mut Extractor<'_>, node: Node<'_>, declarator: Node<'_>, name: Node<
             definition.scope = None;
             definition.owner = Some(class.clone());
         }
-        if at > bracket {
+        if is_body {
             x.open_body(node, index);
         }
     }
@@ -326,6 +367,10 @@ fn plain(text: &str) -> String {
 
 fn declaration(x: &mut Extractor<'_>, node: Node<'_>) {
     let declared = type_text(x, node);
+    // `import name;` and `module name;` declare nothing of their own.
+    if matches!(declared.as_str(), "import" | "module") {
+        return;
+    }
     for declarator in children_by_field(node, "declarator") {
         let Some(name) = declared_name(declarator) else { continue };
         let (name, of) = qualified(name);
@@ -481,7 +526,15 @@ fn announced<'t>(x: &mut Extractor<'t>, node: Node<'t>, kind: Kind) {
         _ => false,
     };
     let name = node.field("name").filter(|name| name.kind() == "type_identifier");
-    if let Some(name) = name.filter(|_| x.parent(node).is_some_and(alone)) {
+    // `typedef struct name other;` says so too, unless it is known.
+    let typedef = x.parent(node).filter(|parent| parent.kind() == "type_definition");
+    let other = typedef.and_then(|typedef| typedef.field("declarator")).and_then(declared_name);
+    let is_first = |x: &Extractor<'_>, name: Node<'_>| {
+        let text = x.text_of(name);
+        other.is_some_and(|other| x.text_of(other) != text) && x.newest(kind, text).is_none()
+    };
+    let is_said = |name: &Node<'_>| x.parent(node).is_some_and(alone) || is_first(x, *name);
+    if let Some(name) = name.filter(is_said) {
         let index = x.define(kind, name, node, Place::Here);
         if let Some(definition) = x.definition_mut(index) {
             definition.is_declaration = true;

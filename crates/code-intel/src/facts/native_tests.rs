@@ -30,7 +30,20 @@ fn annotations_are_found_where_no_type_and_no_name_can_stand() {
         ("int WINAPI f(int a);", "WINAPI"),
         ("template <typename T, ENABLE_IF(a<T>())> void f(T t) {}", "ENABLE_IF(a<T>())"),
         ("#if X\nvoid f() {\n#else\nvoid g() {\n#endif\n}\nclass API A {};", "API"),
+        ("class A { API A(int a) : a_(a) {} API ~A(); API A& operator=(A a); };", "API|API|API"),
+        ("API a::B::B(int b) : b_(b) {}", "API"),
+        ("enum kind UNDERLYING(char) { ONE };", "UNDERLYING(char)"),
+        ("class A { MARKED\n};", "MARKED"),
+        ("PRAGMA(\"x\")\n#if X\nBEGIN\nMORE(1)\n#endif\nint a;\nEND\n", "PRAGMA(\"x\")|BEGIN|MORE(1)|END"),
+        ("class A\n#if X\n  : public B\n#endif\n{ API A(int a); };", "API"),
+        ("using a = b<c>\n#if X\n::d\n#else\n::e\n#endif\n;\nclass API A {};", "#else\n::e\n#endif|API"),
+        ("void f() {\n  struct A { API void g() {} API A(); };\n  run(A());\n}", "API|API"),
+        ("class A { API operator B() const; BOOL operator==(A a); };", "API"),
         // Twins that must stay.
+        ("void f() { struct NODE n; struct A* a = MAKE(int); }", ""),
+        ("#if X\nint a;\n#else\nint b;\n#endif\n", ""),
+        ("class A { public:\n#if X\nint a;\n#endif\n};", ""),
+        ("class A { BOOL B(int a) { return 1; } };", ""),
         ("struct NODE n;", ""),
         ("struct NODE make(void) { return n; }", ""),
         ("BOOL f(HANDLE h) { if (h) RETURN(1); return (INT) VALUE; }", ""),
@@ -90,6 +103,7 @@ fn cpp_classes_with_macros_tests_and_announcements() {
             11 constructor A.A
             12 class Suite_Works_Test
             12 method Suite_Works_Test.~Suite_Works_Test
+            12 method Suite_Works_Test.operator=
             12 method Suite_Works_Test.TestBody
         "#]],
     );
@@ -102,5 +116,37 @@ proptest! {
             prop_assert_eq!(cleaned.text.len(), text.len());
             prop_assert_eq!(cleaned.text.lines().count(), text.lines().count());
         }
+    }
+}
+
+#[test]
+fn files_named_in_conditions_do_not_hurt() {
+    for head in ["__has_include(<a>)", "HAS(<a>) && (X || defined(Y))", "HAS(\"a/b.h\")"] {
+        let text = format!("#if {head}\n#include <a>\n#elif {head}\nint a;\n#endif\nclass B {{}};\n");
+        let facts = read(Language::Cpp, &text).unwrap();
+        let names: Vec<&str> = facts.definitions.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["a", "B"], "{head}");
+        assert!(facts.occurrences.iter().all(|one| one.span.of(&text) != "h"), "{head}");
+    }
+}
+
+#[test]
+fn annotations_without_end_do_not_hurt() {
+    for (before, again) in [
+        ("void f() {", "A("),
+        ("void f() {", "AAA(AAA, "),
+        ("void f() {", "struct a "),
+        ("", "struct a { void f() {"),
+        ("int a\n", "#if\n"),
+        ("int a\n", "#if\n#else\n"),
+        ("", "AAA\n"),
+        ("", "AAA("),
+        ("", "class AAA "),
+    ] {
+        let text = format!("{before}{}", again.repeat(20_000));
+        assert!(
+            annotations::without(&text).is_none_or(|cleaned| cleaned.text.len() == text.len()),
+            "{again}"
+        );
     }
 }

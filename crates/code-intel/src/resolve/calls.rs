@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Found, Resolver};
-use crate::facts::{Definition, Occurrence};
+use crate::facts::{Definition, Kind, Occurrence};
 use crate::index::FileId;
+use crate::languages::Language;
 
 /// A function in a graph of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,9 +97,12 @@ impl Resolver<'_> {
     /// The innermost function around a place that has a name.
     pub fn function_around(&self, file: FileId, offset: u32) -> Option<Found> {
         let whole = self.index.whole(file);
-        let is_function =
-            |one: &Definition| one.kind.is_callable() || one.kind == crate::facts::Kind::Property;
-        let innermost = whole.1.innermost(offset, is_function)?;
+        let is_function = |one: &Definition| one.kind.is_callable() || one.kind == Kind::Property;
+        // In C and C++ a table of functions stands for who calls them.
+        let is_native = matches!(self.language(file), Some(Language::C | Language::Cpp));
+        let is_table = |one: &Definition| is_native && one.kind == Kind::Variable && one.scope.is_none();
+        let innermost =
+            whole.1.innermost(offset, is_function).or_else(|| whole.1.innermost(offset, is_table))?;
         Some(Found { file, definition: innermost.clone() })
     }
 

@@ -149,6 +149,59 @@ impl Resolver<'_> {
         seen
     }
 
+    /// A namespace is where the compiler reads of it first; `std` is that of the standard library.
+    pub(super) fn first_namespace(&self, file: FileId, meaning: Meaning) -> Meaning {
+        const MOST: usize = 500;
+        let is_namespace = meaning.found().first().is_some_and(|one| one.definition.kind == Kind::Module);
+        if !is_namespace || self.language_family(file) != Some(Language::C) {
+            return meaning;
+        }
+        let name = meaning.found()[0].definition.name.clone();
+        if name == "std" {
+            return Meaning::External;
+        }
+        let defining: HashSet<FileId> = self.index.defining(&name).into_iter().collect();
+        let mut seen = HashSet::from([file]);
+        // What a file includes is read before what it says itself.
+        let mut open = vec![(file, self.included_in_order(file))];
+        while let Some((at, included)) = open.last_mut() {
+            if let Some(next) = included.pop() {
+                if seen.len() < MOST && seen.insert(next) {
+                    let more = self.included_in_order(next);
+                    open.push((next, more));
+                }
+                continue;
+            }
+            let outline = self.index.outline(*at);
+            let is_one = |one: &&Definition| one.kind == Kind::Module && one.declared.is_empty();
+            let first =
+                outline.named(&name).map(|(_, one)| one).filter(is_one).min_by_key(|one| one.span.start);
+            if let Some(first) = first.filter(|_| defining.contains(at)) {
+                return Meaning::of(vec![Found { file: *at, definition: first.clone() }]);
+            }
+            open.pop();
+        }
+        meaning
+    }
+
+    /// The files that a file includes, the last one first.
+    fn included_in_order(&self, file: FileId) -> Vec<FileId> {
+        let outline = self.index.outline(file);
+        let included = outline.imports.iter().flat_map(|import| self.module_files(file, &import.module));
+        let mut included: Vec<FileId> = included.collect();
+        included.reverse();
+        included
+    }
+
+    /// The macros that open a namespace of a name.
+    fn opened_by(&self, name: &str) -> Vec<String> {
+        let opened = self.everywhere(name, |_, one, _| one.kind == Kind::Module && one.owner.is_some());
+        let mut macros: Vec<String> = opened.into_iter().filter_map(|one| one.definition.owner).collect();
+        macros.sort();
+        macros.dedup();
+        macros
+    }
+
     /// `path::name` in C++.
     pub(super) fn in_cpp_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
         let last = without_generics(path);
@@ -167,13 +220,32 @@ impl Resolver<'_> {
         if !member.found().is_empty() {
             return member;
         }
-        let found = self.everywhere(name, |_, definition, facts| {
+        // What a macro opens is not seen around what stands in it.
+        let users: HashSet<FileId> =
+            self.opened_by(&last).iter().flat_map(|macro_name| self.index.using(macro_name)).collect();
+        let found = self.everywhere(name, |other, definition, facts| {
             let container =
                 definition.container.and_then(|container| facts.definitions.get(container as usize));
-            definition.owner.is_none()
-                && container.is_some_and(|container| container.name == last && container.kind == Kind::Module)
+            let is_within = |container: &Definition| container.name == last && container.kind == Kind::Module;
+            let is_opened = !definition.is_member
+                && definition.kind != Kind::Macro
+                && container.is_none()
+                && users.contains(&other);
+            definition.owner.is_none() && (container.is_some_and(is_within) || is_opened)
         });
-        if found.is_empty() { Meaning::External } else { self.nearest(file, found) }
+        match found.len() {
+            0 => Meaning::External,
+            1 => Meaning::of(found),
+            _ => self.nearest(file, self.known_here(file, found)),
+        }
+    }
+
+    /// Of several definitions those in files that are included, where there are such.
+    fn known_here(&self, file: FileId, found: Vec<Found>) -> Vec<Found> {
+        let included = self.index.included_by(file, || self.all_included(file));
+        let is_known = |one: &&Found| one.file == file || included.contains(&one.file);
+        let known: Vec<Found> = found.iter().filter(is_known).cloned().collect();
+        if known.is_empty() { found } else { known }
     }
 }
 

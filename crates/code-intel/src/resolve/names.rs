@@ -117,6 +117,11 @@ impl Resolver<'_> {
             Some(Language::C | Language::Cpp) => {
                 let real: Vec<&Definition> =
                     found.iter().filter(|one| !one.is_declaration).copied().collect();
+                // `struct name { ... } name;`: alone it is the variable.
+                let values: Vec<&Definition> =
+                    real.iter().filter(|one| !one.kind.is_type()).copied().collect();
+                let has_alias = real.iter().any(|one| one.kind == Kind::Type);
+                let real = if values.is_empty() || has_alias { real } else { values };
                 if let Some(alias) = real.iter().find(|one| one.kind == Kind::Type) {
                     return vec![alias];
                 }

@@ -98,7 +98,7 @@ fn answer(
                 question.kinds.is_empty() || question.kinds.iter().any(|wanted| wanted == name)
             };
             let symbols = whole.1.definitions.iter().filter(|definition| wanted(definition));
-            let symbols = symbols.map(|definition| json!({"name": definition.name, "line": definition.at.line, "kind": definition.kind.name()}));
+            let symbols = symbols.map(|definition| json!({"name": listed_name(language, definition, &whole.0), "line": definition.at.line, "kind": definition.kind.name()}));
             Ok(json!({"symbols": symbols.collect::<Vec<_>>()}))
         }
         "imports" => {
@@ -206,6 +206,29 @@ fn broad_kind(language: Option<Language>, definition: &Definition) -> &'static s
         (Some(Language::C | Language::Cpp), Kind::EnumMember) => "enum",
         (_, kind) => kind.name(),
     }
+}
+
+/// The name of a definition as language servers list it: what is said of a template for some types is `Name<int>`.
+fn listed_name<'d>(language: Option<Language>, definition: &'d Definition, text: &'d str) -> &'d str {
+    let from = definition.name_span.start as usize;
+    let after = text.get(definition.name_span.end as usize..).unwrap_or_default();
+    if language != Some(Language::Cpp) || !definition.kind.is_type() || !after.starts_with('<') {
+        return &definition.name;
+    }
+    let mut depth = 0_usize;
+    for (at, character) in after.char_indices() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '{' | ';' => break,
+            _ => {}
+        }
+        if depth == 0 {
+            let end = definition.name_span.end as usize + at + 1;
+            return text.get(from..end).unwrap_or(&definition.name);
+        }
+    }
+    &definition.name
 }
 
 /// The definitions of a name in files of the language.
