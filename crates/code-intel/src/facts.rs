@@ -301,7 +301,14 @@ pub fn read_within(language: Language, text: &str, limits: Limits) -> Result<Fac
         _ => None,
     };
     let parsed = cleaned.as_ref().map_or(text, |cleaned| cleaned.text.as_str());
-    let tree = syntax::parse(language, parsed, limits)?;
+    let mut tree = syntax::parse(language, parsed, limits)?;
+    let is_typed = matches!(language, Language::TypeScript | Language::Tsx);
+    if is_typed
+        && tree.root_node().has_error()
+        && let Some(separated) = script::separated(text)
+    {
+        tree = syntax::parse(language, &separated, limits)?;
+    }
     let rules = extract::rules(language);
     let kinds = nodes::Kinds::of(language, &tree.language(), rules);
     let mut extractor = extract::Extractor::new(parsed, rules);

@@ -130,6 +130,8 @@ pub struct Resolver<'i> {
     bases: Memory<(FileId, u32), Vec<Found>>,
     /// By the file, the name and the place it is understood at.
     named_types: Memory<(FileId, String, u32), Vec<Found>>,
+    /// Packages of scripts that are not installed, seen from a folder.
+    nowhere: RefCell<HashMap<(String, String), bool>>,
 }
 
 /// One level deeper in a question, until it is dropped.
@@ -154,6 +156,7 @@ impl<'i> Resolver<'i> {
             go_modules: RefCell::default(),
             bases: Memory::default(),
             named_types: Memory::default(),
+            nowhere: RefCell::default(),
         }
     }
 
@@ -466,7 +469,12 @@ impl<'i> Resolver<'i> {
         for file in files {
             let whole = self.index.whole(file);
             for occurrence in whole.1.uses(&whole.0, name) {
-                if own.contains(&(file, occurrence.span.start)) {
+                let key = (file, occurrence.span.start);
+                if own.contains(&key) {
+                    // What sets a property is a use of what reads it; so is a function of its signatures.
+                    if key != target.key() && self.is_python(file) {
+                        uses.push(Use { file, occurrence: *occurrence });
+                    }
                     continue;
                 }
                 self.begin();

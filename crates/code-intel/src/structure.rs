@@ -70,6 +70,10 @@ pub enum Refusal {
     NameTaken { name: String, places: String },
     #[error("the name `{0}` does not stand in the source: a macro makes it")]
     MadeName(String),
+    #[error(
+        "`{0}` is what another module calls it; import it by a name of its own, `{0} as name`, to change that"
+    )]
+    NameOfOthers(String),
     #[error("it took too long; narrow it down")]
     TooSlow,
     #[error("there are more than {0} places; narrow it down")]

@@ -103,6 +103,8 @@ pub(super) struct Extractor<'t> {
     receivers: HashMap<u32, Receiver, BuildHasherDefault<OffsetHasher>>,
     /// The functions around, with the types they are declared to return (scripts).
     functions: Vec<(Span, Option<Span>)>,
+    /// Names that a function takes from outside, with where they are known: nowhere but in the module (Python).
+    taken: Vec<(Span, &'t str, Option<Span>)>,
     /// The last comment that documents something (JavaScript).
     doc: Option<Span>,
     column: ColumnCounter,
@@ -120,6 +122,7 @@ impl<'t> Extractor<'t> {
             scopes: Vec::new(),
             receivers: HashMap::default(),
             functions: Vec::new(),
+            taken: Vec::new(),
             doc: None,
             column: ColumnCounter { line_start: 0, offset: 0, column: 1 },
         }
@@ -291,7 +294,34 @@ impl<'t> Extractor<'t> {
         at = Position { line: at.line + lines, column: if lines > 0 { tail + 1 } else { at.column + tail } };
         let start = (node.start_byte() + start) as u32;
         let span = Span { start, end: start + length as u32 };
-        self.facts.occurrences.push(Occurrence { span, at, receiver: Receiver::None });
+        let receiver = self.receivers.get(&start).copied().unwrap_or(Receiver::None);
+        self.facts.occurrences.push(Occurrence { span, at, receiver });
+    }
+
+    /// The same for a member of the value that the bytes before it name.
+    pub fn member_within(&mut self, node: Node<'_>, of: Span, start: usize, length: usize) {
+        self.receivers.insert((node.start_byte() + start) as u32, Receiver::Value(of));
+        self.used_within(node, start, length);
+    }
+
+    /// The innermost function makes no name of its own of this one: it is that of the module, or of the function
+    /// around.
+    pub fn take(&mut self, name: &'t str, is_global: bool) {
+        let mut functions = self.scopes.iter().rev().filter(|scope| !scope.is_type).map(|scope| scope.span);
+        let Some(own) = functions.next() else { return };
+        let from = functions.next().filter(|_| !is_global);
+        self.taken.push((own, name, from));
+    }
+
+    /// Puts a definition where its name is known, if the innermost function takes that from outside.
+    pub fn put_where_taken(&mut self, index: u32) {
+        let own = self.scopes.iter().rev().find(|scope| !scope.is_type).map(|scope| scope.span);
+        let Some(definition) = self.facts.definitions.get_mut(index as usize) else { return };
+        let is_of = |taken: &&(Span, &str, Option<Span>)| Some(taken.0) == own && taken.1 == definition.name;
+        if let Some((.., known)) = self.taken.iter().rev().find(is_of) {
+            definition.scope = *known;
+            definition.container = None;
+        }
     }
 
     /// Says how the name in a node is reached.

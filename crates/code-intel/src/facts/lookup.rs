@@ -101,6 +101,20 @@ impl Facts {
         found.filter_map(|(_, place)| self.at(*place)).filter(move |(_, one)| one.name_span == name)
     }
 
+    /// Whether the function, class or property at a place of the list is defined once more later in its scope.
+    pub fn is_defined_again(&self, place: usize) -> bool {
+        let Some(one) = self.definitions.get(place) else { return false };
+        let is_real =
+            |one: &Definition| one.kind.is_callable() || matches!(one.kind, Kind::Class | Kind::Property);
+        let is_again = |(at, other): (usize, &Definition)| {
+            at > place
+                && is_real(other)
+                && (other.scope, other.container, other.is_member)
+                    == (one.scope, one.container, one.is_member)
+        };
+        is_real(one) && self.named(&one.name).any(is_again)
+    }
+
     /// The definitions of a kind, likewise.
     pub(crate) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (usize, &Definition)> {
         range(&self.tables().by_kind, kind as u32).iter().filter_map(|(_, place)| self.at(*place))

@@ -27,6 +27,9 @@ const VISITED: &[&str] = &[
     "import_statement",
     "import_from_statement",
     "future_import_statement",
+    "global_statement",
+    "nonlocal_statement",
+    "type",
 ];
 
 pub(super) const RULES: Rules = Rules { names: &["identifier"], closed: &[], visited: VISITED, visit };
@@ -48,19 +51,38 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let (value, declared) = (node.field("right"), node.field("type"));
             if let Some(left) = node.field("left") {
                 assigned(x, left, node, value, declared);
-                if let Some(value) = value.filter(|_| x.text_of(left) == "__all__") {
-                    listed(x, value);
+                match (x.text_of(left), value) {
+                    ("__all__", Some(value)) => listed(x, value),
+                    ("__slots__", Some(value)) if x.is_in_type() => {
+                        // The fields that instances have room for.
+                        for name in beneath(value, |node| node.kind() == "string_content", |_| false) {
+                            x.define(Kind::Field, name, name, Place::Here);
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
         "augmented_assignment" => {
             let (left, value) = (node.field("left"), node.field("right"));
-            if let (Some(left), Some(value)) = (left, value)
-                && x.text_of(left) == "__all__"
-            {
-                listed(x, value);
+            if let (Some(left), Some(value)) = (left, value) {
+                if x.text_of(left) == "__all__" {
+                    listed(x, value);
+                }
+                // It makes the name as any assignment does, but says nothing of its type.
+                if matches!(left.kind(), "identifier" | "attribute") {
+                    assigned(x, left, node, None, None);
+                }
             }
         }
+        "global_statement" | "nonlocal_statement" => {
+            let is_global = x.kind == "global_statement";
+            for name in children(node) {
+                let name = x.text_of(name);
+                x.take(name, is_global);
+            }
+        }
+        "type" => quoted(x, node),
         "for_statement" | "for_in_clause" => {
             if let Some(left) = node.field("left") {
                 let right = x.kept_text(node.field("right"));
@@ -197,7 +219,47 @@ fn variable(x: &mut Extractor<'_>, name: Node<'_>, whole: Node<'_>) -> u32 {
     } else {
         Kind::Constant
     };
-    x.define(kind, name, whole, Place::Here)
+    let index = x.define(kind, name, whole, Place::Here);
+    x.put_where_taken(index);
+    index
+}
+
+/// The names in a type that is written as a text, `"Name"` or `"list[module.Name]"`.
+fn quoted<'t>(x: &mut Extractor<'t>, of: Node<'t>) {
+    // Types within are visited themselves; what is in `Literal[...]` and in calls is no type.
+    let is_closed = |node: Node<'t>| {
+        let is_inner = node.kind() == "type" && node.id() != of.id();
+        let value = node.field("value").filter(|_| node.kind() == "subscript");
+        is_inner || node.kind() == "call" || value.is_some_and(|value| x.text_of(value).ends_with("Literal"))
+    };
+    let is_text = |node: Node<'t>| node.kind() == "string_content";
+    let generic = x.parent(of).filter(|list| list.kind() == "type_parameter").and_then(|list| x.parent(list));
+    if generic.is_some_and(|generic| x.text_of(generic).starts_with("Literal")) {
+        return;
+    }
+    for content in beneath(of, is_text, is_closed) {
+        let text = x.text_of(content);
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        let mut at = 0;
+        while let Some(found) = text.get(at..).and_then(|rest| rest.find(is_part)) {
+            let start = at + found;
+            let length = text[start..].find(|character| !is_part(character)).unwrap_or(text.len() - start);
+            at = start + length;
+            let before = text[..start].strip_suffix('.');
+            match before {
+                None => x.used_within(content, start, length),
+                Some(before) => {
+                    let begin = before.rfind(|character| !is_part(character) && character != '.');
+                    let begin = begin.map_or(0, |at| at + 1) + content.start_byte();
+                    let of = super::Span {
+                        start: begin as u32,
+                        end: (content.start_byte() + before.len()) as u32,
+                    };
+                    x.member_within(content, of, start, length);
+                }
+            }
+        }
+    }
 }
 
 fn set_value(x: &mut Extractor<'_>, index: u32, value: String) {

@@ -3,12 +3,15 @@
 mod contexts;
 mod docs;
 mod imports;
+mod separators;
 
 use tree_sitter::Node;
 
 use super::extract::{Extractor, Place, Rules, beneath, children, span};
 use super::nodes::Fields;
 use super::{Kind, Receiver};
+
+pub(super) use separators::separated;
 
 const NAMES: &[&str] = &[
     "identifier",
@@ -117,8 +120,9 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "function_expression" | "generator_function" | "arrow_function" => {
             match (node.field("name"), outer_name(x, node)) {
                 // `foo = function bar() {}`: both are names of it, `bar` only within.
-                (Some(name), _) => {
-                    let index = x.define(Kind::Function, name, node, Place::In(span(node)));
+                (Some(name), outer) => {
+                    let kind = if outer.is_some() { Kind::Constant } else { Kind::Function };
+                    let index = x.define(kind, name, node, Place::In(span(node)));
                     returns(x, index, node);
                     x.open_body(node, index);
                 }
@@ -213,27 +217,41 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     }
 }
 
-/// `{@link name}` in a comment uses the name.
+/// `{@link name}` in a comment uses the name, `{@link name#member}` and `{@link name.member}` the member too.
 fn links(x: &mut Extractor<'_>, comment: Node<'_>) {
     const MARK: &str = "{@link ";
     let text = x.text_of(comment);
-    for (at, _) in text.match_indices(MARK) {
-        let rest = &text[at + MARK.len()..];
-        let length = rest
-            .find(|character: char| !(character.is_alphanumeric() || character == '_'))
-            .unwrap_or(rest.len());
-        if length > 0 {
-            x.used_at(comment.start_byte() + at + MARK.len(), length);
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$');
+    let length_at = |at: usize| text[at..].find(|character| !is_part(character)).unwrap_or(text.len() - at);
+    for (mark, _) in text.match_indices(MARK) {
+        let start = mark + MARK.len();
+        let length = length_at(start);
+        if length == 0 {
+            continue;
+        }
+        x.used_within(comment, start, length);
+        let end = start + length;
+        let member = end + 1;
+        if text[end..].starts_with(['#', '.']) && length_at(member) > 0 {
+            let first = comment.start_byte() + start;
+            let of = super::Span { start: first as u32, end: (first + length) as u32 };
+            x.member_within(comment, of, member, length_at(member));
         }
     }
 }
 
 /// The name a function has by what it is given to: `const name = () => {}`, `name: function () {}`.
 fn outer_name<'t>(x: &Extractor<'t>, node: Node<'t>) -> Option<u32> {
-    let parent = x.parent(node)?;
+    let (mut node, mut parent) = (node, x.parent(node)?);
+    // `const name = { ... } as const` names the object.
+    while matches!(parent.kind(), "as_expression" | "satisfies_expression" | "parenthesized_expression") {
+        (node, parent) = (parent, x.parent(parent)?);
+    }
     let is_value = |field: &'static str| parent.field(field).is_some_and(|value| value.id() == node.id());
     let name = match parent.kind() {
         "variable_declarator" if is_value("value") => parent.field("name")?,
+        // `export default function () {}` is named by what it is exported as.
+        "export_statement" if is_value("value") => node,
         "pair" if is_value("value") => parent.field("key")?,
         "public_field_definition" | "field_definition" if is_value("value") => {
             parent.field("name").or_else(|| parent.field("property"))?
@@ -361,6 +379,9 @@ fn method<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         Kind::Constructor
     } else if has_word("get") || has_word("set") {
         Kind::Property
+    } else if x.parent(node).is_some_and(|parent| parent.kind() == "object_type") {
+        // What a type without a name has is no symbol of its file; only interfaces and classes have methods.
+        Kind::Field
     } else {
         Kind::Method
     };

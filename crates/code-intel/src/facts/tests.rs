@@ -44,6 +44,35 @@ fn python() {
     );
 }
 
+/// The functions, methods and classes of a text, as `line kind name`.
+fn symbols(path: &str, text: &str) -> Vec<String> {
+    let facts = read(Language::detect(Path::new(path), text).unwrap(), text).unwrap();
+    let is_symbol = |one: &Definition| one.kind.is_callable() || one.kind == Kind::Class;
+    let symbols = facts.definitions.iter().enumerate();
+    let symbols = symbols.filter(|(place, one)| is_symbol(one) && !facts.is_defined_again(*place));
+    symbols.map(|(_, one)| format!("{} {} {}", one.at.line, one.kind.name(), one.name)).collect()
+}
+
+#[test]
+fn functions_have_the_names_that_others_know_them_by() {
+    for (path, text, expected) in [
+        ("a.js", "const o = {\n  one: function two() {},\n};\n", vec!["2 method one"]),
+        ("a.js", "run(function two() {});\n", vec!["1 function two"]),
+        ("a.ts", "export default function () {}\n", vec!["1 function default"]),
+        ("a.ts", "export default class {}\n", vec!["1 class default"]),
+        ("a.ts", "interface A {\n  m(): void;\n  b: { n(): void };\n}\n", vec!["2 method m"]),
+        ("a.ts", "type A = {\n  m(): void;\n};\n", vec![]),
+        (
+            "a.py",
+            "def f(): ...\ndef f(): ...\nclass A:\n    def f(self): ...\n",
+            vec!["2 function f", "3 class A", "4 method f"],
+        ),
+        ("a.py", "if a:\n    def f(): ...\nelse:\n    class f: ...\n", vec!["4 class f"]),
+    ] {
+        assert_eq!(symbols(path, text), expected, "{text}");
+    }
+}
+
 #[test]
 fn typescript_and_javascript() {
     check(

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::python::last_with_its_signatures;
 use super::types::Value;
 use super::{Found, Meaning, Resolver, Want, owner_name};
 use crate::facts::{Definition, Facts, Kind, NAMELESS};
@@ -112,10 +113,15 @@ impl Resolver<'_> {
         let Some(_deeper) = self.enter() else { return Meaning::Unknown };
         let mut seen = HashSet::new();
         let mut level: Vec<Found> = types.to_vec();
+        let mut assigned = Vec::new();
         for _ in 0..DEEPEST {
             let mut found = Vec::new();
             for one in &level {
                 found.extend(self.own_members(one, name));
+            }
+            if self.is_only_assigned(&found) {
+                assigned = if assigned.is_empty() { found } else { assigned };
+                found = Vec::new();
             }
             let callable: Vec<Found> =
                 found.iter().filter(|one| one.definition.is_callable()).cloned().collect();
@@ -136,6 +142,9 @@ impl Resolver<'_> {
                 break;
             }
             level = next;
+        }
+        if !assigned.is_empty() {
+            return Meaning::of(self.preferred(assigned));
         }
         if types.is_empty() {
             return Meaning::Unknown;
@@ -170,9 +179,7 @@ impl Resolver<'_> {
                     .collect();
                 let mut found = if declared.is_empty() { found } else { declared };
                 if found.iter().all(|one| one.definition.kind != Kind::Field) {
-                    let is_real = |one: &Found| !one.definition.is_declaration;
-                    let at = found.iter().rposition(is_real).unwrap_or(found.len() - 1);
-                    found = vec![found.swap_remove(at)];
+                    found = last_with_its_signatures(found);
                 }
                 found
             }
@@ -213,6 +220,9 @@ impl Resolver<'_> {
     pub(super) fn own_members(&self, of: &Found, name: &str) -> Vec<Found> {
         if of.definition.name.is_empty() {
             return self.inline_members(of, name);
+        }
+        if self.is_namespace(of) {
+            return self.in_namespace(of, name);
         }
         let whole;
         let outline;
@@ -369,8 +379,9 @@ impl Resolver<'_> {
             Some(class) => self
                 .own_members(&Found { file, definition: class.clone() }, name)
                 .into_iter()
-                .rev()
-                .take(1)
+                // One that is made later is not there yet.
+                .max_by_key(|one| (one.definition.span.end <= offset, one.definition.span.start))
+                .into_iter()
                 .collect(),
             None => Vec::new(),
         }

@@ -61,7 +61,10 @@ impl Resolver<'_> {
         let whole = self.index.whole(file);
         let mut best: Option<u32> = None;
         let mut found: Vec<&Definition> = Vec::new();
-        let is_name = |one: &&Definition| !one.is_member && !is_lifetime(one);
+        let outside = if self.is_python(file) { self.outside_of(file, offset) } else { None };
+        let is_name = |one: &&Definition| {
+            !one.is_member && !is_lifetime(one) && (outside.is_none() || one.scope != outside)
+        };
         for definition in whole.1.named(name).map(|(_, one)| one).filter(is_name) {
             let Some(size) = scope_size(definition.scope, offset) else { continue };
             if best.is_none_or(|best| size < best) {
@@ -99,9 +102,10 @@ impl Resolver<'_> {
                 first.or(found.last()).copied().into_iter().collect()
             }
             Some(Language::Python) => {
-                let real: Vec<&Definition> =
-                    found.iter().filter(|one| !one.is_declaration).copied().collect();
-                let mut found = if real.is_empty() { found } else { real };
+                // Signatures that are there for type checkers come behind the function.
+                let (signatures, real): (Vec<&Definition>, Vec<&Definition>) =
+                    found.iter().copied().partition(|one| one.is_declaration);
+                let mut found = if real.is_empty() { return found } else { real };
                 let is_variable =
                     |one: &&Definition| matches!(one.kind, Kind::Variable | Kind::Constant | Kind::Parameter);
                 if found.iter().all(is_variable) {
@@ -112,7 +116,11 @@ impl Resolver<'_> {
                     }
                     return found;
                 }
-                self.chosen_python(file, found, offset)
+                let mut chosen = self.chosen_python(file, found, offset);
+                if chosen.iter().any(|one| one.is_callable()) {
+                    chosen.extend(signatures);
+                }
+                chosen
             }
             Some(Language::C | Language::Cpp) => {
                 let real: Vec<&Definition> =
@@ -217,7 +225,7 @@ impl Resolver<'_> {
     }
 
     /// What `module.exports = name` gives to who requires the file.
-    fn given_by_module(&self, file: FileId) -> Option<Vec<Found>> {
+    pub(super) fn given_by_module(&self, file: FileId) -> Option<Vec<Found>> {
         if self.language(file) != Some(Language::JavaScript) {
             return None;
         }

@@ -1,13 +1,29 @@
 //! What Python means that other languages do not: names that are made in several branches, and who calls.
 
 use super::{Found, Resolver, Use};
-use crate::facts::{Definition, Kind};
+use crate::facts::{Definition, Kind, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 
 impl Resolver<'_> {
     pub(super) fn is_python(&self, file: FileId) -> bool {
         self.language(file) == Some(Language::Python)
+    }
+
+    /// Whether members are only made by assigning them, so that a type above may still declare them: what is declared
+    /// anywhere counts more than what is assigned.
+    pub(super) fn is_only_assigned(&self, found: &[Found]) -> bool {
+        let is_assigned =
+            |one: &Found| one.definition.kind == Kind::Field && one.definition.declared.is_empty();
+        found.first().is_some_and(|first| self.is_python(first.file)) && found.iter().all(is_assigned)
+    }
+
+    /// The function in whose list of parameters a place is, other than at the name of one: what stands there is
+    /// understood outside of it.
+    pub(super) fn outside_of(&self, file: FileId, offset: u32) -> Option<Span> {
+        let whole = self.index.whole(file);
+        let parameter = whole.1.innermost(offset, |one| one.kind == Kind::Parameter)?;
+        parameter.scope.filter(|_| !parameter.name_span.contains(offset))
     }
 
     /// Of several definitions of a name in one scope, not all of them variables, those that are meant at a place.
@@ -53,6 +69,27 @@ impl Resolver<'_> {
         let around = self.function_around(used.file, span.start);
         around.or_else(|| self.module_meaning(used.file).found().first().cloned())
     }
+}
+
+/// What is meant by a name that a class defines several times: the last function with the signatures that are there
+/// for type checkers, or what reads a property with what sets it.
+pub(super) fn last_with_its_signatures(mut found: Vec<Found>) -> Vec<Found> {
+    let is_real = |one: &Found| !one.definition.is_declaration;
+    let at = found.iter().rposition(is_real).unwrap_or_default();
+    if at >= found.len() {
+        return found;
+    }
+    let last = found.remove(at);
+    if last.definition.kind == Kind::Property {
+        // What reads it says of which type it is.
+        let mut found: Vec<Found> =
+            found.into_iter().filter(|one| one.definition.kind == Kind::Property).collect();
+        found.push(last);
+        return found;
+    }
+    found.retain(|one| one.definition.is_declaration);
+    found.insert(0, last);
+    found
 }
 
 /// Whether two definitions stand in branches of one statement, so that either may be the one.

@@ -88,7 +88,7 @@ fn uses_of_python_names_are_in_all_and_on_both_sides_of_a_property() {
         "a.py",
         "class A:\n    @property\n    def p(self): ...\n    @p.setter\n    def p(self, value): ...\n    def m(self):\n        return self.p\n",
     )];
-    assert_eq!(uses(&property, "A.p"), ["a.py:4", "a.py:7"]);
+    assert_eq!(uses(&property, "A.p"), ["a.py:4", "a.py:5", "a.py:7"]);
     assert_eq!(callers(&property, "A.p"), ["a.py:6"]);
 }
 
@@ -96,4 +96,43 @@ fn uses_of_python_names_are_in_all_and_on_both_sides_of_a_property() {
 fn python_callers_call() {
     let text = "def f(): ...\nf()\ndef given():\n    return f\ndef one():\n    f()\n@f\ndef two(): ...\nclass C:\n    def m(self):\n        return [f() for _ in ()]\n";
     assert_eq!(callers(&[("a.py", text)], "f"), ["a.py:1", "a.py:5", "a.py:10"]);
+}
+
+#[test]
+fn a_name_that_python_makes_in_several_places_means_all_that_count() {
+    let above = "class Base:\n    kind: str\n    def __init__(self):\n        self.loose = 1\n    @property\n    def size(self) -> int: ...\n    @size.setter\n    def size(self, value): ...\nclass Under(Base):\n    def set(self):\n        self.kind = 'a'\n        self.loose = 2\n        self.size = 3\n        self.count = 4\n        self.count += 5\n";
+    let overloaded = "from typing import overload\n@overload\ndef f(a: int) -> int: ...\n@overload\ndef f(a: str) -> str: ...\ndef f(a): ...\n";
+    for (before, text, expected) in [
+        // What is declared above counts more than what is only assigned.
+        (above, "Under().<|>kind\n", vec!["a.py:2"]),
+        (above, "Under().<|>loose\n", vec!["a.py:12"]),
+        (above, "Under().<|>size\n", vec!["a.py:6", "a.py:8"]),
+        (above, "Under().<|>count\n", vec!["a.py:14", "a.py:15"]),
+        (overloaded, "<|>f(1)\n", vec!["a.py:6", "a.py:3", "a.py:5"]),
+        ("", "class A:\n    __slots__ = ['a']\n    def m(self):\n        return self.<|>a\n", vec!["a.py:2"]),
+        ("", "class A:\n    def m(self): ...\n    m = wrapped(<|>m)\n", vec!["a.py:2"]),
+        ("", "import box\nclass Box: ...\nbox = Box()\ndef f(box=<|>box): ...\n", vec!["a.py:3"]),
+        ("", "a = 1\ndef f(a, b=<|>a): ...\n", vec!["a.py:1"]),
+        ("", "a = 1\ndef f(a, b=1):\n    return <|>a\n", vec!["a.py:2"]),
+        ("", "n = 0\ndef f():\n    global n\n    n += 1\n    return <|>n\n", vec!["a.py:4", "a.py:1"]),
+        (
+            "",
+            "def f():\n    n = 0\n    def g():\n        nonlocal n\n        n = 1\n    return <|>n\n",
+            vec!["a.py:5", "a.py:2"],
+        ),
+    ] {
+        check(&[("a.py", &format!("{before}{text}"))], &expected);
+    }
+}
+
+#[test]
+fn types_in_quotes_are_uses() {
+    let files = [
+        ("model.py", "class Item: ...\n"),
+        (
+            "app.py",
+            "import model\nfrom model import Item\nfrom typing import Literal, Optional\ndef f(a: \"Item\") -> Optional[\"list[Item]\"]: ...\nb: \"model.Item\" = None\nc: Literal[\"Item\"] = \"Item\"\n",
+        ),
+    ];
+    assert_eq!(uses(&files, "Item"), ["app.py:2", "app.py:4", "app.py:4", "app.py:5"]);
 }

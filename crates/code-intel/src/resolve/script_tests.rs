@@ -257,6 +257,68 @@ fn functions_make_instances_and_modules_are_objects_in_javascript() {
         check(&[view, given, codes, ("app.js", text)], &[expected]);
     }
     check(&[("a.js", "function one() {}\nmodule.exports = { <|>one };\n")], &["a.js:1"]);
+    let given = ("given.js", "function one() {}\nmodule.exports = { one, two: 2 };\n");
+    for (text, expected) in [
+        // A member is the key as well as the function; a name that was taken out is the function.
+        ("const given = require('./given');\ngiven.<|>one();\n", vec!["given.js:1", "given.js:2"]),
+        ("const { one } = require('./given');\n<|>one();\n", vec!["given.js:1"]),
+        ("const { <|>two: three } = require('./given');\n", vec!["given.js:2"]),
+        ("require('./given').<|>two;\n", vec!["given.js:2"]),
+        ("'use strict';\nmodule.<|>exports = { a: 1 };\n", vec!["app.js:1"]),
+        ("'use strict';\nmodule.<|>exports.a = 1;\n", vec!["app.js:1"]),
+        ("'use strict';\n/** @type {A} */\nmodule.<|>exports = { a: 1 };\n", vec!["app.js:3"]),
+    ] {
+        check(&[given, ("app.js", text)], &expected);
+    }
+}
+
+#[test]
+fn namespaces_types_in_comments_and_links_are_followed() {
+    let types = (
+        "types/index.d.ts",
+        "export namespace Rule {\n  interface Module {\n    create(context: Context): void;\n  }\n  interface Context {\n    id: string;\n  }\n}\nexport interface Module {\n  other: number;\n}\n",
+    );
+    for (path, text, expected) in [
+        (
+            "a.ts",
+            "import { Rule } from './types';\nlet m: Rule.Module;\nm.<|>create();\n",
+            "types/index.d.ts:3",
+        ),
+        ("a.ts", "import { Module } from './types';\nlet m: Module;\nm.<|>other;\n", "types/index.d.ts:10"),
+        ("a.ts", "import { Rule } from './types';\nlet m: Rule.<|>Module;\n", "types/index.d.ts:2"),
+        (
+            "a.js",
+            "/** @type {import('./types').Rule.Module} */\nmodule.exports = { <|>create() {} };\n",
+            "types/index.d.ts:3",
+        ),
+        (
+            "a.js",
+            "/** @type {import('./types').Rule.Module} */\nconst m = { create(context) { context.<|>id; } };\n",
+            "types/index.d.ts:6",
+        ),
+        ("a.ts", "class A {\n  m() {}\n}\n/** {@link A#<|>m} */\nconst b = 1;\n", "a.ts:2"),
+        ("a.ts", "function f() {\n  const a = {\n    b: 1,\n  } as const;\n  a.<|>b;\n}\n", "a.ts:3"),
+        ("a.ts", "interface A {\n  (a: 1): A\n  <T>(a: T): A\n}\nexport type B = A\nlet b: <|>B\n", "a.ts:5"),
+        (
+            "a.ts",
+            "class A {\n  m(a: () => void): void;\n  m(a: string): void;\n  m(a: any) {}\n}\nnew A().<|>m(`a`);\n",
+            "a.ts:3",
+        ),
+    ] {
+        check(&[types, (path, text)], &[expected]);
+    }
+    let rules = [
+        types,
+        ("one.js", "/** @type {import('./types').Rule.Module} */\nmodule.exports = {\n  create() {},\n};\n"),
+        ("two.js", "/** @type {import('./types').Rule.Module} */\nconst two = {\n  create() {},\n};\n"),
+        ("other.js", "const other = {\n  create() {},\n};\n"),
+    ];
+    assert_eq!(uses(&rules, "Module.create"), ["one.js:3", "two.js:3"]);
+    let documented = [(
+        "a.js",
+        "class A {}\n/**\n * @param {A[]} a One.\n * @returns {{ A: string }} Another.\n */\nfunction f(a) {}\n",
+    )];
+    assert_eq!(uses(&documented, "A"), ["a.js:3"]);
 }
 
 #[test]
@@ -280,6 +342,10 @@ fn modules_are_found_by_settings_and_packages() {
         ("packages/core/src/tools/hammer.ts", "export const three = 3;\n"),
         ("packages/plain/package.json", "{ \"name\": \"plain\" }\n"),
         ("packages/plain/index.js", "exports.four = 4;\n"),
+        ("app/handed.ts", "export { one } from 'nowhere';\n"),
+        ("node_modules/elsewhere/index.js", ""),
+        ("node_modules/@types/some__typed/index.d.ts", ""),
+        ("node_modules/@types/node/index.d.ts", ""),
     ];
     for (path, text, expected) in [
         ("app/a.ts", "import { one } from '@/util';\n<|>one;\n", "app/util.ts:1"),
@@ -295,8 +361,17 @@ fn modules_are_found_by_settings_and_packages() {
         ("packages/core/src/b.ts", "import { two } from '#deep';\n<|>two;\n", "packages/core/src/deep.ts:1"),
         ("app/a.js", "const { four } = require('plain');\n<|>four;\n", "packages/plain/index.js:1"),
         ("app/a.ts", "import { one } from 'elsewhere';\n<|>one;\n", "external"),
-        ("app/a.ts", "import { one } from '@own/other';\n<|>one;\n", "external"),
-        ("app/a.ts", "import { one } from '@/missing';\n<|>one;\n", "external"),
+        ("app/a.ts", "import { one } from 'elsewhere/deep';\n<|>one;\n", "external"),
+        ("app/a.ts", "import one from '@some/typed';\n<|>one;\n", "external"),
+        ("app/a.ts", "import * as one from 'node:fs';\n<|>one;\n", "external"),
+        ("app/a.ts", "import { one } from 'fs';\n<|>one;\n", "external"),
+        // Of what is neither here nor installed, the import is all there is.
+        ("app/a.ts", "import { one } from 'nowhere';\n<|>one;\n", "app/a.ts:1"),
+        ("app/a.ts", "import { two as one } from 'nowhere';\n<|>one;\n", "app/a.ts:1"),
+        ("app/a.ts", "import one from '@some/where';\n<|>one;\n", "app/a.ts:1"),
+        ("app/a.ts", "import { one } from '@own/other';\n<|>one;\n", "app/a.ts:1"),
+        ("app/a.ts", "import { one } from '@/missing';\n<|>one;\n", "app/a.ts:1"),
+        ("app/a.ts", "import { one } from './handed';\n<|>one;\n", "app/a.ts:1"),
     ] {
         let mut all = files.to_vec();
         all.push((path, text));
@@ -330,7 +405,7 @@ fn names_that_mean_more_than_themselves() {
         ("import * as b from './b';\n<|>b.one;\n", vec!["a.ts:1"]),
         ("import * as b from './b';\nb.<|>one;\n", vec!["b.ts:1"]),
         ("import * as <|>b from './b';\n", vec!["b.ts:1"]),
-        ("import * as b from 'outside';\n<|>b.one;\n", vec!["external"]),
+        ("import * as b from 'outside';\n<|>b.one;\n", vec!["a.ts:1"]),
         ("import { Two } from './b';\ndeclare const two: Two;\nconst { <|>three } = two;\n", vec!["b.ts:3"]),
         (
             "import { Two } from './b';\ndeclare const two: Two;\nconst { <|>three: four } = two;\n",

@@ -66,9 +66,11 @@ fn typescript_names_are_found_through_reexports_and_declared_types() {
         ("import * as all from './index';\nall.<|>make();\n", "src/shape.ts:6"),
         ("import { <|>create } from './index';\n", "src/shape.ts:6"),
         ("import { x } from 'library';\n<|>x();\n", "external"),
+        ("import { x } from 'nowhere';\n<|>x();\n", "src/app.ts:1"),
         ("const { a = 1 } = {};\nfunction f() { return <|>a; }\n", "src/app.ts:1"),
     ] {
-        check(&[shape, index, ("src/app.ts", text)], &[expected]);
+        let library = ("node_modules/library/index.js", "");
+        check(&[shape, index, library, ("src/app.ts", text)], &[expected]);
     }
     check(
         &[

@@ -106,9 +106,8 @@ const INSIDE: &[&str] = &[
 impl Resolver<'_> {
     /// The value of an expression at a place.
     pub(super) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
-        if let Some(value) =
-            self.go_value(file, text, offset).or_else(|| self.rust_wrapped(file, text, offset))
-        {
+        let special = self.go_value(file, text, offset).or_else(|| self.rust_wrapped(file, text, offset));
+        if let Some(value) = special.or_else(|| self.required_value(file, text, offset)) {
             return value;
         }
         match steps(text) {
@@ -196,6 +195,7 @@ impl Resolver<'_> {
         let Some(first) = found.first() else { return Value::Unknown };
         let definition = &first.definition;
         match definition.kind {
+            Kind::Module if self.is_namespace(first) => Value::Of(found.to_vec()),
             Kind::Module => {
                 if definition.name_span.is_empty() || !definition.is_declaration {
                     return Value::Module(first.file);

@@ -92,6 +92,9 @@ pub fn plan(index: &Index, target: &Found, new_name: &str, unsure: Unsure) -> Re
     if target.definition.name_span.of(&index.whole(target.file).0) != name {
         return Err(Refusal::MadeName(name.clone()));
     }
+    if is_name_of_others(index, target) {
+        return Err(Refusal::NameOfOthers(name.clone()));
+    }
     let started = Instant::now();
     let mut places = places(index, target, started)?;
     places.sort_by(|left, right| (index.path(left.file), left.at).cmp(&(index.path(right.file), right.at)));
@@ -121,6 +124,14 @@ pub fn plan(index: &Index, target: &Found, new_name: &str, unsure: Unsure) -> Re
         return Err(Refusal::ChangesNothing);
     }
     Ok(Rename { files, places, mentions })
+}
+
+/// Whether the name stands in an import by which another module calls something: `import { name } from "module"`.
+fn is_name_of_others(index: &Index, target: &Found) -> bool {
+    let outline = index.outline(target.file);
+    let mut names = outline.imports.iter().flat_map(|import| &import.names);
+    target.definition.kind == Kind::Module
+        && names.any(|one| one.at == target.definition.at && one.name == one.alias)
 }
 
 fn check_name(old: &str, new: &str, language: Option<Language>) -> Result<()> {

@@ -186,6 +186,17 @@ async fn a_name_is_changed_where_it_is_certain_and_the_rest_is_listed() {
 }
 
 #[tokio::test]
+async fn what_another_module_calls_so_keeps_its_name() {
+    let bench = free();
+    let text = "import { one, two as own } from 'nowhere';\none(1);\nown(2);\n";
+    bench.put("app.ts", text.as_bytes());
+    let rename = |symbol: &str, line: u32| json!({"operation": "rename", "symbol": symbol, "file_path": "app.ts", "line": line, "new_name": "other"});
+    refused(&bench, "edit_by_ast", rename("one", 2), "another module").await;
+    must(&bench, "edit_by_ast", rename("own", 3)).await;
+    assert_eq!(bench.content("app.ts"), text.replace("own", "other"));
+}
+
+#[tokio::test]
 async fn a_form_is_rewritten_in_many_files_or_in_none() {
     let bench = free();
     bench.put("a/one.py", b"x = old(1)\n");

@@ -97,8 +97,12 @@ fn answer(
                 let name = broad_kind(language, definition);
                 question.kinds.is_empty() || question.kinds.iter().any(|wanted| wanted == name)
             };
-            let symbols = whole.1.definitions.iter().filter(|definition| wanted(definition));
-            let symbols = symbols.map(|definition| json!({"name": listed_name(language, definition, &whole.0), "line": definition.at.line, "kind": definition.kind.name()}));
+            // As language servers for Python do: a name that is defined again is the last.
+            let is_last =
+                |place: usize| language != Some(Language::Python) || !whole.1.is_defined_again(place);
+            let symbols = whole.1.definitions.iter().enumerate();
+            let symbols = symbols.filter(|(place, definition)| wanted(definition) && is_last(*place));
+            let symbols = symbols.map(|(_, definition)| json!({"name": listed_name(language, definition, &whole.0), "line": definition.at.line, "kind": definition.kind.name()}));
             Ok(json!({"symbols": symbols.collect::<Vec<_>>()}))
         }
         "imports" => {

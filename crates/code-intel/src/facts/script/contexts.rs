@@ -12,8 +12,11 @@ use super::docs;
 pub(super) fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
     match x.kind {
         "variable_declarator" | "public_field_definition" | "required_parameter" | "optional_parameter" => {
-            if let (Some(of), Some(value)) = (node.field("type"), node.field("value")) {
-                expects(x, value, Expected::Declared(annotated(x, of)));
+            if let Some(value) = node.field("value") {
+                let of = node.field("type").map(|of| annotated(x, of));
+                if let Some(of) = of.or_else(|| docs::declared_at(x, node)) {
+                    expects(x, value, Expected::Declared(of));
+                }
             }
         }
         "as_expression" | "satisfies_expression" => {
@@ -31,7 +34,8 @@ pub(super) fn visit(x: &mut Extractor<'_>, node: Node<'_>) {
         }
         "assignment_expression" => {
             if let (Some(left), Some(right)) = (node.field("left"), node.field("right")) {
-                expects(x, right, Expected::Assigned(span(left)));
+                let said = docs::declared_at(x, node);
+                expects(x, right, said.map_or(Expected::Assigned(span(left)), Expected::Declared));
             }
         }
         "return_statement" => {

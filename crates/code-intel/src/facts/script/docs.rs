@@ -17,6 +17,7 @@ pub(super) fn comment(x: &mut Extractor<'_>, node: Node<'_>) {
     x.keep_doc(span(node));
     let mut made: Option<u32> = None;
     for tag in tags(text) {
+        names(x, node, &tag);
         match tag.word {
             "typedef" => made = typedef(x, node, &tag),
             "property" | "prop" => {
@@ -43,8 +44,17 @@ pub(super) fn returned(x: &Extractor<'_>, function: Node<'_>) -> String {
 
 /// Where the comment says what the function that begins at a place returns.
 pub(super) fn returned_at(x: &Extractor<'_>, function: Node<'_>) -> Option<Span> {
-    let doc = x.doc_before(function.start_byte() as u32)?;
-    let tag = tags(doc.of(x.text)).into_iter().find(|tag| matches!(tag.word, "return" | "returns"))?;
+    said_at(x, function, |tag| matches!(tag.word, "return" | "returns"))
+}
+
+/// Where the comment says the type of what begins at a place.
+pub(super) fn declared_at(x: &Extractor<'_>, node: Node<'_>) -> Option<Span> {
+    said_at(x, node, |tag| tag.word == "type")
+}
+
+fn said_at(x: &Extractor<'_>, node: Node<'_>, is_wanted: impl Fn(&Tag<'_>) -> bool) -> Option<Span> {
+    let doc = x.doc_before(node.start_byte() as u32)?;
+    let tag = tags(doc.of(x.text)).into_iter().find(is_wanted)?;
     let from = doc.start + tag.of_at as u32;
     let is_said = !VAGUE.contains(&plain(tag.of).as_str());
     is_said.then(|| Span { start: from, end: from + tag.of.len() as u32 })
@@ -135,6 +145,36 @@ fn braces(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// The names that the type of a tag uses; keys of records, members and texts are none.
+fn names(x: &mut Extractor<'_>, comment: Node<'_>, tag: &Tag<'_>) {
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$');
+    let (mut at, mut quote, mut before) = (0, None, ' ');
+    while let Some(character) = tag.of.get(at..).and_then(|rest| rest.chars().next()) {
+        if quote.is_some() || matches!(character, '"' | '\'' | '`') {
+            quote = match quote {
+                None => Some(character),
+                Some(open) if open == character => None,
+                open => open,
+            };
+            (at, before) = (at + character.len_utf8(), character);
+            continue;
+        }
+        if !is_part(character) {
+            at += character.len_utf8();
+            before = if character.is_whitespace() { before } else { character };
+            continue;
+        }
+        let rest = &tag.of[at..];
+        let length = rest.find(|character| !is_part(character)).unwrap_or(rest.len());
+        let after = rest[length..].trim_start();
+        let is_key = after.starts_with(':') || after.starts_with("?:") || after.starts_with('(');
+        if before != '.' && !is_key && !character.is_ascii_digit() {
+            x.used_within(comment, tag.of_at + at, length);
+        }
+        (at, before) = (at + length, 'a');
+    }
 }
 
 /// `@typedef {Type} Name` makes a name for a type.

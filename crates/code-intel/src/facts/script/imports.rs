@@ -106,7 +106,12 @@ pub(super) fn export(x: &mut Extractor<'_>, node: Node<'_>) {
             let imported = x.imported(text, "default", name);
             x.import("", node, vec![imported]).is_reexport = true;
         } else {
-            let index = x.define_as(Kind::Constant, "default".to_owned(), value, value, Place::Here);
+            let kind = match value.kind() {
+                "function_expression" | "generator_function" => Kind::Function,
+                "class" => Kind::Class,
+                _ => Kind::Constant,
+            };
+            let index = x.define_as(kind, "default".to_owned(), value, value, Place::Here);
             let text = x.kept_text(Some(value));
             set(x, index, String::new(), text);
         }

@@ -1,7 +1,7 @@
 //! The type that is expected of objects, lists and functions that are written out.
 
 use super::text::{self, arguments_of, function_type, is_vague, parts, unwrapped};
-use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Span};
+use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::resolve::types::{Value, head};
 use crate::resolve::{Found, Meaning, Resolver};
@@ -45,6 +45,19 @@ impl Resolver<'_> {
         let mut found = self.name(file, name, occurrence.span.start).found().to_vec();
         found.extend(expected.found().iter().cloned());
         if found.is_empty() { Meaning::External } else { Meaning::of(found) }
+    }
+
+    /// The members that the key of an object stands for, by the type that is expected of the object.
+    pub(in crate::resolve) fn expected_of_key(&self, key: &Found) -> Vec<Found> {
+        let whole = self.index.whole(key.file);
+        let name = key.definition.name_span;
+        let from = whole.1.occurrences.partition_point(|one| one.span.start < name.start);
+        match whole.1.occurrences.get(from) {
+            Some(Occurrence { span, receiver: Receiver::Made(object), .. }) if *span == name => {
+                self.expected_key(key.file, *object, &key.definition.name).found().to_vec()
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn expected_key(&self, file: FileId, object: Span, name: &str) -> Meaning {

@@ -25,9 +25,9 @@ impl Resolver<'_> {
             return Some(meaning);
         }
         if own.is_empty()
-            && let Some(namespace) = self.namespace(file, occurrence)
+            && let Some(import) = self.imported_here(file, occurrence)
         {
-            return Some(Meaning::of(vec![namespace]));
+            return Some(Meaning::of(vec![import]));
         }
         if self.language(file) != Some(Language::JavaScript) {
             return None;
@@ -37,6 +37,21 @@ impl Resolver<'_> {
         }
         let whole = self.index.whole(file);
         let name = occurrence.span.of(&whole.0);
+        // `module.exports` is the module, unless it is given something that has a name, or a type.
+        let is_plain = |one: &Definition| {
+            one.declared.is_empty()
+                && !one.is_callable()
+                && !one.kind.is_type()
+                && (one.value.is_empty() || one.value.starts_with('{'))
+        };
+        if let Receiver::Value(of) = occurrence.receiver
+            && name == "exports"
+            && of.of(&whole.0) == "module"
+            && own.iter().all(|one| is_plain(&one.definition))
+            && self.local(file, "module", occurrence.span.start).is_empty()
+        {
+            return Some(self.module_begin(file));
+        }
         let is_free = own.is_empty() && occurrence.receiver == Receiver::None;
         if !is_free || !matches!(name, "module" | "exports") {
             return None;
@@ -82,21 +97,25 @@ impl Resolver<'_> {
         is_merged.then(|| Meaning::of(all))
     }
 
-    /// `import * as name`: the name means the import.
-    fn namespace(&self, file: FileId, occurrence: &Occurrence) -> Option<Found> {
+    /// A name that means its own import: one for a whole module, `import * as name`, and one from a module that is
+    /// neither here nor installed, of which nothing else is known.
+    fn imported_here(&self, file: FileId, occurrence: &Occurrence) -> Option<Found> {
         let whole = self.index.whole(file);
         let name = occurrence.span.of(&whole.0);
         if occurrence.receiver != Receiver::None {
             return None;
         }
-        let mut imported =
-            whole.1.imports.iter().filter(|import| !import.is_reexport).flat_map(|import| &import.names);
-        let imported = imported.find(|one| one.name.is_empty() && one.alias == name)?;
+        let imports = whole.1.imports.iter().filter(|import| !import.is_reexport);
+        let mut imported = imports.flat_map(|import| import.names.iter().map(move |one| (import, one)));
+        let (import, imported) = imported.find(|(_, one)| one.alias == name)?;
         if imported.at == occurrence.at || !self.local(file, name, occurrence.span.start).is_empty() {
             return None;
         }
-        // What is in no file of the workspace is outside.
-        self.name(file, name, occurrence.span.start).found().first()?;
+        let is_known = || !self.name(file, name, occurrence.span.start).found().is_empty();
+        let is_whole = imported.name.is_empty() && is_known();
+        if !is_whole && !self.leads_nowhere(file, &import.module, &imported.name) {
+            return None;
+        }
         let mut found = self.module_meaning(file).found().first()?.clone();
         let at = whole.1.occurrences.iter().find(|one| one.at == imported.at)?;
         found.definition.at = imported.at;
@@ -105,6 +124,37 @@ impl Resolver<'_> {
         found.definition.scope = Some(Span { start: 0, end: whole.0.len() as u32 });
         name.clone_into(&mut found.definition.name);
         Some(found)
+    }
+
+    /// Whether a name comes, perhaps through files that only hand it on, from a module that is nowhere.
+    fn leads_nowhere(&self, file: FileId, module: &str, name: &str) -> bool {
+        let Some(_deeper) = self.enter() else { return false };
+        let hands_on = |from: &FileId| {
+            let outline = self.index.outline(*from);
+            outline.imports.iter().filter(|import| import.is_reexport && !import.module.is_empty()).any(
+                |import| {
+                    let mut names = import.names.iter().filter(|one| one.alias == name);
+                    names.any(|one| self.leads_nowhere(*from, &import.module, &one.name))
+                },
+            )
+        };
+        let files = self.module_files(file, module);
+        if files.is_empty() { self.is_nowhere(file, module) } else { files.iter().any(hands_on) }
+    }
+
+    /// `require("module")` with what is taken of it.
+    pub(in crate::resolve) fn required_value(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
+        let rest = text.strip_prefix("require(").filter(|_| self.is_script(file))?;
+        let (module, rest) = rest.split_once(')')?;
+        let module = module.trim().strip_prefix(['"', '\''])?.strip_suffix(['"', '\''])?;
+        let Some(found) = self.module_files(file, module).first().copied() else {
+            return Some(Value::External);
+        };
+        let value = match self.given_by_module(found) {
+            Some(given) => self.value_of_found(&given),
+            None => Value::Module(found),
+        };
+        Some(self.value_after(value, file, rest, offset))
     }
 
     /// What `exports.name = value` and `module.exports = value` give to others, where the value is a name.

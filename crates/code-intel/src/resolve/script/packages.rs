@@ -1,5 +1,7 @@
 //! Which file a module of a script is: by its path, by the settings of the project, by the packages of the workspace.
 
+use stepwell_workspace::files;
+
 use crate::facts::{Manifest, mapped};
 use crate::index::FileId;
 use crate::resolve::Resolver;
@@ -7,6 +9,55 @@ use crate::resolve::modules::{folder, join};
 
 /// Folders that hold what is built; what it is built from is beneath `src`.
 const BUILT: &[&str] = &["dist", "lib", "build", "out", "esm", "cjs", "es"];
+
+/// Modules that come with Node; who says their types is a package.
+const OF_NODE: &[&str] = &[
+    "assert",
+    "async_hooks",
+    "buffer",
+    "child_process",
+    "cluster",
+    "console",
+    "constants",
+    "crypto",
+    "dgram",
+    "diagnostics_channel",
+    "dns",
+    "domain",
+    "events",
+    "fs",
+    "http",
+    "http2",
+    "https",
+    "inspector",
+    "module",
+    "net",
+    "os",
+    "path",
+    "perf_hooks",
+    "process",
+    "punycode",
+    "querystring",
+    "readline",
+    "repl",
+    "stream",
+    "string_decoder",
+    "timers",
+    "tls",
+    "tty",
+    "url",
+    "util",
+    "v8",
+    "vm",
+    "worker_threads",
+    "zlib",
+];
+
+/// The package of a module: `@scope/name/file` is in `@scope/name`.
+fn package_of(module: &str) -> &str {
+    let parts = if module.starts_with('@') { 2 } else { 1 };
+    module.match_indices('/').nth(parts - 1).map_or(module, |(at, _)| &module[..at])
+}
 
 impl Resolver<'_> {
     pub(in crate::resolve) fn script_module(&self, from: &str, module: &str) -> Vec<FileId> {
@@ -22,6 +73,41 @@ impl Resolver<'_> {
             self.by_settings(from, module)
         };
         found.or_else(|| self.by_package(from, module)).into_iter().collect()
+    }
+
+    /// Whether a module is neither in the workspace nor installed, so that nothing is known of it but its import.
+    pub(in crate::resolve) fn is_nowhere(&self, file: FileId, module: &str) -> bool {
+        let path = self.index.path(file);
+        if module.is_empty() || !self.module_files(file, module).is_empty() {
+            return false;
+        }
+        if module.starts_with(['.', '/', '#']) {
+            return true;
+        }
+        let key = (folder(path).to_owned(), package_of(module).to_owned());
+        if let Some(known) = self.nowhere.borrow().get(&key) {
+            return *known;
+        }
+        let is_nowhere = !self.is_installed(&key.0, &key.1);
+        self.nowhere.borrow_mut().insert(key, is_nowhere);
+        is_nowhere
+    }
+
+    /// Whether a folder or one above it has a package installed, or what says its types. Node looks above the
+    /// workspace too.
+    fn is_installed(&self, from: &str, package: &str) -> bool {
+        let is_of_node = package.starts_with("node:") || OF_NODE.contains(&package);
+        let types = match package.strip_prefix('@').and_then(|scoped| scoped.split_once('/')) {
+            _ if is_of_node => "@types/node".to_owned(),
+            Some((scope, name)) => format!("@types/{scope}__{name}"),
+            None => format!("@types/{package}"),
+        };
+        let start = self.index.workspace().root().join(from);
+        start.ancestors().any(|above| {
+            let installed = above.join("node_modules");
+            files::metadata(&installed).is_ok()
+                && [package, types.as_str()].iter().any(|name| files::metadata(&installed.join(name)).is_ok())
+        })
     }
 
     /// The file of a path that may lack its ending.
@@ -105,9 +191,7 @@ impl Resolver<'_> {
 
     /// By the name of a package of the workspace; of several the nearest.
     fn by_package(&self, from: &str, module: &str) -> Option<FileId> {
-        let parts = if module.starts_with('@') { 2 } else { 1 };
-        let end = module.match_indices('/').nth(parts - 1).map_or(module.len(), |(at, _)| at);
-        let (name, rest) = module.split_at(end);
+        let (name, rest) = module.split_at(package_of(module).len());
         let common =
             |path: &str| from.split('/').zip(path.split('/')).take_while(|(one, other)| one == other).count();
         let packages = self.index.packages();

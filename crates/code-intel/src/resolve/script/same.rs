@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::text;
-use crate::facts::{Definition, Kind, Occurrence};
+use crate::facts::{Definition, Kind, Occurrence, Receiver};
 use crate::index::FileId;
 use crate::resolve::{Found, Resolver, Use};
 
@@ -61,7 +61,10 @@ impl Resolver<'_> {
         let has_class =
             found.iter().any(|one| matches!(one.definition.kind, Kind::Class | Kind::Constructor));
         if given.is_some() && !has_class && found.iter().any(is_callable) {
-            found.retain(is_callable);
+            // `object.name()` where the object is `{ name }` is the key as well as the function.
+            let is_member = matches!(occurrence.receiver, Receiver::Value(_));
+            let is_key = |one: &Found| is_member && one.definition.span == one.definition.name_span;
+            found.retain(|one| is_callable(one) || is_key(one));
         }
         if found.len() < 2
             || !found.iter().any(is_signature)
@@ -74,10 +77,27 @@ impl Resolver<'_> {
             let (least, most) = self.parameter_counts(one);
             is_signature(one) && least <= count && count <= most
         };
-        match found.iter().find(fits) {
-            Some(one) => vec![one.clone()],
+        let fitting: Vec<&Found> = found.iter().filter(fits).collect();
+        let first = rest.split_once('(').map_or("", |(_, arguments)| arguments.trim_start());
+        let taking = fitting.iter().find(|one| self.takes_first(one, first));
+        match taking.or_else(|| fitting.first()) {
+            Some(one) => vec![(*one).clone()],
             None => found,
         }
+    }
+
+    /// Whether the first parameter of a signature is of the type of the literal that a text begins with.
+    fn takes_first(&self, signature: &Found, text: &str) -> bool {
+        let of = match text.chars().next() {
+            Some('"' | '\'' | '`') => "string",
+            Some(digit) if digit.is_ascii_digit() => "number",
+            _ => return false,
+        };
+        let whole = self.index.whole(signature.file);
+        let scope = Some(signature.definition.span);
+        let parameters = whole.1.of_kind(Kind::Parameter).map(|(_, one)| one);
+        let first = parameters.filter(|one| one.scope == scope).min_by_key(|one| one.span.start);
+        first.is_some_and(|one| text::parts(&one.declared).contains(&of))
     }
 
     /// How many arguments a signature takes at least and at most.
@@ -107,7 +127,8 @@ impl Resolver<'_> {
     /// The declarations of one thing: a function with its signatures, what reads a property and what sets it.
     pub(in crate::resolve) fn declared_together(&self, found: &Found) -> Vec<Found> {
         let is_property = found.definition.kind == Kind::Property;
-        let is_function = self.is_script(found.file) && found.definition.is_callable();
+        let may_be_overloaded = self.is_script(found.file) || self.is_python(found.file);
+        let is_function = may_be_overloaded && found.definition.is_callable();
         if !is_property && !is_function {
             return Vec::new();
         }
@@ -124,7 +145,11 @@ impl Resolver<'_> {
                 && one.owner == own.owner
                 && one.is_member == own.is_member
         };
-        let same = definitions.iter().filter(is_same);
+        // In Python a function is one with another of its name only where the others are signatures of it.
+        let is_one = is_property
+            || self.is_script(found.file)
+            || definitions.iter().filter(is_same).any(|one| one.is_declaration);
+        let same = definitions.iter().filter(is_same).filter(|_| is_one);
         same.map(|one| Found { file: found.file, definition: one.clone() }).collect()
     }
 
@@ -154,6 +179,7 @@ impl Resolver<'_> {
         if !self.is_script(found.file) || !is_inherited {
             return keys;
         }
+        keys.extend(self.expected_of_key(found).iter().map(Found::key));
         let mut seen = HashSet::new();
         let mut open = self.owner_types(found);
         while let Some(one) = open.pop() {

@@ -110,12 +110,12 @@ pub(super) fn indexed(text: &str) -> Option<(&str, &str)> {
     (is_quoted && !of.is_empty()).then(|| (of.trim(), key.trim_matches(['"', '\''])))
 }
 
-/// `import("module").Name`: the module with its quotes, and the name.
+/// `import("module").Outer.Name`: the module with its quotes, and the names.
 pub(super) fn imported_type(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("import(")?;
     let (module, rest) = rest.split_once(')')?;
     let name = rest.strip_prefix('.')?;
-    let end = name.find(['<', '.', '[']).unwrap_or(name.len());
+    let end = name.find(['<', '[']).unwrap_or(name.len());
     Some((module.trim(), &name[..end]))
 }
 
@@ -264,6 +264,7 @@ mod tests {
         assert_eq!(indexed("A['b']"), Some(("A", "b")));
         assert_eq!(indexed("A[]"), None);
         assert_eq!(imported_type("import('./a').B<C>"), Some(("'./a'", "B")));
+        assert_eq!(imported_type("import('./a').B.C"), Some(("'./a'", "B.C")));
         assert_eq!(first_argument("Omit<A<B>, 'c'>"), Some("A<B>"));
         assert_eq!(type_arguments("A<B<C, D>, (e: E) => F>"), ["B<C, D>", "(e: E) => F"]);
         assert_eq!(substituted("(a: T, b: Ts) => T[]", "T", 3), "(a: \u{E000}3, b: Ts) => \u{E000}3[]");

@@ -96,13 +96,34 @@ impl Resolver<'_> {
                 if let Meaning::Found(members, _) = self.member_of(&of, key) {
                     found.extend(self.types_of_value(&self.value_of_found(&members)));
                 }
-            } else if let Some((module, name)) = text::imported_type(part) {
-                found.extend(self.aliased(self.in_path(file, module, name, offset).found()));
+            } else if let Some((module, path)) = text::imported_type(part) {
+                let mut names = path.split('.');
+                let first = names.next().unwrap_or_default();
+                let mut meaning = self.in_path(file, module, first, offset);
+                for name in names {
+                    meaning = self.member_of(&self.value_of_found(meaning.found()), name);
+                }
+                found.extend(self.aliased(meaning.found()));
             } else {
                 found.extend(self.generic_type(file, offset, part));
             }
         }
         found
+    }
+
+    /// `namespace name { ... }`, and not a file.
+    pub(in crate::resolve) fn is_namespace(&self, found: &Found) -> bool {
+        let definition = &found.definition;
+        definition.kind == Kind::Module && !definition.name_span.is_empty() && self.is_script(found.file)
+    }
+
+    /// What a namespace has by a name; within it the name is known by itself.
+    pub(in crate::resolve) fn in_namespace(&self, of: &Found, name: &str) -> Vec<Found> {
+        let whole = self.index.whole(of.file);
+        let at = whole.1.defined_at(of.definition.name_span).next().map(|(at, _)| at as u32);
+        let is_own = |one: &&Definition| !one.is_member && one.container == at && at.is_some();
+        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
+        found.map(|one| Found { file: of.file, definition: one.clone() }).collect()
     }
 
     /// `Name<Arguments>`.
