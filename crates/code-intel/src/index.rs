@@ -90,8 +90,8 @@ pub struct FileEntry {
     /// Hashes of the names it uses and of those it defines for others, in order.
     uses: Arc<[u32]>,
     defines: Arc<[u32]>,
-    /// A hash of what it imports.
-    imports: i64,
+    /// The modules it imports, as they are written, a line each: who follows includes needs nothing else of a file.
+    imports: Arc<str>,
     outline: Outline,
 }
 
@@ -149,7 +149,7 @@ struct Looked {
     by_name: Option<HashMap<String, Vec<FileId>>>,
     /// Files by the folder they lie in.
     by_folder: Option<HashMap<String, Vec<FileId>>>,
-    included: HashMap<FileId, Arc<HashSet<FileId>>>,
+    included: HashMap<FileId, Arc<[FileId]>>,
     /// Files by the hash of a name they define, for the names that were asked for.
     defining: HashMap<u32, Vec<FileId>>,
     /// The root files of the Rust crates, by name.
@@ -174,6 +174,9 @@ impl Looked {
 /// Files that are read before what they say is written: so much of it is in memory, and so much is lost when a build
 /// is ended.
 const READ_AT_ONCE: usize = 2_000;
+
+/// Files at most of which it is remembered what they include.
+const MOST_INCLUDING: usize = 20_000;
 
 /// Names that are remembered at most.
 const MOST_NAMES: usize = 100_000;
@@ -379,18 +382,26 @@ impl Index {
         files
     }
 
-    /// What a file includes, directly or not, found once.
-    pub(crate) fn included_by(
-        &self,
-        id: FileId,
-        find: impl FnOnce() -> HashSet<FileId>,
-    ) -> Arc<HashSet<FileId>> {
+    /// What a file includes, directly or not, in order; found once.
+    pub(crate) fn included_by(&self, id: FileId, find: impl FnOnce() -> HashSet<FileId>) -> Arc<[FileId]> {
         if let Some(known) = self.found.borrow().included.get(&id) {
             return Arc::clone(known);
         }
-        let included = Arc::new(find());
-        self.found.borrow_mut().included.insert(id, Arc::clone(&included));
+        let mut included: Vec<FileId> = find().into_iter().collect();
+        included.sort_unstable();
+        let included: Arc<[FileId]> = included.into();
+        let known = &mut self.found.borrow_mut().included;
+        if known.len() >= MOST_INCLUDING {
+            known.clear();
+        }
+        known.insert(id, Arc::clone(&included));
         included
+    }
+
+    /// The modules that a file imports, as they are written.
+    pub(crate) fn imports(&self, id: FileId) -> impl Iterator<Item = &str> {
+        self.sight.touch(id);
+        self.entry(id).into_iter().flat_map(|entry| entry.imports.lines())
     }
 
     /// The root files of Rust crates by their names, found once.

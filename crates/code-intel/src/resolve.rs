@@ -127,6 +127,9 @@ pub struct Resolver<'i> {
     only_members: RefCell<HashMap<MemberName, Meaning>>,
     modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
     go_modules: RefCell<HashMap<String, Option<Rc<go_modules::GoModule>>>>,
+    /// What has a name in C and C++.
+    globals: RefCell<HashMap<String, Rc<[Found]>>>,
+    pairs: Memory<(FileId, u32), Vec<Found>>,
     bases: Memory<(FileId, u32), Vec<Found>>,
     /// By the file, the name and the place it is understood at.
     named_types: Memory<(FileId, String, u32), Vec<Found>>,
@@ -154,6 +157,8 @@ impl<'i> Resolver<'i> {
             only_members: RefCell::default(),
             modules: RefCell::default(),
             go_modules: RefCell::default(),
+            globals: RefCell::default(),
+            pairs: Memory::default(),
             bases: Memory::default(),
             named_types: Memory::default(),
             nowhere: RefCell::default(),
@@ -406,6 +411,11 @@ impl<'i> Resolver<'i> {
         if !is_c || !definition.is_declaration || definition.is_private {
             return Vec::new();
         }
+        self.remembered(&self.pairs, found.key(), || self.find_paired(found))
+    }
+
+    fn find_paired(&self, found: &Found) -> Vec<Found> {
+        let definition = &found.definition;
         let outline = self.index.outline(found.file);
         let owner = owner_name(&outline, definition).map(str::to_owned);
         let mut paired = self.everywhere(&definition.name, |file, other, facts| {
@@ -424,8 +434,18 @@ impl<'i> Resolver<'i> {
 
     /// All definitions for others of a name that fit.
     fn everywhere(&self, name: &str, fits: impl Fn(FileId, &Definition, &Facts) -> bool) -> Vec<Found> {
+        self.everywhere_in(name, |_| true, fits)
+    }
+
+    /// Those in some files alone: names that many files have, such as those of fields, need not be looked at in all.
+    fn everywhere_in(
+        &self,
+        name: &str,
+        is_among: impl Fn(FileId) -> bool,
+        fits: impl Fn(FileId, &Definition, &Facts) -> bool,
+    ) -> Vec<Found> {
         let mut found = Vec::new();
-        for file in self.index.defining(name) {
+        for file in self.index.defining(name).into_iter().filter(|file| is_among(*file)) {
             let outline = self.index.outline(file);
             for (_, definition) in outline.named(name) {
                 if fits(file, definition, &outline) {

@@ -17,7 +17,7 @@ use crate::facts::Facts;
 use crate::languages::Language;
 
 /// Raised with every change to the table or to what is read of a file; another version is built anew.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 // With rows numbered by SQLite: in a table without, a row of more than a quarter of a page has pages of its own, of which
@@ -33,7 +33,7 @@ const TABLE: &str = "CREATE TABLE files (
     hash BLOB NOT NULL,
     uses BLOB NOT NULL,
     defines BLOB NOT NULL,
-    imports INTEGER NOT NULL,
+    imports TEXT NOT NULL,
     outline BLOB NOT NULL
 );";
 
@@ -112,7 +112,7 @@ impl Database {
                         hash,
                         bytes_of(&entry.uses),
                         bytes_of(&entry.defines),
-                        entry.imports,
+                        &*entry.imports,
                         lz4_flex::compress_prepend_size(outline),
                     ])?;
                 }
@@ -253,7 +253,7 @@ fn entry(row: &rusqlite::Row<'_>) -> rusqlite::Result<FileEntry> {
         hash: hash.try_into().map_err(|_| damaged())?,
         uses: hashes_of(&row.get::<_, Vec<u8>>(8)?),
         defines: hashes_of(&row.get::<_, Vec<u8>>(9)?),
-        imports: row.get(10)?,
+        imports: row.get::<_, String>(10)?.into(),
         outline: Outline::Stored,
     })
 }

@@ -175,7 +175,7 @@ fn one(
         is_fresh,
         uses,
         defines,
-        imports: imports_hash(&outline),
+        imports: imports_of(&outline),
         outline: Outline::Here(codec::encode(&outline).into()),
     };
     Some((entry, whole))
@@ -191,19 +191,14 @@ fn omitted(path: &str, stamp: FileStamp, omission: Omission, language: Option<La
         is_fresh: is_fresh(stamp),
         uses: Arc::default(),
         defines: Arc::default(),
-        imports: 0,
+        imports: Arc::default(),
         outline: Outline::Here(Arc::default()),
     }
 }
 
-fn imports_hash(outline: &Facts) -> i64 {
-    let mut digest = Sha256::new();
-    for import in &outline.imports {
-        digest.update(import.module.as_bytes());
-        digest.update([0]);
-    }
-    let digest: [u8; 32] = digest.finalize().into();
-    digest.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+fn imports_of(outline: &Facts) -> Arc<str> {
+    let modules: Vec<&str> = outline.imports.iter().map(|import| import.module.as_str()).collect();
+    modules.join("\n").into()
 }
 
 fn sorted(mut hashes: Vec<u32>) -> Arc<[u32]> {

@@ -1,6 +1,7 @@
 //! Names of C and C++, and what C++ and Java have that the others have not: virtual methods and constructors.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use super::names::without_generics;
 use super::types::Value;
@@ -95,11 +96,9 @@ impl Resolver<'_> {
 
     /// C and C++: every file may declare it; those that are included are nearer.
     pub(super) fn global(&self, file: FileId, name: &str, offset: u32) -> Meaning {
-        let mut found = self.everywhere(name, |other, definition, _| {
-            (!definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember)
-                && !(definition.is_private && other != file && !self.is_header(other))
-                && matches!(self.language(other), Some(Language::C | Language::Cpp))
-        });
+        let is_seen =
+            |one: &&Found| !one.definition.is_private || one.file == file || self.is_header(one.file);
+        let mut found: Vec<Found> = self.globals_named(name).iter().filter(is_seen).cloned().collect();
         if found.is_empty() {
             return Meaning::External;
         }
@@ -110,7 +109,7 @@ impl Resolver<'_> {
         let whole = self.index.whole(file);
         let around = namespaces_at(&whole.1, offset);
         found.sort_by_cached_key(|one| {
-            let is_near = one.file == file || included.contains(&one.file);
+            let is_near = one.file == file || included.binary_search(&one.file).is_ok();
             let is_defined = !one.definition.is_declaration;
             let outline = self.index.outline(one.file);
             (
@@ -127,6 +126,20 @@ impl Resolver<'_> {
         Meaning::of(found)
     }
 
+    /// What has a name in any file of C and C++, without members; found once: who asks for uses asks for it at each.
+    fn globals_named(&self, name: &str) -> Rc<[Found]> {
+        if let Some(known) = self.globals.borrow().get(name) {
+            return Rc::clone(known);
+        }
+        let is_among = |other: FileId| self.language_family(other) == Some(Language::C);
+        let found = self.everywhere_in(name, is_among, |_, definition, _| {
+            !definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember
+        });
+        let found: Rc<[Found]> = found.into();
+        self.globals.borrow_mut().insert(name.to_owned(), Rc::clone(&found));
+        found
+    }
+
     fn is_header(&self, file: FileId) -> bool {
         self.index.path(file).rsplit('.').next().is_some_and(|ending| ending.starts_with('h'))
     }
@@ -137,9 +150,8 @@ impl Resolver<'_> {
         let mut seen = HashSet::from([file]);
         let mut open = vec![file];
         while let Some(next) = open.pop() {
-            let outline = self.index.outline(next);
-            for import in &outline.imports {
-                for found in self.module_files(next, &import.module) {
+            for module in self.index.imports(next) {
+                for found in self.module_files(next, module) {
                     if seen.len() < MOST && seen.insert(found) {
                         open.push(found);
                     }
@@ -186,8 +198,7 @@ impl Resolver<'_> {
 
     /// The files that a file includes, the last one first.
     fn included_in_order(&self, file: FileId) -> Vec<FileId> {
-        let outline = self.index.outline(file);
-        let included = outline.imports.iter().flat_map(|import| self.module_files(file, &import.module));
+        let included = self.index.imports(file).flat_map(|module| self.module_files(file, module));
         let mut included: Vec<FileId> = included.collect();
         included.reverse();
         included
@@ -243,7 +254,7 @@ impl Resolver<'_> {
     /// Of several definitions those in files that are included, where there are such.
     fn known_here(&self, file: FileId, found: Vec<Found>) -> Vec<Found> {
         let included = self.index.included_by(file, || self.all_included(file));
-        let is_known = |one: &&Found| one.file == file || included.contains(&one.file);
+        let is_known = |one: &&Found| one.file == file || included.binary_search(&one.file).is_ok();
         let known: Vec<Found> = found.iter().filter(is_known).cloned().collect();
         if known.is_empty() { found } else { known }
     }

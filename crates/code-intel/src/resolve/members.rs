@@ -257,14 +257,21 @@ impl Resolver<'_> {
             Some(Language::Rust | Language::Go | Language::Cpp | Language::C)
         );
         if is_spread && found.iter().all(|one| one.definition.is_declaration) {
-            let folder = super::modules::folder(self.index.path(of.file)).to_owned();
-            let is_go = self.language(of.file) == Some(Language::Go);
-            let others = self.everywhere(name, |file, one, _| {
+            let folder = super::modules::folder(self.index.path(of.file));
+            let is_among = |file: FileId| {
+                let language = self.language(file);
                 file != of.file
-                    && one.is_member
+                    && match self.language(of.file) {
+                        // What a header may leave to a source of C++, one of C cannot give.
+                        Some(Language::C) => language == Some(Language::Cpp),
+                        Some(Language::Go) => super::modules::folder(self.index.path(file)) == folder,
+                        _ => self.can_use(file, of.file),
+                    }
+            };
+            let others = self.everywhere_in(name, is_among, |_, one, _| {
+                one.is_member
                     && one.owner.as_deref() == Some(type_name)
                     && of.definition.kind != Kind::TypeParameter
-                    && (!is_go || super::modules::folder(self.index.path(file)) == folder)
             });
             found.extend(others);
         }

@@ -360,12 +360,9 @@ impl Resolver<'_> {
 
     /// The files of a Go package share their names.
     fn in_package(&self, file: FileId, name: &str) -> Meaning {
-        let own = folder(self.index.path(file)).to_owned();
-        let found = self.everywhere(name, |other, definition, _| {
-            !definition.is_member
-                && folder(self.index.path(other)) == own
-                && self.language(other) == Some(Language::Go)
-        });
+        let files = self.go_files(folder(self.index.path(file)));
+        let is_among = |other: FileId| files.contains(&other);
+        let found = self.everywhere_in(name, is_among, |_, definition, _| !definition.is_member);
         if found.is_empty() { Meaning::External } else { Meaning::of(self.go_built(found)) }
     }
 
