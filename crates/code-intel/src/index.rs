@@ -29,6 +29,7 @@ use crate::scip::Scip;
 use crate::syntax::Skipped;
 use database::Database;
 use look::{Changes, Sight};
+pub(crate) use read::module_mark;
 use wholes::{Cache, OUTLINE_BYTES, Shelf, Whole};
 
 /// A file of the index, by its place in it.

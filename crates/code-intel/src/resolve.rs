@@ -485,10 +485,11 @@ impl<'i> Resolver<'i> {
         let mut files = if is_local { vec![target.file] } else { self.index.using(name) };
         files.retain(|file| self.can_use(*file, target.file));
         self.index.preload(&files);
+        let searched = files.into_iter().map(|file| (file, name.clone()));
         let mut uses = Vec::new();
-        for file in files {
+        for (file, name) in searched.chain(self.other_names(target)) {
             let whole = self.index.whole(file);
-            for occurrence in whole.1.uses(&whole.0, name) {
+            for occurrence in whole.1.uses(&whole.0, &name) {
                 let key = (file, occurrence.span.start);
                 if own.contains(&key) {
                     // What sets a property is a use of what reads it; so is a function of its signatures.

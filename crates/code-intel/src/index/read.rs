@@ -158,7 +158,8 @@ fn one(
         Err(skipped) => return omitted(skipped.into(), Some(language)),
     };
     let uses = facts.occurrences.iter().map(|occurrence| name_hash(occurrence.span.of(&text)));
-    let uses = sorted(uses.collect());
+    let modules = facts.imports.iter().filter_map(|import| module_mark(&import.module));
+    let uses = sorted(uses.chain(modules.map(|mark| name_hash(&mark))).collect());
     let (outline, whole) = match keeps {
         Keeps::Whole => (codec::outline(facts.clone()), Some((text, facts))),
         Keeps::Outline => (codec::outline(facts), None),
@@ -199,6 +200,14 @@ fn omitted(path: &str, stamp: FileStamp, omission: Omission, language: Option<La
 fn imports_of(outline: &Facts) -> Arc<str> {
     let modules: Vec<&str> = outline.imports.iter().map(|import| import.module.as_str()).collect();
     modules.join("\n").into()
+}
+
+/// What stands among the names a file uses for a module that it imports by its path: no name, but the last part of the
+/// path without its ending, as `./part`.
+pub(crate) fn module_mark(module: &str) -> Option<String> {
+    let last = module.rsplit('/').next().filter(|_| module.starts_with('.'))?;
+    let part = last.split('.').next().filter(|part| !part.is_empty())?;
+    Some(format!("./{part}"))
 }
 
 fn sorted(mut hashes: Vec<u32>) -> Arc<[u32]> {

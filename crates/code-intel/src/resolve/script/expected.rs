@@ -33,7 +33,8 @@ impl Resolver<'_> {
     ) -> Meaning {
         let whole = self.index.whole(file);
         let name = occurrence.span.of(&whole.0);
-        let expected = self.expected_key(file, object, name);
+        let rest = whole.0.get(occurrence.span.end as usize..).unwrap_or_default();
+        let expected = with_value(self.expected_key(file, object, name), rest);
         let is_shorthand = own.iter().all(|one| one.definition.span == one.definition.name_span);
         if !is_shorthand {
             return match expected {
@@ -376,6 +377,20 @@ impl Resolver<'_> {
             other => other,
         }
     }
+}
+
+/// Of the members of several types that a key may mean those that are declared to be the text it is given: the types
+/// are told apart by it.
+fn with_value(meaning: Meaning, rest: &str) -> Meaning {
+    let value = rest.trim_start().strip_prefix(':').map(str::trim_start).unwrap_or_default();
+    let quoted = |text: &str| {
+        let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''))?;
+        text[1..].split(quote).next().map(ToOwned::to_owned)
+    };
+    let (Meaning::Found(found, certainty), Some(value)) = (&meaning, quoted(value)) else { return meaning };
+    let is_given = |one: &&Found| quoted(&one.definition.declared).as_deref() == Some(value.as_str());
+    let given: Vec<Found> = found.iter().filter(is_given).cloned().collect();
+    if given.is_empty() { meaning } else { Meaning::Found(given, *certainty) }
 }
 
 fn context_of(facts: &Facts, span: Span) -> Option<&Context> {
