@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::python::last_with_its_signatures;
+use super::python::last_of_each;
 use super::types::Value;
 use super::{Found, Meaning, Resolver, Want, owner_name};
 use crate::facts::{Definition, Facts, Kind, NAMELESS};
@@ -26,6 +26,9 @@ impl Resolver<'_> {
         let mut value = self.value(file, receiver, offset);
         if matches!(value, Value::External | Value::Unknown) {
             value = self.java_qualified(file, receiver).unwrap_or(value);
+        }
+        if matches!(value, Value::Unknown) && self.is_python(file) && receiver.contains('.') {
+            value = self.checked(file, receiver, offset).unwrap_or(value);
         }
         match self.member_wanted(&value, name, want) {
             Meaning::Unknown => self.guessed(file, receiver, name, &value),
@@ -114,10 +117,13 @@ impl Resolver<'_> {
         let mut seen = HashSet::new();
         let mut level: Vec<Found> = types.to_vec();
         let mut assigned = Vec::new();
-        for _ in 0..DEEPEST {
+        for height in 0..DEEPEST {
             let mut found = Vec::new();
             for one in &level {
                 found.extend(self.own_members(one, name));
+            }
+            if height > 0 {
+                found = self.of_first_base(found);
             }
             if self.is_only_assigned(&found) {
                 assigned = if assigned.is_empty() { found } else { assigned };
@@ -179,7 +185,7 @@ impl Resolver<'_> {
                     .collect();
                 let mut found = if declared.is_empty() { found } else { declared };
                 if found.iter().all(|one| one.definition.kind != Kind::Field) {
-                    found = last_with_its_signatures(found);
+                    found = last_of_each(found);
                 }
                 found
             }

@@ -1,5 +1,6 @@
 //! What Python means that other languages do not: names that are made in several branches, and who calls.
 
+use super::types::Value;
 use super::{Found, Resolver, Use};
 use crate::facts::{Definition, Kind, Span};
 use crate::index::FileId;
@@ -16,6 +17,22 @@ impl Resolver<'_> {
         let is_assigned =
             |one: &Found| one.definition.kind == Kind::Field && one.definition.declared.is_empty();
         found.first().is_some_and(|first| self.is_python(first.file)) && found.iter().all(is_assigned)
+    }
+
+    /// Of what several classes above have by a name, what the first of them has.
+    pub(super) fn of_first_base(&self, mut found: Vec<Found>) -> Vec<Found> {
+        if let Some(first) = found.first().filter(|first| self.is_python(first.file)).cloned() {
+            found.retain(|one| are_of_one(&first, one));
+        }
+        found
+    }
+
+    /// What a value is where a condition around the place says so: `if isinstance(value, Type):`, also in the same
+    /// condition behind `and`.
+    pub(super) fn checked(&self, file: FileId, value: &str, offset: u32) -> Option<Value> {
+        let whole = self.index.whole(file);
+        let types = checked_types(whole.0.get(..offset as usize)?, value)?;
+        Some(Value::Instance { file, offset, text: types })
     }
 
     /// The function in whose list of parameters a place is, other than at the name of one: what stands there is
@@ -71,9 +88,76 @@ impl Resolver<'_> {
     }
 }
 
+/// The types that the conditions before a place give a value, as alternatives.
+fn checked_types(before: &str, value: &str) -> Option<String> {
+    const MOST_LINES: usize = 80;
+    let call = format!("isinstance({value},");
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut lines = before.rsplit('\n').take(MOST_LINES);
+    let mut below = lines.next()?;
+    if let Some((_, rest)) = below.rsplit_once(&call)
+        && let Some((types, rest)) = given_types(rest)
+        && rest.trim_start().starts_with("and ")
+        && !below.contains(" or ")
+        && !below.contains("not isinstance")
+    {
+        return Some(types);
+    }
+    let mut limit = indent(below);
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        let (word, own) = (line.trim_start(), indent(line));
+        if own > limit || own == limit && !below.trim_start().starts_with("and ") {
+            continue;
+        }
+        if word.starts_with("def ") || word.starts_with("class ") {
+            return None;
+        }
+        let opens = ["if ", "elif ", "while "].iter().any(|opening| word.starts_with(opening));
+        let is_certain = !line.contains(" or ") && !line.contains("not isinstance");
+        if (own == limit || opens)
+            && is_certain
+            && let Some((_, rest)) = line.split_once(&call)
+            && let Some((types, _)) = given_types(rest)
+        {
+            return Some(types);
+        }
+        (limit, below) = (own, line);
+    }
+    None
+}
+
+/// `Type)` or `(One, Other))`: the types as alternatives, and what stands behind.
+fn given_types(text: &str) -> Option<(String, &str)> {
+    let text = text.trim_start();
+    if let Some(inner) = text.strip_prefix('(') {
+        let (inner, rest) = inner.split_once(')')?;
+        let types: Vec<&str> = inner.split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
+        return Some((types.join(" | "), rest.trim_start().strip_prefix(')')?));
+    }
+    let (one, rest) = text.split_once(')')?;
+    Some((one.trim().to_owned(), rest))
+}
+
+/// What each of several types means by a name.
+pub(super) fn last_of_each(found: Vec<Found>) -> Vec<Found> {
+    let mut types: Vec<Vec<Found>> = Vec::new();
+    for one in found {
+        match types.iter_mut().find(|members| members.first().is_some_and(|first| are_of_one(first, &one))) {
+            Some(members) => members.push(one),
+            None => types.push(vec![one]),
+        }
+    }
+    types.into_iter().flat_map(last_with_its_signatures).collect()
+}
+
+/// Whether two members stand in one class.
+fn are_of_one(one: &Found, other: &Found) -> bool {
+    (one.file, one.definition.container) == (other.file, other.definition.container)
+}
+
 /// What is meant by a name that a class defines several times: the last function with the signatures that are there
 /// for type checkers, or what reads a property with what sets it.
-pub(super) fn last_with_its_signatures(mut found: Vec<Found>) -> Vec<Found> {
+fn last_with_its_signatures(mut found: Vec<Found>) -> Vec<Found> {
     let is_real = |one: &Found| !one.definition.is_declaration;
     let at = found.iter().rposition(is_real).unwrap_or_default();
     if at >= found.len() {

@@ -111,6 +111,11 @@ fn a_name_that_python_makes_in_several_places_means_all_that_count() {
         (overloaded, "<|>f(1)\n", vec!["a.py:6", "a.py:3", "a.py:5"]),
         ("", "class A:\n    __slots__ = ['a']\n    def m(self):\n        return self.<|>a\n", vec!["a.py:2"]),
         ("", "class A:\n    def m(self): ...\n    m = wrapped(<|>m)\n", vec!["a.py:2"]),
+        (
+            "",
+            "class A:\n    def m(self): ...\nclass B:\n    def m(self): ...\nclass C(A, B): ...\nC().<|>m()\n",
+            vec!["a.py:2"],
+        ),
         ("", "import box\nclass Box: ...\nbox = Box()\ndef f(box=<|>box): ...\n", vec!["a.py:3"]),
         ("", "a = 1\ndef f(a, b=<|>a): ...\n", vec!["a.py:1"]),
         ("", "a = 1\ndef f(a, b=1):\n    return <|>a\n", vec!["a.py:2"]),
@@ -135,4 +140,36 @@ fn types_in_quotes_are_uses() {
         ),
     ];
     assert_eq!(uses(&files, "Item"), ["app.py:2", "app.py:4", "app.py:4", "app.py:5"]);
+}
+
+#[test]
+fn a_condition_says_what_a_value_is() {
+    let model = "class A:\n    def go(self): ...\nclass B:\n    def go(self): ...\n";
+    for (text, expected) in [
+        ("def f(x):\n    if isinstance(x, B):\n        y = 1\n        x.<|>go()\n", vec!["a.py:4"]),
+        (
+            "def f(x):\n    if y:\n        pass\n    elif isinstance(x, A):\n        if y:\n            x.<|>go()\n",
+            vec!["a.py:2"],
+        ),
+        ("def f(x):\n    return isinstance(x, B) and x.<|>go()\n", vec!["a.py:4"]),
+        (
+            "def f(x):\n    if (\n        isinstance(x, A)\n        and x.<|>go()\n    ):\n        pass\n",
+            vec!["a.py:2"],
+        ),
+        ("def f(x):\n    if isinstance(x, (A, B)):\n        x.<|>go()\n", vec!["a.py:2", "a.py:4"]),
+        (
+            "class C:\n    def f(self, x):\n        self.x = x\n        if isinstance(self.x, B):\n            self.x.<|>go()\n",
+            vec!["a.py:4"],
+        ),
+        ("def f(x):\n    if isinstance(x, A):\n        pass\n    x.<|>go()\n", vec!["unknown"]),
+        ("def f(x):\n    if not isinstance(x, A):\n        x.<|>go()\n", vec!["unknown"]),
+        ("def f(x):\n    if isinstance(x, A) or y:\n        x.<|>go()\n", vec!["unknown"]),
+        (
+            "def f(x):\n    if isinstance(x, A):\n        pass\n    else:\n        x.<|>go()\n",
+            vec!["unknown"],
+        ),
+        ("def f(x):\n    if isinstance(x, A):\n        def g(x):\n            x.<|>go()\n", vec!["unknown"]),
+    ] {
+        check(&[("a.py", &format!("{model}{text}"))], &expected);
+    }
 }

@@ -183,10 +183,16 @@ impl Resolver<'_> {
         if let Some(value) = self.script_value(file, name, offset) {
             return value;
         }
-        match self.name(file, name, offset) {
+        let value = match self.name(file, name, offset) {
             Meaning::Found(found, _) => self.value_of_found(&found),
             Meaning::External => Value::External,
             Meaning::Unknown => Value::Unknown,
+        };
+        match value {
+            Value::Unknown if self.is_python(file) => {
+                self.checked(file, name, offset).unwrap_or(Value::Unknown)
+            }
+            value => value,
         }
     }
 
