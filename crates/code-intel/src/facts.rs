@@ -16,6 +16,7 @@ mod outline;
 mod python;
 mod rust;
 mod script;
+mod wrapped;
 
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use crate::syntax::{self, Limits, Skipped};
 pub(crate) use lookup::{Lookup, name_hash};
 pub(crate) use manifest::{Manifest, mapped};
 pub use outline::{described, doc_line, signature, whole};
+pub use wrapped::items_in_macros;
 
 /// What reading a file may cost.
 pub const LIMITS: Limits = Limits { bytes: 2 * 1024 * 1024, time: Duration::from_secs(2), errors: 0 };
@@ -298,6 +300,7 @@ pub fn read_within(language: Language, text: &str, limits: Limits) -> Result<Fac
     }
     let cleaned = match language {
         Language::C | Language::Cpp if text.len() <= limits.bytes => annotations::without(text),
+        Language::Rust if text.len() <= limits.bytes => wrapped::without(text),
         _ => None,
     };
     let parsed = cleaned.as_ref().map_or(text, |cleaned| cleaned.text.as_str());

@@ -227,7 +227,9 @@ impl<'i> Resolver<'i> {
     pub fn definition_at(&self, file: FileId, line: u32, column: u32) -> Result<Meaning> {
         let occurrence = self.occurrence_at(file, line, column)?;
         self.begin();
-        Ok(self.first_namespace(file, self.meaning(file, &occurrence)))
+        let meaning = self.meaning(file, &occurrence);
+        let meaning = self.type_of_trait(file, &occurrence, meaning);
+        Ok(self.first_namespace(file, meaning))
     }
 
     /// The definitions a name alone may mean: a plain name, or `Type.member`.
@@ -508,7 +510,8 @@ impl<'i> Resolver<'i> {
                     })
                 };
                 let is_used = meaning.found().iter().any(&mut is_meant)
-                    || self.is_field_of_pattern(file, &whole.0, occurrence, target);
+                    || self.is_field_of_pattern(file, &whole.0, occurrence, target)
+                    || self.is_other_template((file, &whole.0), occurrence, meaning.found(), target);
                 if is_used {
                     uses.push(Use { file, occurrence: *occurrence });
                 }

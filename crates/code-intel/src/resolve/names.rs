@@ -145,7 +145,7 @@ impl Resolver<'_> {
     }
 
     /// By what the file imports.
-    fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Meaning> {
+    pub(super) fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Meaning> {
         let outline = self.index.outline(file);
         let holds = |import: &&Import| import.scope.is_none_or(|scope| scope.contains(offset));
         for import in outline.imports.iter().filter(holds).filter(|import| !import.module.is_empty()) {

@@ -308,3 +308,77 @@ fn cpp_names_are_those_of_the_nearest_namespace() {
         check(&[("list.h", template), ("b.cc", &text)], &["list.h:11"]);
     }
 }
+
+#[test]
+fn rust_items_in_macros_types_of_traits_and_paths_that_hide_no_variable() {
+    let lib = (
+        "src/lib.rs",
+        "cfg_feature! {\n    #![feature = \"x\"]\n\n    mod heads;\n}\nmod app;\npub trait Serve {\n    type Body;\n}\n",
+    );
+    let heads = (
+        "src/heads.rs",
+        "pin_project! {\n    pub struct Head {\n        #[pin]\n        pub size: u32,\n    }\n}\npub fn add() {}\n",
+    );
+    for (text, expected) in [
+        ("use crate::heads::Head;\nfn f(h: &Head) -> u32 { h.<|>size }\n", "src/heads.rs:4"),
+        ("use crate::heads;\nfn f() {\n    let heads = 1;\n    <|>heads::add();\n}\n", "src/heads.rs:1"),
+        ("use crate::heads;\nfn f() {\n    let heads = 1;\n    <|>heads + 1;\n}\n", "src/app.rs:3"),
+        (
+            "use crate::Serve;\nstruct A;\nimpl<T: Into<u8>> Serve for A {\n    type <|>Body = T;\n}\n",
+            "src/lib.rs:8",
+        ),
+        ("struct A;\nimpl Iterator for A {\n    type <|>Item = u8;\n}\n", "external"),
+        ("struct A;\nimpl A {\n    type <|>Item = u8;\n}\n", "src/app.rs:3"),
+    ] {
+        check(&[lib, heads, ("src/app.rs", text)], &[expected]);
+    }
+}
+
+#[test]
+fn cpp_namespaces_of_macros_and_what_is_read_first() {
+    let base = (
+        "inc/base.h",
+        "#define BEGIN \\\n  namespace lib { \\\n  inline namespace v1 {\n#define END } }\n#define BEGIN_DETAIL namespace detail {\n#define END_DETAIL }\nBEGIN\nBEGIN_DETAIL\ninline int help() { return 1; }\nEND_DETAIL\nEND\n",
+    );
+    let more = (
+        "inc/more.h",
+        "#include \"base.h\"\nBEGIN\nnamespace detail {\nint other();\n}\ntemplate <typename T> int show(T value);\nEND\n",
+    );
+    let color = (
+        "inc/color.h",
+        "#include \"base.h\"\nBEGIN\ntemplate <typename T> int show(T color, int more = 1);\nEND\n",
+    );
+    for (text, expected) in [
+        ("int x = lib::<|>show(1);\n", "inc/more.h:6"),
+        ("int x = <|>lib::show(1);\n", "inc/base.h:2"),
+        ("int x = lib::<|>detail::help();\n", "inc/base.h:5"),
+        ("int x = lib::detail::<|>help();\n", "inc/base.h:9"),
+        ("int x = lib::detail::<|>other();\n", "inc/more.h:4"),
+        ("namespace <|>lib { int y; }\n", "inc/base.h:2"),
+        ("namespace std { struct A; }\n<|>std::string s;\n", "external"),
+    ] {
+        let text = format!("#include \"inc/more.h\"\n{text}");
+        check(&[base, more, color, ("app.cc", &text)], &[expected]);
+    }
+}
+
+#[test]
+fn native_tables_variables_and_templates() {
+    let (used, callers) = uses(&[(
+        "a.c",
+        "static int <|>run(int a) { return a; }\nstruct entry { int (*call)(int); };\nstatic struct entry table[] = {\n  { run },\n};\nint main(void) { return run(1); }\n",
+    )]);
+    assert_eq!(
+        (used, callers),
+        (vec!["a.c:4".to_owned(), "a.c:6".to_owned()], vec!["table".to_owned(), "main".to_owned()])
+    );
+    let config = "static struct config {\n  int port;\n} config;\n";
+    check(&[("a.c", &format!("{config}int f(void) {{ return <|>config.port; }}\n"))], &["a.c:3"]);
+    check(&[("a.c", &format!("{config}int f(struct <|>config *c) {{ return c->port; }}\n"))], &["a.c:1"]);
+    // Which template is called is known only where it is given types.
+    let (used, _) = uses(&[(
+        "a.cc",
+        "template <typename T> int put(T a, int b) { return b; }\ntemplate <typename T> int <|>put(T a) { return put(a, 1); }\ntemplate <typename T> int put(T* a) { return 2; }\ntemplate <typename T> int all(T a) { return put(a); }\n",
+    )]);
+    assert_eq!(used, ["a.cc:4"]);
+}

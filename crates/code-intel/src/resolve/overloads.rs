@@ -51,6 +51,44 @@ impl Resolver<'_> {
         if others.is_empty() { found } else { others }
     }
 
+    /// Whether a call that was found to be of one template may be of another of its name: which one is decided only
+    /// where it is given types.
+    pub(super) fn is_other_template(
+        &self,
+        (file, text): (FileId, &str),
+        occurrence: &Occurrence,
+        found: &[Found],
+        target: &Found,
+    ) -> bool {
+        let is_own = |one: &Found| one.file == file && one.definition.name_span == occurrence.span;
+        if found.iter().any(is_own) {
+            return false;
+        }
+        let Some(found) = found.first().filter(|one| one.definition.name == target.definition.name) else {
+            return false;
+        };
+        let is_template = |one: &Found| {
+            let source = self.index.source(one.file);
+            let before = source.get(..one.definition.span.start as usize).unwrap_or_default().trim_end();
+            one.definition.kind.is_callable() && before.ends_with('>')
+        };
+        let owner = |one: &Found| {
+            let outline = self.index.outline(one.file);
+            owner_name(&outline, &one.definition).map(str::to_owned)
+        };
+        if self.language_family(target.file) != Some(Language::C)
+            || found.definition.kind != target.definition.kind
+            || !is_template(target)
+            || !is_template(found)
+            || owner(found) != owner(target)
+        {
+            return false;
+        }
+        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
+        let Some(count) = listed(after).map(|list| list.len()) else { return false };
+        self.parameters_of(target).is_some_and(|parameters| takes(&parameters, count))
+    }
+
     /// The parameters of a function, each as it is written.
     pub(super) fn parameters_of(&self, function: &Found) -> Option<Vec<String>> {
         let source = self.index.source(function.file);

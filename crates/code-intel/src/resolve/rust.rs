@@ -22,6 +22,20 @@ impl Resolver<'_> {
         if before.ends_with('\'') {
             return Some(Meaning::of(self.lifetime(file, name, occurrence.span.start)));
         }
+        // What stands before `::` is no variable.
+        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
+        if occurrence.receiver == Receiver::None && after.starts_with("::") {
+            let start = occurrence.span.start;
+            let local = self.local(file, name, start);
+            let is_variable = |one: &Found| matches!(one.definition.kind, Kind::Variable | Kind::Parameter);
+            if !local.is_empty() && local.iter().all(is_variable) {
+                let meaning = self.by_import(file, name, start);
+                return Some(match meaning.unwrap_or_else(|| self.rust_name(file, name, start)) {
+                    Meaning::Found(found, _) => self.completed(found),
+                    other => other,
+                });
+            }
+        }
         // `Type { name }` is the variable and the field.
         if let Receiver::Made(span) = occurrence.receiver
             && span != occurrence.span
@@ -49,6 +63,37 @@ impl Resolver<'_> {
             }
             _ => false,
         }
+    }
+
+    /// The name of a type in the impl of a trait means the one that the trait asks for.
+    pub(super) fn type_of_trait(&self, file: FileId, occurrence: &Occurrence, meaning: Meaning) -> Meaning {
+        let [found] = meaning.found() else { return meaning };
+        let (definition, start) = (&found.definition, occurrence.span.start);
+        let is_own = found.file == file && definition.name_span == occurrence.span;
+        if !is_own || !self.is_rust(file) || definition.kind != Kind::Type || !definition.is_member {
+            return meaning;
+        }
+        let whole = self.index.whole(file);
+        let is_impl = |one: &Definition| one.kind == Kind::Type && one.name == "Self";
+        let Some(around) = whole.1.innermost(start, is_impl) else { return meaning };
+        let head = around.span.of(&whole.0).split('{').next().unwrap_or_default();
+        let Some((before, _)) = head.split_once(" for ") else { return meaning };
+        let mut of = before.trim_start_matches("unsafe ").trim_start_matches("impl").trim_start();
+        if of.starts_with('<') {
+            let closed = of.char_indices().scan(0_i32, |depth, (at, character)| {
+                *depth += i32::from(character == '<') - i32::from(character == '>');
+                Some((at, *depth))
+            });
+            let end = closed.filter(|(_, depth)| *depth == 0).map(|(at, _)| at + 1).next();
+            of = of.get(end.unwrap_or(0)..).unwrap_or_default();
+        }
+        let traits = self.types_of(file, around.span.start, of);
+        if traits.is_empty() {
+            return Meaning::External;
+        }
+        let members: Vec<Found> =
+            traits.iter().flat_map(|one| self.own_members(one, &definition.name)).take(1).collect();
+        if members.is_empty() { meaning } else { Meaning::of(members) }
     }
 
     fn lifetime(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_code_intel::Result;
 use stepwell_code_intel::answer::{Answer, Asked};
-use stepwell_code_intel::facts::{Definition, Kind};
+use stepwell_code_intel::facts::{Definition, Kind, items_in_macros};
 use stepwell_code_intel::graph::NamedGraph;
 use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::languages::Language;
@@ -90,21 +90,7 @@ fn answer(
     let file =
         |index: &Index| -> Result<FileId> { index.named(question.file.as_deref().unwrap_or_default()) };
     match question.op.as_str() {
-        "symbols" => {
-            let whole = index.whole(file(index)?);
-            let language = index.entry(file(index)?).and_then(|entry| entry.language);
-            let wanted = |definition: &Definition| {
-                let name = broad_kind(language, definition);
-                question.kinds.is_empty() || question.kinds.iter().any(|wanted| wanted == name)
-            };
-            // As language servers for Python do: a name that is defined again is the last.
-            let is_last =
-                |place: usize| language != Some(Language::Python) || !whole.1.is_defined_again(place);
-            let symbols = whole.1.definitions.iter().enumerate();
-            let symbols = symbols.filter(|(place, definition)| wanted(definition) && is_last(*place));
-            let symbols = symbols.map(|(_, definition)| json!({"name": listed_name(language, definition, &whole.0), "line": definition.at.line, "kind": definition.kind.name()}));
-            Ok(json!({"symbols": symbols.collect::<Vec<_>>()}))
-        }
+        "symbols" => Ok(json!({"symbols": symbols(index, file(index)?, &question.kinds)})),
         "imports" => {
             let outline = index.outline(file(index)?);
             let imports = outline.imports.iter().filter(|import| !import.module.is_empty());
@@ -196,6 +182,26 @@ fn noted(mut answer: Value, note: Option<String>) -> Value {
         object.insert("note".to_owned(), Value::String(note));
     }
     answer
+}
+
+/// What a file defines: all of it, or of some kinds what language servers list as such.
+fn symbols(index: &Index, file: FileId, kinds: &[String]) -> Vec<Value> {
+    let whole = index.whole(file);
+    let language = index.entry(file).and_then(|entry| entry.language);
+    // Those for Rust list nothing that stands in a macro; those for Python only the last of what is defined again.
+    let in_macros = if language == Some(Language::Rust) { items_in_macros(&whole.0) } else { Vec::new() };
+    let is_listed = |(place, definition): &(usize, &Definition)| {
+        kinds.is_empty()
+            || kinds.iter().any(|kind| kind == broad_kind(language, definition))
+                && !in_macros.iter().any(|span| span.contains(definition.span.start))
+                && !(language == Some(Language::Python) && whole.1.is_defined_again(*place))
+    };
+    let listed = whole.1.definitions.iter().enumerate().filter(is_listed);
+    let shown = listed.map(|(_, definition)| {
+        let name = listed_name(language, definition, &whole.0);
+        json!({"name": name, "line": definition.at.line, "kind": definition.kind.name()})
+    });
+    shown.collect()
 }
 
 /// The kind of a definition in the few words that language servers have.
