@@ -133,7 +133,7 @@ fn begins_item(text: &str) -> bool {
     let is_item = words.next().is_some_and(|first| BEGINNINGS.contains(&first));
     // `static ref NAME: u8` and `struct Flags: u8` are what some macros make of the language.
     let mut next = words.take(2);
-    is_item && next.all(|word| word != "ref" && !(word.ends_with(':') && !word.ends_with("::")))
+    is_item && next.all(|word| word != "ref" && (word.ends_with("::") || !word.ends_with(':')))
 }
 
 /// Behind the next place where something stands.

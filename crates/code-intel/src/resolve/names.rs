@@ -125,6 +125,14 @@ impl Resolver<'_> {
             Some(Language::C | Language::Cpp) => {
                 let real: Vec<&Definition> =
                     found.iter().filter(|one| !one.is_declaration).copied().collect();
+                // The name of a template is not what is said of it for some types: `struct Name<int>`.
+                let whole = self.index.whole(file);
+                let is_general = |one: &&Definition| {
+                    let after = whole.0.get(one.name_span.end as usize..).unwrap_or_default();
+                    !one.kind.is_type() || !after.starts_with('<')
+                };
+                let general: Vec<&Definition> = real.iter().copied().filter(is_general).collect();
+                let real = if general.is_empty() { real } else { general };
                 // `struct name { ... } name;`: alone it is the variable.
                 let values: Vec<&Definition> =
                     real.iter().filter(|one| !one.kind.is_type()).copied().collect();

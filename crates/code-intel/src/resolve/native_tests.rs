@@ -381,4 +381,11 @@ fn native_tables_variables_and_templates() {
         "template <typename T> int put(T a, int b) { return b; }\ntemplate <typename T> int <|>put(T a) { return put(a, 1); }\ntemplate <typename T> int put(T* a) { return 2; }\ntemplate <typename T> int all(T a) { return put(a); }\n",
     )]);
     assert_eq!(used, ["a.cc:4"]);
+    let (used, _) = uses(&[(
+        "a.cc",
+        "struct A {\n  API <|>A(int a) {}\n  A(int a, int b);\n};\nA one() { return A(1); }\nA two() { return A(1, 2); }\n",
+    )]);
+    assert_eq!(used, ["a.cc:5"]);
+    let text = "template <typename T> struct A { };\ntemplate <> struct A<int> { };\n<|>A<char> a;\n";
+    check(&[("a.cc", text)], &["a.cc:1"]);
 }

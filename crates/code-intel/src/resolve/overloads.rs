@@ -51,8 +51,8 @@ impl Resolver<'_> {
         if others.is_empty() { found } else { others }
     }
 
-    /// Whether a call that was found to be of one template may be of another of its name: which one is decided only
-    /// where it is given types.
+    /// Whether a call that was found to be of one template may be of another of its name, for which one is decided only
+    /// where it is given types; or whether it makes a value of a class with what was asked about.
     pub(super) fn is_other_template(
         &self,
         (file, text): (FileId, &str),
@@ -67,10 +67,28 @@ impl Resolver<'_> {
         let Some(found) = found.first().filter(|one| one.definition.name == target.definition.name) else {
             return false;
         };
+        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
+        let fits = || {
+            let count = listed(after).map(|list| list.len());
+            let parameters = self.parameters_of(target);
+            count.zip(parameters).is_some_and(|(count, parameters)| takes(&parameters, count))
+        };
+        // `Name(1)` makes a value of the class.
+        if target.definition.kind == Kind::Constructor && found.definition.kind.is_type() {
+            return self.language(target.file) == Some(Language::Cpp)
+                && fits()
+                && self.owner_types(target).iter().any(|one| one.key() == found.key());
+        }
         let is_template = |one: &Found| {
             let source = self.index.source(one.file);
-            let before = source.get(..one.definition.span.start as usize).unwrap_or_default().trim_end();
-            one.definition.kind.is_callable() && before.ends_with('>')
+            let before = source.get(..one.definition.span.start as usize).unwrap_or_default();
+            // Macros may stand between.
+            let is_between = |character: char| {
+                character.is_whitespace()
+                    || character.is_ascii_uppercase()
+                    || matches!(character, '_' | '0'..='9')
+            };
+            one.definition.kind.is_callable() && before.trim_end_matches(is_between).ends_with('>')
         };
         let owner = |one: &Found| {
             let outline = self.index.outline(one.file);
@@ -84,9 +102,7 @@ impl Resolver<'_> {
         {
             return false;
         }
-        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
-        let Some(count) = listed(after).map(|list| list.len()) else { return false };
-        self.parameters_of(target).is_some_and(|parameters| takes(&parameters, count))
+        fits()
     }
 
     /// The parameters of a function, each as it is written.
@@ -129,7 +145,7 @@ impl Resolver<'_> {
 fn listed(text: &str) -> Option<Vec<String>> {
     const LONGEST: usize = 4000;
     let text = text.get(..text.floor_char_boundary(LONGEST))?.trim_start();
-    let text = if text.starts_with('<') { text.get(text.find('>')? + 1..)?.trim_start() } else { text };
+    let text = if text.starts_with('<') { text.get(behind_angles(text)?..)?.trim_start() } else { text };
     let inside = text.strip_prefix('(')?;
     let (mut depth, mut angles, mut quote, mut previous) = (0_usize, 0_usize, None, ' ');
     let (mut parts, mut start) = (Vec::new(), 0);
@@ -165,6 +181,21 @@ fn listed(text: &str) -> Option<Vec<String>> {
     None
 }
 
+/// Behind the angle brackets that a text begins with.
+fn behind_angles(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices() {
+        match character {
+            '<' => depth += 1,
+            '>' if depth == 1 => return Some(at + 1),
+            '>' => depth -= 1,
+            ';' | '{' => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Whether parameters take that many arguments.
 fn takes(parameters: &[String], count: usize) -> bool {
     let is_open = parameters.iter().any(|one| one.contains("..."));
@@ -194,6 +225,7 @@ mod tests {
             ("(void) {", Some(0)),
             ("(a, f(b, c), \"),\", ',')", Some(4)),
             ("<A, B>(x)", Some(1)),
+            ("<A<B>, C>(x, y)", Some(2)),
             ("(Map<A, B> m, int n)", Some(2)),
             ("(a < b, c > d)", Some(2)),
             ("(\"\\\"\", 'a')", Some(2)),
