@@ -7,6 +7,7 @@
 //! it cannot be used at all, the index lives in memory.
 
 mod codec;
+mod compile;
 mod database;
 mod look;
 mod read;
@@ -27,6 +28,7 @@ use crate::facts::{self, Facts, Manifest};
 use crate::languages::Language;
 use crate::scip::Scip;
 use crate::syntax::Skipped;
+use compile::Commands;
 use database::Database;
 use look::{Changes, Sight};
 pub(crate) use read::module_mark;
@@ -141,6 +143,7 @@ pub struct Index {
     /// The files that describe packages of scripts; unknown after a file came or went.
     packages: RefCell<Option<Arc<[FileId]>>>,
     scip: Scip,
+    commands: Commands,
 }
 
 /// What was looked up, as long as no file changes.
@@ -200,6 +203,7 @@ impl Index {
             manifests: RefCell::new(Cache::new(5_000)),
             packages: RefCell::default(),
             scip: Scip::default(),
+            commands: Commands::default(),
         };
         for entry in rows {
             index.put(entry);
@@ -513,6 +517,11 @@ impl Index {
             self.workspace.place(&entry.path).ok().and_then(|place| read::text(&self.workspace, &place).ok());
         let manifest = text.map(|text| Manifest::read(&text)).unwrap_or_default();
         self.manifests.borrow_mut().put(key, manifest)
+    }
+
+    /// The `-D` and `-U` that a file of C or C++ is compiled with, where a `compile_commands.json` says so.
+    pub(crate) fn compile_flags(&self, id: FileId) -> Arc<[String]> {
+        self.commands.flags(&self.workspace, self.path(id))
     }
 
     /// The files that describe packages of scripts.

@@ -17,6 +17,7 @@ pub mod graph;
 pub mod index;
 pub mod languages;
 pub mod lsp;
+mod preprocessor;
 pub mod resolve;
 pub mod scip;
 pub mod search;

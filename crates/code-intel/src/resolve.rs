@@ -4,6 +4,7 @@
 //! looked up in their scopes, then in what the file imports, then by the rules of the language for packages;
 //! members through the type of what they are members of. What leads out of the workspace is said to be external.
 
+mod branches;
 mod calls;
 mod cpp;
 mod expression;
@@ -129,6 +130,7 @@ pub struct Resolver<'i> {
     go_modules: RefCell<HashMap<String, Option<Rc<go_modules::GoModule>>>>,
     /// What has a name in C and C++.
     globals: RefCell<HashMap<String, Rc<[Found]>>>,
+    not_built: RefCell<HashMap<FileId, Rc<[Span]>>>,
     pairs: Memory<(FileId, u32), Vec<Found>>,
     bases: Memory<(FileId, u32), Vec<Found>>,
     /// By the file, the name and the place it is understood at.
@@ -158,6 +160,7 @@ impl<'i> Resolver<'i> {
             modules: RefCell::default(),
             go_modules: RefCell::default(),
             globals: RefCell::default(),
+            not_built: RefCell::default(),
             pairs: Memory::default(),
             bases: Memory::default(),
             named_types: Memory::default(),
@@ -428,6 +431,7 @@ impl<'i> Resolver<'i> {
                 && !(other.is_private && file != found.file)
                 && owner_name(facts, other).map(str::to_owned) == owner
         });
+        paired = self.built_in_each(paired);
         paired = self.same_parameters(found, self.same_namespace(found, paired));
         paired.sort_by_key(|other| usize::MAX - self.nearness(found.file, other.file));
         paired.truncate(1);

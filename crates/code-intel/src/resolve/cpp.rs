@@ -135,7 +135,7 @@ impl Resolver<'_> {
         let found = self.everywhere_in(name, is_among, |_, definition, _| {
             !definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember
         });
-        let found: Rc<[Found]> = found.into();
+        let found: Rc<[Found]> = self.built_in_each(found).into();
         self.globals.borrow_mut().insert(name.to_owned(), Rc::clone(&found));
         found
     }

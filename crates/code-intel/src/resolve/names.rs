@@ -123,6 +123,7 @@ impl Resolver<'_> {
                 chosen
             }
             Some(Language::C | Language::Cpp) => {
+                let found = self.built(file, found);
                 let real: Vec<&Definition> =
                     found.iter().filter(|one| !one.is_declaration).copied().collect();
                 // The name of a template is not what is said of it for some types: `struct Name<int>`.

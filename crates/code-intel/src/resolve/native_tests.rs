@@ -389,3 +389,28 @@ fn native_tables_variables_and_templates() {
     let text = "template <typename T> struct A { };\ntemplate <> struct A<int> { };\n<|>A<char> a;\n";
     check(&[("a.cc", text)], &["a.cc:1"]);
 }
+
+#[test]
+fn of_branches_the_one_that_is_built_is_meant() {
+    let file = |header: &str| {
+        format!(
+            "#include \"conf.h\"\n{header}#if BIG == 2 && !defined(NEVER)\nint run(void) {{ return 1; }}\n#else\nint run(void) {{ return 2; }}\n#endif\nint go(void) {{ return <|>run(); }}\n"
+        )
+    };
+    let commands = |flag: &str| {
+        format!(
+            "[{{\"directory\": \"\", \"file\": \"a.c\", \"arguments\": [\"cc\", \"{flag}\", \"-c\", \"a.c\"]}}]"
+        )
+    };
+    for (conf, header, flag, expected) in [
+        ("#define BIG 2\n", "", "-DX", "a.c:3"),
+        ("#define BIG 1\n", "", "-DX", "a.c:5"),
+        ("", "#define BIG 2\n", "-DX", "a.c:4"),
+        ("", "", "-DBIG=2", "a.c:3"),
+        ("#ifdef __never__\n#define BIG 2\n#endif\n", "", "-DX", "a.c:5"),
+        ("#define BIG 2\n", "", "-DNEVER", "a.c:5"),
+    ] {
+        let (text, commands) = (file(header), commands(flag));
+        check(&[("conf.h", conf), ("compile_commands.json", &commands), ("a.c", &text)], &[expected]);
+    }
+}

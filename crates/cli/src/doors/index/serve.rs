@@ -3,12 +3,13 @@
 
 use std::collections::HashSet;
 use std::io::BufRead;
+use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use stepwell_code_intel::Result;
 use stepwell_code_intel::answer::{Answer, Asked};
-use stepwell_code_intel::facts::{Definition, Kind, items_in_macros};
+use stepwell_code_intel::facts::{Definition, Kind, Span, items_in_macros};
 use stepwell_code_intel::graph::NamedGraph;
 use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::languages::Language;
@@ -188,12 +189,17 @@ fn noted(mut answer: Value, note: Option<String>) -> Value {
 fn symbols(index: &Index, file: FileId, kinds: &[String]) -> Vec<Value> {
     let whole = index.whole(file);
     let language = index.entry(file).and_then(|entry| entry.language);
-    // Those for Rust list nothing that stands in a macro; those for Python only the last of what is defined again.
-    let in_macros = if language == Some(Language::Rust) { items_in_macros(&whole.0) } else { Vec::new() };
+    // Those for Rust list nothing that stands in a macro, those for C only what is built, those for Python only the
+    // last of what is defined again.
+    let hidden: Rc<[Span]> = match language {
+        _ if kinds.is_empty() => Rc::default(),
+        Some(Language::Rust) => items_in_macros(&whole.0).into(),
+        _ => Resolver::new(index).not_built(file),
+    };
     let is_listed = |(place, definition): &(usize, &Definition)| {
         kinds.is_empty()
             || kinds.iter().any(|kind| kind == broad_kind(language, definition))
-                && !in_macros.iter().any(|span| span.contains(definition.span.start))
+                && !hidden.iter().any(|span| span.contains(definition.span.start))
                 && !(language == Some(Language::Python) && whole.1.is_defined_again(*place))
     };
     let listed = whole.1.definitions.iter().enumerate().filter(is_listed);

@@ -1,0 +1,91 @@
+//! Which definitions of C and C++ are built on this machine.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::{Found, Resolver};
+use crate::facts::{Definition, Span};
+use crate::index::FileId;
+use crate::languages::Language;
+use crate::preprocessor::{Macros, left_out};
+
+/// What is read of included files for one, at most.
+const MOST_FILES: usize = 300;
+const MOST_BYTES: usize = 8 << 20;
+const DEEPEST: usize = 40;
+
+/// What may still be read.
+struct Budget {
+    files: usize,
+    bytes: usize,
+}
+
+impl Resolver<'_> {
+    /// The bytes of a file that the preprocessor leaves out.
+    pub fn not_built(&self, file: FileId) -> Rc<[Span]> {
+        if let Some(known) = self.not_built.borrow().get(&file) {
+            return Rc::clone(known);
+        }
+        let spans: Rc<[Span]> = match self.language(file) {
+            Some(language @ (Language::C | Language::Cpp)) => {
+                let mut macros = Macros::of_compiler(language);
+                for flag in self.index.compile_flags(file).iter() {
+                    match flag.strip_prefix("-U") {
+                        Some(name) => macros.undefine(name),
+                        None => macros.define_flag(flag.trim_start_matches("-D")),
+                    }
+                }
+                let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
+                self.preprocess(file, &mut macros, &mut budget, DEEPEST).into()
+            }
+            _ => Rc::default(),
+        };
+        self.not_built.borrow_mut().insert(file, Rc::clone(&spans));
+        spans
+    }
+
+    fn preprocess(&self, file: FileId, macros: &mut Macros, budget: &mut Budget, depth: usize) -> Vec<Span> {
+        let text = self.index.source(file);
+        if depth == 0 || budget.files == 0 || budget.bytes < text.len() {
+            return Vec::new();
+        }
+        budget.files -= 1;
+        budget.bytes -= text.len();
+        let mut include = |path: &str, macros: &mut Macros| {
+            if let Some(included) = self.module_files(file, path).first() {
+                self.preprocess(*included, macros, budget, depth - 1);
+            }
+        };
+        left_out(&text, macros, &mut include)
+    }
+
+    /// Of definitions in one file those that are built, where some are.
+    pub(super) fn built<'d>(&self, file: FileId, found: Vec<&'d Definition>) -> Vec<&'d Definition> {
+        let spans = self.not_built(file);
+        let is_built = |one: &Definition| !spans.iter().any(|span| span.contains(one.name_span.start));
+        if found.iter().all(|one| is_built(one)) || !found.iter().any(|one| is_built(one)) {
+            return found;
+        }
+        found.into_iter().filter(|one| is_built(one)).collect()
+    }
+
+    /// Of definitions of one name in several files those that are built, where a file has more than one.
+    pub(super) fn built_in_each(&self, found: Vec<Found>) -> Vec<Found> {
+        let mut counts: HashMap<FileId, usize> = HashMap::new();
+        for one in &found {
+            *counts.entry(one.file).or_default() += 1;
+        }
+        if counts.values().all(|count| *count < 2) {
+            return found;
+        }
+        let mut built = Vec::new();
+        for one in &found {
+            let same: Vec<&Definition> =
+                found.iter().filter(|other| other.file == one.file).map(|other| &other.definition).collect();
+            if same.len() < 2 || self.built(one.file, same).contains(&&one.definition) {
+                built.push(one.clone());
+            }
+        }
+        built
+    }
+}
