@@ -519,7 +519,7 @@ impl Index {
         self.manifests.borrow_mut().put(key, manifest)
     }
 
-    /// The `-D` and `-U` that a file of C or C++ is compiled with, where a `compile_commands.json` says so.
+    /// The `-D`, `-U` and `-std` that a file of C or C++ is compiled with, where a `compile_commands.json` says so.
     pub(crate) fn compile_flags(&self, id: FileId) -> Arc<[String]> {
         self.commands.flags(&self.workspace, self.path(id))
     }

@@ -11,6 +11,35 @@ use std::collections::HashMap;
 use crate::facts::Span;
 use crate::languages::Language;
 
+/// What C++17 has.
+const OF_CPP: &[(&str, &str)] = &[
+    ("__cplusplus", "201703L"),
+    ("_GNU_SOURCE", "1"),
+    ("__EXCEPTIONS", "1"),
+    ("__GXX_RTTI", "1"),
+    ("__cpp_exceptions", "199711L"),
+    ("__cpp_rtti", "199711L"),
+    ("__cpp_lambdas", "200907L"),
+    ("__cpp_variadic_templates", "200704L"),
+    ("__cpp_rvalue_references", "200610L"),
+    ("__cpp_static_assert", "201411L"),
+    ("__cpp_user_defined_literals", "200809L"),
+    ("__cpp_range_based_for", "201603L"),
+    ("__cpp_decltype_auto", "201304L"),
+    ("__cpp_generic_lambdas", "201304L"),
+    ("__cpp_return_type_deduction", "201304L"),
+    ("__cpp_variable_templates", "201304L"),
+    ("__cpp_constexpr", "201603L"),
+    ("__cpp_if_constexpr", "201606L"),
+    ("__cpp_inline_variables", "201606L"),
+    ("__cpp_structured_bindings", "201606L"),
+    ("__cpp_fold_expressions", "201603L"),
+    ("__cpp_deduction_guides", "201703L"),
+    ("__cpp_nontype_template_args", "201411L"),
+    ("__cpp_noexcept_function_type", "201510L"),
+    ("__cpp_aligned_new", "201606L"),
+];
+
 /// The macros that are defined, by their names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Macros(HashMap<String, Macro>);
@@ -57,7 +86,7 @@ impl Macros {
             _ => &[],
         };
         let of_language: &[(&str, &str)] = match language {
-            Language::Cpp => &[("__cplusplus", "201703L"), ("_GNU_SOURCE", "1")],
+            Language::Cpp => OF_CPP,
             _ => &[("__STDC_VERSION__", "201710L")],
         };
         let of_gnu: &[(&str, &str)] = &[
@@ -84,8 +113,34 @@ impl Macros {
         Self(all.into_iter().map(|(name, value)| (name.to_owned(), Macro::plain(value))).collect())
     }
 
+    /// What `-D`, `-U` and `-std` of a command line do.
+    pub fn obey(&mut self, flag: &str) {
+        if let Some(name) = flag.strip_prefix("-U") {
+            self.0.remove(name);
+        } else if let Some(defined) = flag.strip_prefix("-D") {
+            self.define_flag(defined);
+        } else if let Some(standard) = flag.strip_prefix("-std=") {
+            let (name, value) = match standard.trim_start_matches("gnu").trim_start_matches('c') {
+                "++98" | "++03" => ("__cplusplus", "199711L"),
+                "++11" | "++0x" => ("__cplusplus", "201103L"),
+                "++14" | "++1y" => ("__cplusplus", "201402L"),
+                "++17" | "++1z" => ("__cplusplus", "201703L"),
+                "++20" | "++2a" => ("__cplusplus", "202002L"),
+                "++23" | "++2b" => ("__cplusplus", "202302L"),
+                "99" => ("__STDC_VERSION__", "199901L"),
+                "11" => ("__STDC_VERSION__", "201112L"),
+                "23" | "2x" => ("__STDC_VERSION__", "202311L"),
+                _ => return,
+            };
+            // A header of C that is read as C++ keeps what tells the two apart.
+            if self.0.contains_key(name) {
+                self.0.insert(name.to_owned(), Macro::plain(value));
+            }
+        }
+    }
+
     /// `NAME=value` or `NAME`, as behind `-D`.
-    pub fn define_flag(&mut self, flag: &str) {
+    fn define_flag(&mut self, flag: &str) {
         let (name, value) = flag.split_once('=').unwrap_or((flag, "1"));
         self.0.insert(name.to_owned(), Macro::plain(value));
     }
@@ -107,10 +162,6 @@ impl Macros {
 
     fn has(&self, name: &str) -> bool {
         self.0.contains_key(name) || condition::QUESTIONS.iter().any(|(known, _)| *known == name)
-    }
-
-    pub fn undefine(&mut self, name: &str) {
-        self.0.remove(name);
     }
 }
 

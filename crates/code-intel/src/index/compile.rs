@@ -21,7 +21,7 @@ pub(super) struct Commands(RefCell<Option<(FileStamp, Table)>>);
 
 #[derive(Default)]
 struct Table {
-    /// The `-D` and `-U` of each file, by its path in the workspace.
+    /// The `-D`, `-U` and `-std` of each file, by its path in the workspace.
     by_path: HashMap<String, Flags>,
     /// Those of the first file of each folder: headers are not compiled, and have what their neighbours have.
     by_folder: HashMap<String, Flags>,
@@ -40,7 +40,7 @@ struct Command {
 }
 
 impl Commands {
-    /// The `-D` and `-U` that a file is compiled with, or would be.
+    /// The `-D`, `-U` and `-std` that a file is compiled with, or would be.
     pub fn flags(&self, workspace: &Workspace, path: &str) -> Flags {
         for place in PLACES {
             let Ok(place) = workspace.place(place) else { continue };
@@ -98,14 +98,16 @@ impl Table {
     }
 }
 
-/// The `-D` and `-U` among the words of a command, each as one word.
+/// The `-D`, `-U` and `-std` among the words of a command, each as one word.
 fn macros(words: Vec<String>) -> Vec<String> {
     let mut found = Vec::new();
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "-D" | "-U" => found.extend(words.next().map(|name| format!("{word}{name}"))),
-            word if word.starts_with("-D") || word.starts_with("-U") => found.push(word.to_owned()),
+            word if ["-D", "-U", "-std="].iter().any(|head| word.starts_with(head)) => {
+                found.push(word.to_owned());
+            }
             _ => {}
         }
     }
@@ -141,17 +143,17 @@ mod tests {
     #[test]
     fn commands_give_the_macros_of_their_files_and_of_the_headers_near_them() {
         let text = r#"[
-            {"directory": "/w", "file": "src/a.c", "arguments": ["cc", "-DA", "-D", "B=1", "-Isrc", "-c", "src/a.c"]},
+            {"directory": "/w", "file": "src/a.c", "arguments": ["cc", "-DA", "-D", "B=1", "-Isrc", "-std=c11", "-c", "src/a.c"]},
             {"directory": "/w/lib", "file": "b.c", "command": "cc -DC='\"x y\"' -U D -DE=\\\"q\\\" -c b.c"},
             {"directory": "/elsewhere", "file": "c.c", "command": "cc -DF"}
         ]"#;
         let table = Table::read(text, Path::new("/w"));
         for (path, expected) in [
-            ("src/a.c", &["-DA", "-DB=1"][..]),
-            ("src/deep/a.h", &["-DA", "-DB=1"]),
+            ("src/a.c", &["-DA", "-DB=1", "-std=c11"][..]),
+            ("src/deep/a.h", &["-DA", "-DB=1", "-std=c11"]),
             ("lib/b.c", &["-DC=\"x y\"", "-UD", "-DE=\"q\""]),
             ("lib/b.h", &["-DC=\"x y\"", "-UD", "-DE=\"q\""]),
-            ("other/c.h", &["-DA", "-DB=1"]),
+            ("other/c.h", &["-DA", "-DB=1", "-std=c11"]),
         ] {
             assert_eq!(*table.flags(path), *expected, "{path}");
         }

@@ -202,7 +202,9 @@ impl<'c> Reader<'c> {
             name => {
                 let arguments = self.arguments();
                 if let Some((_, answer)) = QUESTIONS.iter().find(|(known, _)| *known == name) {
-                    return *answer;
+                    // Of features those of the language are there, those of a sanitizer are not.
+                    let is_of_language = arguments.is_some_and(|asked| asked.trim().starts_with("cxx_"));
+                    return if is_of_language { 1 } else { *answer };
                 }
                 match (self.macros.0.get(name), arguments) {
                     (Some(Macro { parameters: None, text }), None) => {

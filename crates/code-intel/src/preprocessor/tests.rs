@@ -43,6 +43,7 @@ fn conditions_are_worked_out_as_the_preprocessor_does() {
         ("!EMPTY_HANDED(1, (2)) || 0", true),
         ("__has_include(<version>)", true),
         ("__has_feature(address_sanitizer)", false),
+        ("__has_feature(cxx_relaxed_constexpr)", true),
         ("defined(__has_include) && defined __has_builtin", true),
         ("AT_LEAST(1, (2))", true),
         ("AT_LEAST(3, 4)", false),
@@ -65,6 +66,22 @@ fn conditions_are_worked_out_as_the_preprocessor_does() {
     }
     for odd in ["(".repeat(100_000), "!".repeat(100_000), "1?".repeat(100_000), "1+".repeat(100_000)] {
         condition::is_true(&odd, &known);
+    }
+}
+
+#[test]
+fn a_command_line_says_more_than_the_compiler() {
+    let mut known = Macros::of_compiler(Language::Cpp);
+    for flag in ["-DA", "-DB=2", "-UA", "-std=gnu++20", "-std=c99", "-std=odd", "-Wall"] {
+        known.obey(flag);
+    }
+    for (text, expected) in [
+        ("defined(A)", false),
+        ("B == 2", true),
+        ("__cplusplus == 202002L && defined(__cpp_if_constexpr)", true),
+        ("defined(__STDC_VERSION__)", false),
+    ] {
+        assert_eq!(condition::is_true(text, &known), expected, "{text}");
     }
 }
 

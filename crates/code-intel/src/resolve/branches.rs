@@ -30,10 +30,7 @@ impl Resolver<'_> {
             Some(language @ (Language::C | Language::Cpp)) => {
                 let mut macros = Macros::of_compiler(language);
                 for flag in self.index.compile_flags(file).iter() {
-                    match flag.strip_prefix("-U") {
-                        Some(name) => macros.undefine(name),
-                        None => macros.define_flag(flag.trim_start_matches("-D")),
-                    }
+                    macros.obey(flag);
                 }
                 let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
                 self.preprocess(file, &mut macros, &mut budget, DEEPEST).into()
