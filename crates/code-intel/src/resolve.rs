@@ -28,6 +28,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
@@ -108,6 +109,9 @@ pub struct Use {
     pub occurrence: Occurrence,
 }
 
+/// How long a program that asks waits for uses, about.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Steps that the answer to one question may take: types can refer to each other without end.
 const MOST_STEPS: u32 = 4000;
 /// How often a question may lead to another before it is given up.
@@ -120,6 +124,9 @@ pub struct Resolver<'i> {
     index: &'i Index,
     steps: Cell<u32>,
     depth: Rc<Cell<u32>>,
+    /// When files are no longer looked into for uses, and how many were not.
+    deadline: Option<Instant>,
+    unread: Cell<usize>,
     /// How often something was not looked into because it was too deep or had cost too much.
     given_up: Cell<u32>,
     /// What type parameters stand for in the question at hand (scripts).
@@ -154,6 +161,8 @@ impl<'i> Resolver<'i> {
             index,
             steps: Cell::new(0),
             depth: Rc::default(),
+            deadline: None,
+            unread: Cell::new(0),
             given_up: Cell::new(0),
             bound: RefCell::default(),
             only_members: RefCell::default(),
@@ -166,6 +175,28 @@ impl<'i> Resolver<'i> {
             named_types: Memory::default(),
             nowhere: RefCell::default(),
         }
+    }
+
+    /// One that looks for uses for so long at most: a name that thousands of files have is not found out in a moment.
+    pub fn within(index: &'i Index, time: Duration) -> Self {
+        Self { deadline: Some(Instant::now() + time), ..Self::new(index) }
+    }
+
+    /// What must be known of uses and callers that were looked for: in how many files they were not.
+    pub fn note(&self) -> Option<String> {
+        let unread = self.unread.get();
+        (unread > 0).then(|| {
+            format!("the answer is not complete: {unread} files that have the name were not looked into, for want of time; those nearest to the definition were")
+        })
+    }
+
+    /// Whether there is time for one more file; if not, it is counted.
+    fn has_time(&self) -> bool {
+        let has_time = self.deadline.is_none_or(|deadline| Instant::now() < deadline);
+        if !has_time {
+            self.unread.set(self.unread.get() + 1);
+        }
+        has_time
     }
 
     /// A new question begins.
@@ -490,10 +521,16 @@ impl<'i> Resolver<'i> {
         let is_local = target.definition.scope.is_some();
         let mut files = if is_local { vec![target.file] } else { self.index.using(name) };
         files.retain(|file| self.can_use(*file, target.file));
+        if self.deadline.is_some() {
+            files.sort_by_cached_key(|file| std::cmp::Reverse(self.nearness(target.file, *file)));
+        }
         self.index.preload(&files);
         let searched = files.into_iter().map(|file| (file, name.clone()));
         let mut uses = Vec::new();
         for (file, name) in searched.chain(self.other_names(target)) {
+            if !self.has_time() {
+                continue;
+            }
             let whole = self.index.whole(file);
             for occurrence in whole.1.uses(&whole.0, &name) {
                 let key = (file, occurrence.span.start);
@@ -535,6 +572,9 @@ impl<'i> Resolver<'i> {
             return;
         }
         for file in self.index.using(&target.definition.name) {
+            if !self.has_time() {
+                continue;
+            }
             let whole = self.index.whole(file);
             for occurrence in whole.1.uses(&whole.0, "Self") {
                 self.steps.set(0);

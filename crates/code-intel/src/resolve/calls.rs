@@ -143,6 +143,7 @@ impl Resolver<'_> {
             }
             next += 1;
         }
+        graph.is_cut |= self.unread.get() > 0;
         graph
     }
 }

@@ -256,3 +256,19 @@ fn rings_of_imports_types_and_assignments_end() {
     let chain = format!("x = y{}\nx.<|>f\n", ".a()".repeat(90));
     check(&[("a.py", &chain)], &["external"]);
 }
+
+#[test]
+fn who_has_no_time_is_told_what_was_not_looked_into() {
+    let user = "from a import run\nrun()\n";
+    let files = [("a.py", "def run(): pass\n"), ("b.py", user), ("deep/c.py", user)];
+    let (_folder, index) = crate::index::tests::workspace(&files);
+    let target = Resolver::new(&index).definitions_named("run").remove(0);
+    let uses = |resolver: &Resolver<'_>| (resolver.references(&target).len(), resolver.note());
+    let (count, note) = uses(&Resolver::within(&index, std::time::Duration::from_secs(600)));
+    assert_eq!((count, note), (4, None));
+    let resolver = Resolver::within(&index, std::time::Duration::ZERO);
+    let (count, note) = uses(&resolver);
+    assert_eq!(count, 0);
+    assert!(note.unwrap().contains("3 files that have the name were not looked into"));
+    assert!(resolver.call_graph(&target, Direction::Callers, 1, 10).is_cut);
+}

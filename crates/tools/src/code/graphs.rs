@@ -7,7 +7,7 @@ use stepwell_code_intel::Result;
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Question, Reply};
-use stepwell_code_intel::resolve::{Direction, Meaning, Resolver};
+use stepwell_code_intel::resolve::{Direction, Meaning, PATIENCE, Resolver};
 
 use super::code_tool;
 use super::desk::{ForServers, FromServer, Source, Told};
@@ -101,12 +101,13 @@ fn calls(index: &mut Index, input: &CallInput, said: FromServer) -> Result<Told>
         Some(Err(why)) => notes = noted(Some(&why)),
         Some(Ok(Reply::Places(_))) | None => {}
     }
-    let resolver = Resolver::new(index);
+    let resolver = Resolver::within(index, PATIENCE);
     let meaning = input.target.meaning(index, &resolver)?;
     let Some(start) = meaning.found().first() else {
         return Ok(nothing(&input.target, &Meaning::Unknown).noted(&notes));
     };
     let calls = resolver.call_graph(start, direction, input.depth(), MOST_NODES);
+    notes.push_str(&noted(resolver.note().as_deref()));
     Ok(shown(&graph::of_calls(index, &calls), direction, input.format).noted(&notes))
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stepwell_code_intel::answer::{self, Answer, Asked, Consulted};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Question, Reply};
-use stepwell_code_intel::resolve::{Meaning, Resolver};
+use stepwell_code_intel::resolve::{Meaning, PATIENCE, Resolver};
 use stepwell_code_intel::scip;
 use stepwell_code_intel::search::{self, Near};
 use stepwell_code_intel::{Error, Result};
@@ -221,13 +221,14 @@ fn references(index: &mut Index, input: &ReferencesInput, said: FromServer) -> R
         }
         return Ok(Told::new(text));
     }
-    let resolver = Resolver::new(index);
+    let resolver = Resolver::within(index, PATIENCE);
     let meaning = input.target.meaning(index, &resolver)?;
     let Meaning::Found(found, _) = &meaning else {
         return Ok(nothing(&input.target, &meaning).noted(&notes));
     };
     let uses: Vec<_> = found.iter().flat_map(|one| resolver.references(one)).collect();
-    let mut text = format!("{} references, source: index\n{notes}", uses.len());
+    let note = noted(resolver.note().as_deref());
+    let mut text = format!("{} references, source: index\n{notes}{note}", uses.len());
     for used in uses.iter().take(MOST_SHOWN) {
         let line = used.occurrence.at.line;
         text.push_str(&format!("{}:{line}: {}\n", index.path(used.file), index.source_line(used.file, line)));

@@ -14,7 +14,7 @@ use stepwell_code_intel::graph::NamedGraph;
 use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::languages::Language;
 use stepwell_code_intel::lsp::{Question as Inquired, Reply};
-use stepwell_code_intel::resolve::{Direction, Found, Resolver};
+use stepwell_code_intel::resolve::{Direction, Found, PATIENCE, Resolver};
 
 use super::servers::{self, Standing};
 use crate::assemble::Assembly;
@@ -123,13 +123,13 @@ fn answer(
                 Ok(answer) => return Ok(of_places(&answer, language)),
                 Err(note) => note,
             };
-            let resolver = Resolver::new(index);
+            let resolver = Resolver::within(index, PATIENCE);
             let uses: Vec<_> = targets(index, &resolver, question, language)?
                 .iter()
                 .flat_map(|target| resolver.references(target))
                 .collect();
             let places = uses.iter().map(|used| (used.file, used.occurrence.at.line));
-            Ok(noted(json!({"locations": locations(index, places)}), note))
+            Ok(noted(json!({"locations": locations(index, places)}), joined(note, resolver.note())))
         }
         "callers" => {
             const MOST: usize = 2000;
@@ -139,13 +139,13 @@ fn answer(
                 Some(Ok(Reply::Calls { graph, note, .. })) => return Ok(of_callers(&graph, note)),
                 said => said.and_then(std::result::Result::err),
             };
-            let resolver = Resolver::new(index);
+            let resolver = Resolver::within(index, PATIENCE);
             let callers: Vec<_> = targets(index, &resolver, question, language)?
                 .iter()
                 .flat_map(|target| resolver.callers(target))
                 .collect();
             let places = callers.iter().map(|(caller, _)| (caller.file, caller.definition.at.line));
-            Ok(noted(json!({"locations": locations(index, places)}), note))
+            Ok(noted(json!({"locations": locations(index, places)}), joined(note, resolver.note())))
         }
         other => Ok(json!({"error": format!("there is no question `{other}`")})),
     }
@@ -175,6 +175,12 @@ fn of_places(answer: &Answer, language: Option<Language>) -> Value {
     let places = places.filter(|place| seen.insert((&place.path, place.at.line)));
     let places: Vec<Value> = places.map(|place| json!({"file": place.path, "line": place.at.line})).collect();
     noted(json!({"source": answer.source.name(), "locations": places}), answer.note.clone())
+}
+
+/// Both of two notes.
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    let notes: Vec<String> = one.into_iter().chain(other).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// An answer that says what it is not made of.
