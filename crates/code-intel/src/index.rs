@@ -345,6 +345,11 @@ impl Index {
         self.entries.get(id.0 as usize)?.as_ref()
     }
 
+    /// The entry of a file that was not left out.
+    fn entry_in(&self, id: FileId) -> Option<&FileEntry> {
+        self.entry(id).filter(|entry| entry.omission.is_none())
+    }
+
     /// A line of a file, without the white space around it and no longer than anyone reads.
     pub fn source_line(&self, id: FileId, line: u32) -> String {
         const LONGEST: usize = 200;
@@ -439,7 +444,7 @@ impl Index {
     /// What a file says to others, without its local names.
     pub fn outline(&self, id: FileId) -> Arc<Facts> {
         self.sight.touch(id);
-        let Some(entry) = self.entry(id) else { return Arc::default() };
+        let Some(entry) = self.entry_in(id) else { return Arc::default() };
         let key = (id, entry.hash);
         if let Some(known) = self.outlines.borrow().values.get(&key) {
             return Arc::clone(known);
@@ -456,7 +461,7 @@ impl Index {
     /// The text of a file and everything it says.
     pub fn whole(&self, id: FileId) -> Arc<Whole> {
         self.sight.touch(id);
-        let Some(entry) = self.entry(id) else { return Arc::default() };
+        let Some(entry) = self.entry_in(id) else { return Arc::default() };
         let key = (id, entry.hash);
         if let Some(known) = self.wholes.get(&key) {
             return known;
@@ -476,7 +481,7 @@ impl Index {
         const MOST: usize = 200;
         let is_known = |key: &(FileId, [u8; 16])| self.wholes.contains(key);
         let missing = ids.iter().filter_map(|id| {
-            let entry = self.entry(*id)?;
+            let entry = self.entry_in(*id)?;
             let key = (*id, entry.hash);
             Some((key, (entry.path.as_str(), entry.language?))).filter(|(key, _)| !is_known(key))
         });

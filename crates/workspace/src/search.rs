@@ -18,7 +18,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use crate::{Error, Inside, Result, Workspace};
 
 pub use names::{Found, FoundFiles, NameQuery};
-pub use survey::{Survey, SurveyedFile};
+pub use survey::{Seen, Survey, SurveyedFile};
 pub use text::{FileMatches, MatchedLine, TextFound, TextQuery};
 
 /// Entries looked at before a walk gives up.

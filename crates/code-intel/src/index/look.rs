@@ -10,8 +10,8 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use stepwell_workspace::files::{self, FileStamp};
-use stepwell_workspace::search::{IsCancelled, WalkRules};
+use stepwell_workspace::files::FileStamp;
+use stepwell_workspace::search::{IsCancelled, Seen, WalkRules};
 use stepwell_workspace::watch::{News, Unwatchable, Watcher};
 
 use super::{FileId, Index, is_fresh, may_be_source};
@@ -102,7 +102,7 @@ impl Sight {
 
     fn is_any_folder_changed(&self) -> bool {
         let mut known = self.folders.iter().chain(&self.rules);
-        known.any(|(path, known)| known.is_none() || files::stamp(path).ok().flatten() != *known)
+        known.any(|(path, known)| known.is_none() || stamp_of(path) != *known)
     }
 
     /// Notes which of the files that were told of a walk does not show.
@@ -207,7 +207,7 @@ impl Index {
         let mut suspects = self.sight.suspects.borrow_mut();
         for id in &self.sight.touched.borrow().files {
             if let Some(entry) = self.entry(*id)
-                && files::stamp(&self.workspace.root().join(&entry.path)).ok().flatten() != Some(entry.stamp)
+                && self.stamp_now(&entry.path) != Some(entry.stamp)
             {
                 suspects.push(entry.path.clone());
             }
@@ -293,33 +293,41 @@ impl Index {
     }
 
     fn exclude(&self) -> Option<FileStamp> {
-        files::stamp(&self.workspace.root().join(".git/info/exclude")).ok().flatten()
+        stamp_of(&self.workspace.root().join(".git/info/exclude"))
     }
 
     /// What the news say of the files that are known, and the others, of which only a walk can tell.
-    fn told(&self, news: &News) -> (Changes, HashSet<PathBuf>) {
+    fn told(&mut self, news: &News) -> (Changes, HashSet<PathBuf>) {
         let (mut changes, mut unknown) = (Changes::default(), HashSet::new());
         for path in &news.files {
             let Some(relative) = path.strip_prefix(self.workspace.root()).ok().and_then(Path::to_str) else {
                 continue;
             };
-            let is_there = files::stamp(path).ok().flatten().is_some();
+            let seen = Seen::at(path);
             if self.by_path.contains_key(relative) {
                 // Read also where its state is the same: the clock may not have moved on.
+                let is_there = seen.is_some_and(|seen| seen.stamp.is_some());
                 let list = if is_there { &mut changes.changed } else { &mut changes.gone };
                 list.push(relative.to_owned());
-            } else if is_there && may_be_source(Path::new(relative)) && !self.sight.ignored.contains(path) {
+                if seen.is_some_and(|seen| seen.is_shared) {
+                    self.sight.shared.insert(relative.to_owned());
+                }
+            } else if seen.is_some()
+                && may_be_source(Path::new(relative))
+                && !self.sight.ignored.contains(path)
+            {
+                // Also a link that leads nowhere: where it does one day, no folder that is watched may tell.
                 unknown.insert(path.clone());
             }
         }
         let suspects = self.sight.suspects.take();
         for path in self.sight.shared.iter().chain(&suspects) {
-            match files::stamp(&self.workspace.root().join(path)) {
-                Ok(Some(stamp)) if !self.differs(path, Some(stamp)) => {}
-                Ok(Some(_)) => changes.changed.push(path.clone()),
-                _ if self.by_path.contains_key(path) => changes.gone.push(path.clone()),
+            match self.stamp_now(path) {
+                Some(stamp) if !self.differs(path, Some(stamp)) => {}
+                Some(_) => changes.changed.push(path.clone()),
+                None if self.by_path.contains_key(path) => changes.gone.push(path.clone()),
                 // A link that leads nowhere, as before.
-                _ => {}
+                None => {}
             }
         }
         changes.changed.sort();
@@ -336,7 +344,7 @@ impl Index {
             WalkRules { globs: MADE_AGAIN.iter().map(ToString::to_string).collect(), ..WalkRules::default() };
         let own = self.workspace.root().to_path_buf();
         let steady = |stamp: Option<FileStamp>| stamp.filter(|stamp| !is_fresh(*stamp));
-        let mut folders = HashMap::from([(own.clone(), steady(files::stamp(&own).ok().flatten()))]);
+        let mut folders = HashMap::from([(own.clone(), steady(stamp_of(&own)))]);
         let is_wanted = |path: &Path| may_be_source(path) || is_rules(path);
         let exclude = self.exclude();
         let survey = self.workspace.survey(&root, &rules, &is_wanted, is_cancelled)?;
@@ -353,14 +361,15 @@ impl Index {
         let mut seen = HashSet::with_capacity(survey.files.len());
         let mut changed = Vec::new();
         for file in survey.files {
+            let Seen { stamp, is_shared } = file.seen;
             if is_rules(&file.path) {
-                self.sight.rules.insert(own.join(&file.path), steady(file.stamp));
+                self.sight.rules.insert(own.join(&file.path), steady(stamp));
             }
             let Some(path) = file.path.to_str().filter(|_| may_be_source(&file.path)) else { continue };
-            if file.is_shared {
+            if is_shared {
                 self.sight.shared.insert(path.to_owned());
             }
-            if self.differs(path, file.stamp) {
+            if self.differs(path, stamp) {
                 changed.push(path.to_owned());
             }
             seen.insert(path.to_owned());
@@ -379,20 +388,21 @@ impl Index {
     fn look(&self) -> Changes {
         let mut changes = Changes::default();
         for path in self.by_path.keys() {
-            match files::stamp(&self.workspace.root().join(path)) {
-                Ok(Some(stamp)) if !self.differs(path, Some(stamp)) => {}
-                Ok(Some(_)) => changes.changed.push(path.clone()),
-                _ => changes.gone.push(path.clone()),
+            match self.stamp_now(path) {
+                Some(stamp) if !self.differs(path, Some(stamp)) => {}
+                Some(_) => changes.changed.push(path.clone()),
+                None => changes.gone.push(path.clone()),
             }
         }
         // A link that led nowhere may lead somewhere now, without a change of any folder that is looked at.
         let dangling = self.sight.shared.iter().filter(|path| !self.by_path.contains_key(*path));
-        let is_there = |path: &&String| {
-            files::stamp(&self.workspace.root().join(path)).is_ok_and(|stamp| stamp.is_some())
-        };
-        changes.changed.extend(dangling.filter(is_there).cloned());
+        changes.changed.extend(dangling.filter(|path| self.stamp_now(path).is_some()).cloned());
         changes.changed.sort();
         changes
+    }
+
+    fn stamp_now(&self, path: &str) -> Option<FileStamp> {
+        stamp_of(&self.workspace.root().join(path))
     }
 
     /// Whether a file is not known as it is now.
@@ -400,6 +410,10 @@ impl Index {
         let Some(entry) = self.by_path.get(path).and_then(|id| self.entry(*id)) else { return true };
         entry.is_fresh || stamp != Some(entry.stamp)
     }
+}
+
+fn stamp_of(path: &Path) -> Option<FileStamp> {
+    Seen::at(path)?.stamp
 }
 
 fn is_rules(path: &Path) -> bool {

@@ -101,7 +101,11 @@ fn change(root: &Path, change: &Change) {
             std::fs::write(root.join(".gitignore"), format!("built/\n{rules}\n")).ok();
         }
         Change::Link(from, to) => {
-            std::os::unix::fs::symlink(root.join(file(*from)), root.join(file(*to))).ok();
+            // One that names the whole path is refused when it is read, even where it leads into the workspace.
+            let up = "../".repeat(file(*to).matches('/').count());
+            let near =
+                if from % 3 == 0 { root.join(file(*from)) } else { format!("{up}{}", file(*from)).into() };
+            std::os::unix::fs::symlink(near, root.join(file(*to))).ok();
         }
     }
 }
@@ -138,6 +142,39 @@ fn known_fresh(folder: &Path) -> BTreeMap<String, Vec<String>> {
     let mut index = open(folder, "nowhere");
     index.refresh(&|_, _| {}, &|| false).unwrap();
     known(&index)
+}
+
+/// What is found at last when these are done one after the other, by a watch and without one.
+fn found_after(changes: &[Change]) -> [BTreeMap<String, Vec<String>>; 2] {
+    let files = [(".gitignore", "built/\n"), ("m0.py", "def f0(): pass\n"), ("built/x.py", "")];
+    let (folder, mut watched) = watched(&files);
+    let root = folder.path().join("work");
+    // Long ago: a file that has just been written is read again in any case.
+    let old = std::fs::File::options().write(true).open(root.join("m0.py")).unwrap();
+    old.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let mut looking = open(folder.path(), "shared");
+    let mut found = [asked(&mut watched), asked(&mut looking)];
+    for one in changes {
+        change(&root, one);
+        found = [asked(&mut watched), asked(&mut looking)];
+    }
+    found
+}
+
+#[test]
+fn a_link_that_led_nowhere_is_found_when_it_leads_somewhere() {
+    // To built/m0.py, in a folder that nobody watches.
+    for found in found_after(&[Change::Link(4, 6), Change::Write(4, 7)]) {
+        assert_eq!(found["m1.py"], ["f7"]);
+    }
+}
+
+#[test]
+fn a_file_that_takes_the_place_of_a_link_to_it_is_read() {
+    // The link names the whole path, which is refused.
+    for found in found_after(&[Change::Link(0, 6), Change::Rename(0, 6)]) {
+        assert_eq!(found["m1.py"], ["f0"]);
+    }
 }
 
 fn watched(files: &[(&str, &str)]) -> (tempfile::TempDir, Index) {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
-use stepwell_workspace::files::{self, FileStamp};
-use stepwell_workspace::search::IsCancelled;
+use stepwell_workspace::files::FileStamp;
+use stepwell_workspace::search::{IsCancelled, Seen};
 use stepwell_workspace::{Inside, Workspace};
 
 use super::wholes::{self, Whole};
@@ -16,6 +16,9 @@ use crate::facts::{self, Facts, name_hash};
 use crate::languages::Language;
 
 const LARGEST: u64 = 2 * 1024 * 1024;
+
+/// For the hash of a file that has no text.
+const UNREAD: [u8; 16] = [0; 16];
 
 pub(super) fn text(workspace: &Workspace, place: &Inside) -> Result<String> {
     Ok(workspace.read_text(place, LARGEST)?.text)
@@ -134,16 +137,16 @@ fn one(
 ) -> Option<(FileEntry, Option<Whole>)> {
     let place = place(workspace, path).ok()?;
     // Looked at before it is read: a change in between is seen the next time.
-    let stamp = files::stamp(place.absolute()).ok().flatten()?;
+    let stamp = Seen::at(place.absolute())?.stamp?;
     let is_fresh = is_fresh(stamp);
-    let omitted = |omission, language| Some((omitted(path, stamp, omission, language), None));
+    let omitted = |hash, omission, language| Some((omitted(path, stamp, hash, omission, language), None));
     let text = match workspace.read_text(&place, LARGEST) {
         Ok(file) => file.text,
         Err(stepwell_workspace::Error::TooLarge { .. }) => {
-            return omitted(Omission::TooLarge, Language::detect(place.relative(), ""));
+            return omitted(UNREAD, Omission::TooLarge, Language::detect(place.relative(), ""));
         }
         Err(error) if error.is_not_found() => return None,
-        Err(_) => return omitted(Omission::Unreadable, None),
+        Err(_) => return omitted(UNREAD, Omission::Unreadable, None),
     };
     let hash = hash_of(&text);
     if let Some(known) = known.filter(|known| known.hash == hash) {
@@ -151,11 +154,11 @@ fn one(
     }
     let language = Language::detect(place.relative(), &text)?;
     if is_minified(&text) {
-        return omitted(Omission::Minified, Some(language));
+        return omitted(hash, Omission::Minified, Some(language));
     }
     let facts = match facts::read(language, &text) {
         Ok(facts) => facts,
-        Err(skipped) => return omitted(skipped.into(), Some(language)),
+        Err(skipped) => return omitted(hash, skipped.into(), Some(language)),
     };
     let uses = facts.occurrences.iter().map(|occurrence| name_hash(occurrence.span.of(&text)));
     let modules = facts.imports.iter().filter_map(|import| module_mark(&import.module));
@@ -182,13 +185,19 @@ fn one(
     Some((entry, whole))
 }
 
-fn omitted(path: &str, stamp: FileStamp, omission: Omission, language: Option<Language>) -> FileEntry {
+fn omitted(
+    path: &str,
+    stamp: FileStamp,
+    hash: [u8; 16],
+    omission: Omission,
+    language: Option<Language>,
+) -> FileEntry {
     FileEntry {
         path: path.to_owned(),
         language,
         omission: Some(omission),
         stamp,
-        hash: [0; 16],
+        hash,
         is_fresh: is_fresh(stamp),
         uses: Arc::default(),
         defines: Arc::default(),

@@ -237,6 +237,16 @@ fn what_is_ignored_minified_large_or_no_text_is_left_out_and_said() {
         assert!(error.contains(reason), "{error}");
     }
     assert!(index.named("../outside.py").is_err());
+    // What is left out is remembered, also after somebody has asked what it says.
+    let omitted = refresh(&mut index).omitted;
+    assert_eq!(omitted, 4);
+    for (id, _) in index.entries() {
+        index.outline(id);
+    }
+    drop(index);
+    let workspace = Workspace::open(&folder.path().join("work"), &[]).unwrap();
+    let kept = Index::open(&folder.path().join("data"), &workspace).unwrap();
+    assert_eq!(kept.entries().filter(|(_, entry)| entry.omission.is_some()).count(), omitted);
 }
 
 #[test]

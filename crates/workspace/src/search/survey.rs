@@ -1,5 +1,6 @@
 //! All files and folders with the states they are in, for who wants to know later what has changed.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -12,10 +13,34 @@ use crate::{Inside, Result, Workspace};
 pub struct SurveyedFile {
     /// Relative to the folder that was surveyed.
     pub path: PathBuf,
-    /// Of what a link leads to; `None` where that is gone.
+    pub seen: Seen,
+}
+
+/// A name in a folder, with the state of the file behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// `None` where a link leads nowhere.
     pub stamp: Option<FileStamp>,
     /// Whether it can be changed by another path: a link leads to it, or it is one.
     pub is_shared: bool,
+}
+
+impl Seen {
+    /// What is there by this name now; `None` when there is nothing, or nothing that may be looked at.
+    pub fn at(path: &Path) -> Option<Self> {
+        std::fs::symlink_metadata(path).ok().map(|metadata| Self::of(path, &metadata))
+    }
+
+    /// By what is known of the name itself.
+    fn of(path: &Path, metadata: &Metadata) -> Self {
+        if !metadata.is_symlink() {
+            return Self { stamp: Some(FileStamp::of(metadata)), is_shared: metadata.nlink() > 1 };
+        }
+        // Of the link as well: a file that is moved over a link to it is not the link, which may have been refused.
+        let both =
+            |target: FileStamp| FileStamp { inode: target.inode.rotate_left(32) ^ metadata.ino(), ..target };
+        Self { stamp: files::stamp(path).ok().flatten().map(both), is_shared: true }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -48,14 +73,8 @@ impl Workspace {
                     survey.folders.push((path.to_path_buf(), Some(FileStamp::of(&metadata))));
                     return;
                 }
-                let is_link = metadata.is_symlink();
-                let stamp = if is_link {
-                    files::stamp(entry.path()).ok().flatten()
-                } else {
-                    Some(FileStamp::of(&metadata))
-                };
-                let is_shared = is_link || metadata.nlink() > 1;
-                survey.files.push(SurveyedFile { path: path.to_path_buf(), stamp, is_shared });
+                let seen = Seen::of(entry.path(), &metadata);
+                survey.files.push(SurveyedFile { path: path.to_path_buf(), seen });
             })?;
         let mut all = Survey { is_cut, ..Survey::default() };
         for mut part in parts {
