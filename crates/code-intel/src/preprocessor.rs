@@ -1,10 +1,12 @@
 //! Which parts of a C or C++ file are built on this machine, as far as the sources tell: directives are followed, with
 //! the macros that the compiler defines, those of the command line, and those of the files that are included.
 //!
-//! Headers of the system are not read, so what they define counts as undefined. Nothing is hidden because of that; of
-//! several definitions in branches of one file the one that seems to be built is preferred.
+//! Headers of the system are not read: of what they define only the names that programs often ask for are known, the
+//! rest counts as undefined. Nothing is hidden because of that; of several definitions in branches of one file the one
+//! that seems to be built is preferred.
 
 mod condition;
+pub(crate) mod system;
 
 use std::collections::HashMap;
 
@@ -143,6 +145,12 @@ impl Macros {
     fn define_flag(&mut self, flag: &str) {
         let (name, value) = flag.split_once('=').unwrap_or((flag, "1"));
         self.0.insert(name.to_owned(), Macro::plain(value));
+    }
+
+    /// What a header of the system defines.
+    pub fn include_system(&mut self, header: &str) {
+        let given = system::macros_of(header);
+        self.0.extend(given.map(|(name, value)| (name.to_owned(), Macro::plain(value))));
     }
 
     /// What stands behind `#define`.

@@ -266,6 +266,25 @@ impl<'i> Resolver<'i> {
         Ok(self.first_namespace(file, meaning))
     }
 
+    /// The same for who asks about the thing itself: where a name that is defined here stands for something outside, as
+    /// a key of an object may, it is what is defined here.
+    pub fn target_at(&self, file: FileId, line: u32, column: u32) -> Result<Meaning> {
+        let meaning = self.definition_at(file, line, column)?;
+        if !meaning.found().is_empty() {
+            return Ok(meaning);
+        }
+        let occurrence = self.occurrence_at(file, line, column)?;
+        let own = self.defined_by(file, &occurrence);
+        Ok(if own.is_empty() { meaning } else { Meaning::of(own) })
+    }
+
+    /// What the name at a place defines there.
+    fn defined_by(&self, file: FileId, occurrence: &Occurrence) -> Vec<Found> {
+        let whole = self.index.whole(file);
+        let defined = whole.1.defined_at(occurrence.span);
+        defined.map(|(_, definition)| Found { file, definition: definition.clone() }).collect()
+    }
+
     /// The definitions a name alone may mean: a plain name, or `Type.member`.
     pub fn definitions_named(&self, name: &str) -> Vec<Found> {
         let parts: Vec<&str> = name.split(['.', '#']).flat_map(|part| part.split("::")).collect();
@@ -301,7 +320,7 @@ impl<'i> Resolver<'i> {
         if let (Some(path), Some(Ok(line)), Some(Ok(column))) =
             (path, line.map(str::parse), column.map(str::parse))
         {
-            return self.definition_at(self.index.named(path)?, line, column);
+            return self.target_at(self.index.named(path)?, line, column);
         }
         let found = self.definitions_named(target);
         Ok(if found.is_empty() { Meaning::Unknown } else { Meaning::Found(found, Certainty::ByName) })
@@ -309,13 +328,10 @@ impl<'i> Resolver<'i> {
 
     pub(crate) fn meaning(&self, file: FileId, occurrence: &Occurrence) -> Meaning {
         let whole = self.index.whole(file);
-        let (text, facts) = (&whole.0, &whole.1);
+        let text = &whole.0;
         let name = occurrence.span.of(text);
         // The name of a definition means itself.
-        let own: Vec<Found> = facts
-            .defined_at(occurrence.span)
-            .map(|(_, definition)| Found { file, definition: definition.clone() })
-            .collect();
+        let own = self.defined_by(file, occurrence);
         if let Some(meaning) = self.script_meaning(file, occurrence, &own) {
             return meaning;
         }
@@ -359,7 +375,7 @@ impl<'i> Resolver<'i> {
             }
             Meaning::Found(found, certainty) => {
                 let found = self.by_arguments(file, self.adjusted(file, found, before), text, occurrence);
-                let found = self.by_count(found, text, occurrence);
+                let found = self.by_count((file, text), found, occurrence);
                 match self.completed(found) {
                     Meaning::Found(found, _) => Meaning::Found(found, certainty),
                     other => other,
@@ -452,8 +468,7 @@ impl<'i> Resolver<'i> {
 
     fn find_paired(&self, found: &Found) -> Vec<Found> {
         let definition = &found.definition;
-        let outline = self.index.outline(found.file);
-        let owner = owner_name(&outline, definition).map(str::to_owned);
+        let owner = self.owner_of(found);
         let mut paired = self.everywhere(&definition.name, |file, other, facts| {
             !other.is_declaration
                 && other.kind.is_callable() == definition.kind.is_callable()
@@ -467,6 +482,17 @@ impl<'i> Resolver<'i> {
         paired.sort_by_key(|other| usize::MAX - self.nearness(found.file, other.file));
         paired.truncate(1);
         paired
+    }
+
+    /// The name of the type that a definition is a member of. What was found may be of the whole file or of its outline,
+    /// in which definitions have other places.
+    fn owner_of(&self, found: &Found) -> Option<String> {
+        let outline = self.index.outline(found.file);
+        let mut known = outline.defined_at(found.definition.name_span).map(|(_, one)| one);
+        match known.find(|one| one.span == found.definition.span) {
+            Some(known) => owner_name(&outline, known).map(str::to_owned),
+            None => owner_name(&self.index.whole(found.file).1, &found.definition).map(str::to_owned),
+        }
     }
 
     /// All definitions for others of a name that fit.
@@ -517,6 +543,9 @@ impl<'i> Resolver<'i> {
             own.clone_from(&targets);
         }
         let family = self.family(target);
+        let describes = |file, key| self.is_script(file) && self.describes_property(file, key);
+        let is_description =
+            target.definition.is_member && describes(target.file, target.definition.name_span);
         let mut known: HashMap<(FileId, u32), bool> = HashMap::new();
         let is_local = target.definition.scope.is_some();
         let mut files = if is_local { vec![target.file] } else { self.index.using(name) };
@@ -552,7 +581,8 @@ impl<'i> Resolver<'i> {
                 };
                 let is_used = meaning.found().iter().any(&mut is_meant)
                     || self.is_field_of_pattern(file, &whole.0, occurrence, target)
-                    || self.is_other_template((file, &whole.0), occurrence, meaning.found(), target);
+                    || self.is_other_template((file, &whole.0), occurrence, meaning.found(), target)
+                    || is_description && describes(file, occurrence.span);
                 if is_used {
                     uses.push(Use { file, occurrence: *occurrence });
                 }
@@ -608,8 +638,7 @@ impl<'i> Resolver<'i> {
         keys.extend(self.paired(target).iter().map(Found::key));
         let is_c = matches!(self.language(target.file), Some(Language::C | Language::Cpp));
         if is_c && !definition.is_declaration && definition.scope.is_none() && !definition.is_private {
-            let outline = self.index.outline(target.file);
-            let owner = owner_name(&outline, definition).map(str::to_owned);
+            let owner = self.owner_of(target);
             let declared = self.everywhere(&definition.name, |_, other, facts| {
                 other.is_declaration && owner_name(facts, other).map(str::to_owned) == owner
             });

@@ -7,7 +7,7 @@ use super::{Found, Resolver};
 use crate::facts::{Definition, Span};
 use crate::index::FileId;
 use crate::languages::Language;
-use crate::preprocessor::{Macros, left_out};
+use crate::preprocessor::{Macros, left_out, system};
 
 /// What is read of included files for one, at most.
 const MOST_FILES: usize = 300;
@@ -48,10 +48,9 @@ impl Resolver<'_> {
         }
         budget.files -= 1;
         budget.bytes -= text.len();
-        let mut include = |path: &str, macros: &mut Macros| {
-            if let Some(included) = self.module_files(file, path).first() {
-                self.preprocess(*included, macros, budget, depth - 1);
-            }
+        let mut include = |path: &str, macros: &mut Macros| match self.module_files(file, path).first() {
+            Some(included) => drop(self.preprocess(*included, macros, budget, depth - 1)),
+            None => macros.include_system(path),
         };
         left_out(&text, macros, &mut include)
     }
@@ -64,6 +63,21 @@ impl Resolver<'_> {
             return found;
         }
         found.into_iter().filter(|one| is_built(one)).collect()
+    }
+
+    /// Whether a name is one of a header of the system, and what was found only stands in for it where there is none:
+    /// it is not built, or behind `#ifndef` of the same name.
+    pub(super) fn is_of_system(&self, file: FileId, name: &str, found: &[Found]) -> bool {
+        if !system::is_known(name) {
+            return false;
+        }
+        let includes = |file| self.index.imports(file).any(|header| system::gives(header, name));
+        let stands_in = |one: &Found| {
+            let at = one.definition.name_span.start;
+            self.not_built(one.file).iter().any(|span| span.contains(at))
+                || is_guarded(self.index.source(one.file).get(..at as usize).unwrap_or_default(), name)
+        };
+        (includes(file) || found.iter().any(|one| includes(one.file))) && found.iter().all(stands_in)
     }
 
     /// Of definitions of one name in several files those that are built, where a file has more than one.
@@ -85,4 +99,17 @@ impl Resolver<'_> {
         }
         built
     }
+}
+
+/// Whether the last directive before a definition asks whether there is such a name already.
+fn is_guarded(before: &str, name: &str) -> bool {
+    let lines = before.lines().rev().skip(1);
+    let directive = lines.map(str::trim_start).find_map(|line| line.strip_prefix('#'));
+    let asked = directive.map(str::trim_start).and_then(|line| {
+        let rest = line
+            .strip_prefix("ifndef")
+            .or_else(|| line.strip_prefix("if")?.trim().strip_prefix("!defined"))?;
+        Some(rest.trim_matches(|character: char| character.is_whitespace() || matches!(character, '(' | ')')))
+    });
+    asked.is_some_and(|asked| asked.split_whitespace().next() == Some(name))
 }

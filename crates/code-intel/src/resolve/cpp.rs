@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::expression::Step;
 use super::names::without_generics;
 use super::types::Value;
 use super::{Found, Meaning, Resolver};
@@ -99,7 +100,7 @@ impl Resolver<'_> {
         let is_seen =
             |one: &&Found| !one.definition.is_private || one.file == file || self.is_header(one.file);
         let mut found: Vec<Found> = self.globals_named(name).iter().filter(is_seen).cloned().collect();
-        if found.is_empty() {
+        if found.is_empty() || self.is_of_system(file, name, &found) {
             return Meaning::External;
         }
         if found.len() == 1 {
@@ -248,6 +249,29 @@ impl Resolver<'_> {
             0 => Meaning::External,
             1 => Meaning::of(found),
             _ => self.nearest(file, self.known_here(file, found)),
+        }
+    }
+
+    /// What `a::b::name` is, by its whole path, and the steps behind it: a namespace that a macro opens has no definition
+    /// to go on from.
+    pub(super) fn cpp_path_value<'s>(
+        &self,
+        file: FileId,
+        steps: &'s [Step],
+        offset: u32,
+    ) -> Option<(Value, &'s [Step])> {
+        let is_native = matches!(self.language(file), Some(Language::C | Language::Cpp));
+        let [Step::Name(first), Step::Path(_), ..] = steps else { return None };
+        let paths = steps[1..].iter().map_while(|step| match step {
+            Step::Path(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let mut names: Vec<&str> = std::iter::once(first.as_str()).chain(paths).collect();
+        let rest = &steps[names.len()..];
+        let last = names.pop().filter(|_| is_native)?;
+        match self.in_cpp_path(file, &names.join("::"), last, offset) {
+            Meaning::Found(found, _) => Some((self.value_of_found(&found), rest)),
+            Meaning::External | Meaning::Unknown => None,
         }
     }
 

@@ -1,13 +1,20 @@
 //! Functions of one name that differ in what they take (C++ and Java).
 
+use super::names::without_generics;
+use super::types::{Value, head};
 use super::{Found, Resolver, owner_name};
 use crate::facts::{Kind, Occurrence};
 use crate::index::FileId;
 use crate::languages::Language;
 
 impl Resolver<'_> {
-    /// Of functions of one name those that can take as many arguments as stand behind a name.
-    pub(super) fn by_count(&self, found: Vec<Found>, text: &str, occurrence: &Occurrence) -> Vec<Found> {
+    /// Of functions of one name those that can take the arguments that stand behind a name.
+    pub(super) fn by_count(
+        &self,
+        (file, text): (FileId, &str),
+        found: Vec<Found>,
+        occurrence: &Occurrence,
+    ) -> Vec<Found> {
         let Some(first) = found.iter().find(|one| one.definition.kind.is_callable()) else { return found };
         let is_cpp = self.language(first.file) == Some(Language::Cpp);
         if !is_cpp && self.language(first.file) != Some(Language::Java) {
@@ -15,7 +22,7 @@ impl Resolver<'_> {
         }
         let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
         let is_made = found.iter().any(|one| one.definition.kind.is_type());
-        let Some(count) = listed(after).map(|list| list.len()) else {
+        let Some(arguments) = listed(after) else {
             // `new Outer.Inner()` makes no `Outer`.
             return if is_made {
                 found.into_iter().filter(|one| !one.definition.is_callable()).collect()
@@ -26,7 +33,8 @@ impl Resolver<'_> {
         let fits = |one: &Found| {
             let parameters = Some(one).filter(|one| one.definition.is_callable());
             let parameters = parameters.and_then(|one| self.parameters_of(one));
-            parameters.is_none_or(|parameters| takes(&parameters, count))
+            parameters.is_none_or(|parameters| takes(&parameters, arguments.len()))
+                && (!is_cpp || self.can_be_given((file, occurrence.span.start), &arguments, one))
         };
         let fitting: Vec<Found> = found.iter().filter(|one| fits(one)).cloned().collect();
         if !fitting.is_empty() {
@@ -36,17 +44,23 @@ impl Resolver<'_> {
             return found;
         }
         // The one that was found may stand for others of its name.
-        let outline = self.index.outline(first.file);
-        let owner = owner_name(&outline, &first.definition).map(str::to_owned);
+        let owner = self.owner_of(first);
         let mut others = self.everywhere(&first.definition.name, |file, other, facts| {
             self.can_use(file, first.file)
                 && other.kind.is_callable()
                 && owner_name(facts, other).map(str::to_owned) == owner
         });
-        others.retain(fits);
+        others.retain(&fits);
         others.sort_by_key(|one| {
             (one.definition.is_declaration, usize::MAX - self.nearness(first.file, one.file))
         });
+        if others.is_empty() {
+            // `using Base::name;` brings those of the base beside its own.
+            let bases = self.owner_types(first).into_iter().flat_map(|owner| self.bases_of(&owner));
+            let members: Vec<Found> =
+                bases.flat_map(|base| self.own_members(&base, &first.definition.name)).collect();
+            others.extend(members.into_iter().filter(&fits));
+        }
         others.truncate(1);
         if others.is_empty() { found } else { others }
     }
@@ -69,9 +83,11 @@ impl Resolver<'_> {
         };
         let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
         let fits = || {
-            let count = listed(after).map(|list| list.len());
-            let parameters = self.parameters_of(target);
-            count.zip(parameters).is_some_and(|(count, parameters)| takes(&parameters, count))
+            listed(after).is_some_and(|arguments| {
+                let parameters = self.parameters_of(target);
+                parameters.is_some_and(|parameters| takes(&parameters, arguments.len()))
+                    && self.can_be_given((file, occurrence.span.start), &arguments, target)
+            })
         };
         // `Name(1)` makes a value of the class.
         if target.definition.kind == Kind::Constructor && found.definition.kind.is_type() {
@@ -90,19 +106,35 @@ impl Resolver<'_> {
             };
             one.definition.kind.is_callable() && before.trim_end_matches(is_between).ends_with('>')
         };
-        let owner = |one: &Found| {
-            let outline = self.index.outline(one.file);
-            owner_name(&outline, &one.definition).map(str::to_owned)
-        };
         if self.language_family(target.file) != Some(Language::C)
             || found.definition.kind != target.definition.kind
             || !is_template(target)
-            || !is_template(found)
-            || owner(found) != owner(target)
+            || self.owner_of(found) != self.owner_of(target)
         {
             return false;
         }
-        fits()
+        // Beside what is no template it may be meant where the types of what is given are not known either.
+        let around = || {
+            let whole = self.index.whole(file);
+            let around = whole.1.innermost(occurrence.span.start, |one| one.kind.is_callable()).cloned();
+            around.is_some_and(|definition| is_template(&Found { file, definition }))
+        };
+        (is_template(found) || around()) && fits()
+    }
+
+    /// Whether the first argument can be of the type that a template takes, where that is one of the standard library:
+    /// nothing is converted to a type whose own arguments are found by what is given.
+    fn can_be_given(&self, (file, at): (FileId, u32), arguments: &[String], function: &Found) -> bool {
+        let parameters = self.parameters_of(function).unwrap_or_default();
+        let (Some(argument), Some(parameter)) = (arguments.first(), parameters.first()) else { return true };
+        let of = parameter.trim_start_matches("const ").trim_start();
+        let Some((name, _)) = of.strip_prefix("std::").and_then(|of| of.split_once('<')) else { return true };
+        if name == "initializer_list" {
+            return argument.starts_with('{');
+        }
+        let is_of = |text: &str| head(text).rsplit("::").next() == Some(name);
+        argument.contains(name)
+            || matches!(self.value(file, argument, at), Value::Instance { text, .. } if is_of(&text))
     }
 
     /// The parameters of a function, each as it is written.
@@ -198,8 +230,10 @@ fn behind_angles(text: &str) -> Option<usize> {
 
 /// Whether parameters take that many arguments.
 fn takes(parameters: &[String], count: usize) -> bool {
-    let is_open = parameters.iter().any(|one| one.contains("..."));
-    let needed = parameters.iter().filter(|one| !one.contains('=') && !one.contains("...")).count();
+    // What stands in angle brackets belongs to a type.
+    let plain: Vec<String> = parameters.iter().map(|one| without_generics(one)).collect();
+    let is_open = plain.iter().any(|one| one.contains("..."));
+    let needed = plain.iter().filter(|one| !one.contains('=') && !one.contains("...")).count();
     needed <= count && (is_open || count <= parameters.len())
 }
 
@@ -236,6 +270,7 @@ mod tests {
         }
         let all = |text: &str| listed(text).unwrap_or_default();
         assert!(takes(&all("(int a, int b = 2)"), 1) && !takes(&all("(int a, int b = 2)"), 3));
+        assert!(takes(&all("(const T&... all)"), 0) && !takes(&all("(const tuple<T...>& one, int n)"), 3));
         assert!(takes(&all("(String f, Object... more)"), 1) && takes(&all("(String f, Object... more)"), 5));
         assert_eq!(parameter_type("const std::string& name"), parameter_type("const std::string &other = x"));
         assert_ne!(parameter_type("int a"), parameter_type("long a"));

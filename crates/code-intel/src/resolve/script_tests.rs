@@ -141,6 +141,32 @@ fn uses_of_a_member_are_also_those_of_what_it_overrides_and_implements() {
 }
 
 #[test]
+fn what_describes_properties_is_the_same_everywhere() {
+    let files = [
+        (
+            "a.js",
+            "Object.defineProperties(A, {\n  one: {\n    get () { return 1 },\n    set (to) {}\n  }\n})\n",
+        ),
+        (
+            "b.js",
+            "Object.defineProperty(B, 'two', {\n  get: () => 2\n})\nmap.get(2)\nconst own = { get () {} }\n",
+        ),
+        (
+            "c.js",
+            "Object.create(C, { three: { enumerable: true,\n  get: three } })\nf(C, 'four', {\n  get () {} })\n",
+        ),
+    ];
+    let (_folder, index) = workspace(&files);
+    let resolver = Resolver::new(&index);
+    // The name means a member of the language's own; who asks for uses means what stands here.
+    assert_eq!(resolver.definition_at(index.named("a.js").unwrap(), 3, 5).unwrap(), Meaning::External);
+    let meaning = resolver.asked("a.js:3:5").unwrap();
+    let uses = resolver.references(&meaning.found()[0]);
+    let uses = uses.iter().map(|one| format!("{}:{}", index.path(one.file), one.occurrence.at.line));
+    assert_eq!(uses.collect::<Vec<_>>(), ["b.js:2", "c.js:2"]);
+}
+
+#[test]
 fn callers_are_functions_with_a_name_that_call() {
     let text = "export function f() {}\nf();\nfunction only(g = f) { return g; }\nfunction one() { [1].map(() => f()); }\nconst two = () => { f(); };\nclass C {\n  constructor() { f(); }\n  m() { f(); }\n  get p() { return f(); }\n}\nfunction three(x: any) {\n  x.on = () => f();\n  return { key: () => f() };\n}\n";
     assert_eq!(

@@ -3,6 +3,8 @@
 use super::*;
 use crate::index::tests::workspace;
 
+#[path = "cpp_tests.rs"]
+mod cpp;
 #[path = "java_tests.rs"]
 mod java;
 #[path = "native_tests.rs"]

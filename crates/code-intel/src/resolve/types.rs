@@ -118,6 +118,9 @@ impl Resolver<'_> {
 
     fn value_of_steps(&self, file: FileId, steps: &[Step], offset: u32) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
+        if let Some((value, rest)) = self.cpp_path_value(file, steps, offset) {
+            return self.value_behind(file, value, rest, offset);
+        }
         let first = match steps.first() {
             Some(Step::Name(name)) => self.value_of_name(file, name, offset),
             Some(Step::Made(text)) => Value::Instance { file, offset, text: text.clone() },

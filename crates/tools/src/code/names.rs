@@ -114,7 +114,7 @@ impl Target {
             found.retain(|one| one.file == file);
             return Ok(if found.is_empty() { Meaning::Unknown } else { Meaning::Found(found, certainty) });
         };
-        resolver.definition_at(file, line, self.column(index, path, line))
+        resolver.target_at(file, line, self.column(index, path, line))
     }
 
     /// The column that is meant: where the name stands, unless one is given.

@@ -298,7 +298,7 @@ fn targets(
 ) -> Result<Vec<Found>> {
     let Some(path) = &question.file else { return Ok(named(index, resolver, question, language)) };
     let file = index.named(path)?;
-    Ok(resolver.definition_at(file, question.line, question.col)?.found().iter().take(1).cloned().collect())
+    Ok(resolver.target_at(file, question.line, question.col)?.found().iter().take(1).cloned().collect())
 }
 
 fn locations(index: &Index, places: impl Iterator<Item = (FileId, u32)>) -> Vec<Value> {

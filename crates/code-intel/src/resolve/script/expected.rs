@@ -61,6 +61,33 @@ impl Resolver<'_> {
         }
     }
 
+    /// Whether a key of an object says how a property is read, set or shown: such keys belong to a type of the language
+    /// itself, so they are the same wherever they stand.
+    pub(in crate::resolve) fn describes_property(&self, file: FileId, key: Span) -> bool {
+        let whole = self.index.whole(file);
+        let (text, facts) = (&whole.0, &whole.1);
+        let from = facts.occurrences.partition_point(|one| one.span.start < key.start);
+        let Some(Occurrence { span, receiver: Receiver::Made(object), .. }) = facts.occurrences.get(from)
+        else {
+            return false;
+        };
+        let is_given_to = |object: Span, functions: &[&str], at: u32| match context_of(facts, object) {
+            Some(Context { expected: Expected::Argument { function, place, .. }, .. }) => {
+                *place == at && functions.contains(&function.of(text))
+            }
+            _ => false,
+        };
+        let is_one_of_many = || match context_of(facts, *object) {
+            Some(Context { expected: Expected::Member { object, .. }, .. }) => {
+                is_given_to(*object, &["Object.defineProperties", "Object.create"], 1)
+            }
+            _ => false,
+        };
+        *span == key
+            && (is_given_to(*object, &["Object.defineProperty", "Reflect.defineProperty"], 2)
+                || is_one_of_many())
+    }
+
     fn expected_key(&self, file: FileId, object: Span, name: &str) -> Meaning {
         let Some(_deeper) = self.enter() else { return Meaning::Unknown };
         self.key_of(&self.expected(file, object), name)
