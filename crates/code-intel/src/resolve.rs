@@ -18,6 +18,7 @@ mod modules;
 mod names;
 mod overloads;
 mod python;
+mod renamed;
 mod rust;
 mod rust_library;
 mod rust_names;
@@ -556,13 +557,16 @@ impl<'i> Resolver<'i> {
         self.index.preload(&files);
         let searched = files.into_iter().map(|file| (file, name.clone()));
         let mut uses = Vec::new();
-        for (file, name) in searched.chain(self.other_names(target)) {
+        for (file, called) in searched.chain(self.other_names(target)) {
             if !self.has_time() {
                 continue;
             }
             let whole = self.index.whole(file);
-            for occurrence in whole.1.uses(&whole.0, &name) {
+            for occurrence in whole.1.uses(&whole.0, &called) {
                 let key = (file, occurrence.span.start);
+                if called != *name && self.is_given_by_import(file, occurrence.at) {
+                    continue;
+                }
                 if own.contains(&key) {
                     // What sets a property is a use of what reads it; so is a function of its signatures.
                     if key != target.key() && self.is_python(file) {

@@ -250,6 +250,58 @@ fn references_and_calls_are_those_of_the_definition_alone() {
 }
 
 #[test]
+fn uses_are_found_under_the_names_that_imports_give() {
+    for (files, expected) in [
+        (
+            vec![
+                ("a.ts", "export function <|>low() {}\nfunction other() {}\n"),
+                ("b.ts", "export { low as lte } from './a';\n"),
+                (
+                    "c.ts",
+                    "import { lte as check } from './b';\nimport * as all from './b';\ncheck();\nall.lte();\n",
+                ),
+                (
+                    "d.ts",
+                    "import { low as mine } from 'elsewhere';\nimport { lte } from 'other';\nmine();\nlte();\n",
+                ),
+            ],
+            vec!["b.ts:1", "c.ts:1", "c.ts:3", "c.ts:4"],
+        ),
+        (
+            vec![
+                ("a.ts", "function <|>inner() {}\nexport { inner as outer };\n"),
+                ("c.ts", "import { outer } from './a';\nouter();\n"),
+            ],
+            vec!["a.ts:2", "c.ts:1", "c.ts:2"],
+        ),
+        (
+            vec![
+                ("a.js", "function <|>low() {}\nmodule.exports = { low };\n"),
+                ("b.js", "const { low: lte } = require('./a');\nlte();\n"),
+            ],
+            vec!["a.js:2", "b.js:1", "b.js:2"],
+        ),
+        (
+            vec![
+                ("m.py", "def <|>low(): pass\n"),
+                ("n.py", "from m import low as lte\nlte()\n"),
+                ("o.py", "from n import lte\nlte()\ndef f(lte):\n    lte()\n"),
+            ],
+            vec!["n.py:1", "n.py:2", "o.py:1", "o.py:2"],
+        ),
+        (
+            vec![
+                ("src/lib.rs", "mod inner;\npub use inner::low as lte;\nfn f() { lte(); crate::lte(); }\n"),
+                ("src/inner.rs", "pub fn <|>low() {}\n"),
+            ],
+            vec!["src/lib.rs:2", "src/lib.rs:3", "src/lib.rs:3"],
+        ),
+    ] {
+        assert_eq!(native::uses(&files).0, expected, "{files:?}");
+    }
+}
+
+#[test]
 fn rings_of_imports_types_and_assignments_end() {
     check(&[("a.py", "from b import x\n<|>x\n"), ("b.py", "from a import x\n")], &["unknown"]);
     check(&[("a.py", "class A(A):\n    pass\nA().<|>f()\n")], &["external"]);

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::text;
-use crate::facts::{Definition, ImportedName, Kind, Occurrence, Receiver};
-use crate::index::{FileId, module_mark};
+use crate::facts::{Definition, Kind, Occurrence, Receiver};
+use crate::index::FileId;
 use crate::resolve::{Found, Resolver, Use};
 
 impl Resolver<'_> {
@@ -168,41 +168,6 @@ impl Resolver<'_> {
         let is_maker = self.is_script(target.file) && own.kind == Kind::Constructor;
         let class = if is_maker { self.owner_types(target).into_iter().next() } else { None };
         class.map_or_else(|| own.name.clone(), |class| class.definition.name)
-    }
-
-    /// The files that have another name for something, with the name: what a module gives as a whole, or as its
-    /// default, is called there as who imports it likes.
-    pub(in crate::resolve) fn other_names(&self, target: &Found) -> Vec<(FileId, String)> {
-        let (file, definition) = (target.file, &target.definition);
-        if !self.is_script(file) || definition.is_member || definition.scope.is_some() {
-            return Vec::new();
-        }
-        let is_target = |found: &[Found]| found.iter().any(|one| one.key() == target.key());
-        let is_whole = self.given_by_module(file).is_some_and(|given| is_target(&given));
-        let is_default = is_target(&self.exported(file, "default", &mut HashSet::new()));
-        if !is_whole && !is_default {
-            return Vec::new();
-        }
-        // `./folder` is `folder/index`.
-        let path = self.index.path(file);
-        let mut parts = path.rsplit('/');
-        let (name, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let part = if name.starts_with("index.") { folder } else { name };
-        let Some(mark) = module_mark(&format!("./{part}")) else { return Vec::new() };
-        let mut found = Vec::new();
-        for importer in self.index.using(&mark).into_iter().filter(|importer| *importer != file) {
-            let outline = self.index.outline(importer);
-            for import in outline.imports.iter().filter(|import| !import.is_reexport) {
-                let is_other = |one: &&ImportedName| {
-                    (one.name.is_empty() && is_whole || one.name == "default") && one.alias != definition.name
-                };
-                let names: Vec<&ImportedName> = import.names.iter().filter(is_other).collect();
-                if !names.is_empty() && self.module_files(importer, &import.module).contains(&file) {
-                    found.extend(names.into_iter().map(|one| (importer, one.alias.clone())));
-                }
-            }
-        }
-        found
     }
 
     /// A member and those of the types above that it stands for; what has one of them in common is the same to who

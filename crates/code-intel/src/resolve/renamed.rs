@@ -1,0 +1,106 @@
+//! What is called otherwise in other files: by imports that give it another name, by modules that hand it on under one,
+//! and by what a module gives as a whole or as its default.
+
+use std::collections::HashSet;
+
+use super::{Found, Resolver};
+use crate::facts::{ImportedName, Position};
+use crate::index::{FileId, module_mark};
+use crate::languages::Language;
+
+/// Names under which one thing is looked for, at most.
+const MOST_NAMES: usize = 20;
+
+impl Resolver<'_> {
+    /// The files that may have another name for something, with the name.
+    pub(super) fn other_names(&self, target: &Found) -> Vec<(FileId, String)> {
+        if target.definition.is_member || target.definition.scope.is_some() {
+            return Vec::new();
+        }
+        let mut found = self.names_of_modules(target);
+        let has_aliases = matches!(self.language(target.file), Some(Language::Python | Language::Rust));
+        if has_aliases || self.is_script(target.file) {
+            found.extend(self.aliases(target));
+        }
+        found
+    }
+
+    /// Names that imports give it, also those of names that imports have given it before.
+    fn aliases(&self, target: &Found) -> Vec<(FileId, String)> {
+        let mut names = vec![target.definition.name.clone()];
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        let mut next = 0;
+        while let Some(name) = names.get(next).cloned() {
+            next += 1;
+            for file in self.index.using(&name) {
+                if !self.can_use(file, target.file) {
+                    continue;
+                }
+                let outline = self.index.outline(file);
+                let brought = outline.imports.iter().flat_map(|import| {
+                    let is_other = |one: &&ImportedName| one.name == name && one.alias != name;
+                    import.names.iter().filter(is_other).map(|one| (one.alias.as_str(), import.is_reexport))
+                });
+                // The default of a module is called by other names yet.
+                for (alias, is_handed_on) in
+                    brought.filter(|(alias, _)| !matches!(*alias, "" | "_" | "default"))
+                {
+                    if seen.insert((file, alias.to_owned())) {
+                        found.push((file, alias.to_owned()));
+                    }
+                    if is_handed_on && names.len() < MOST_NAMES && !names.iter().any(|known| known == alias) {
+                        names.push(alias.to_owned());
+                    }
+                }
+            }
+        }
+        for name in names.iter().skip(1) {
+            let users = self.index.using(name).into_iter().filter(|file| self.can_use(*file, target.file));
+            found.extend(
+                users.filter(|file| seen.insert((*file, name.clone()))).map(|file| (file, name.clone())),
+            );
+        }
+        found
+    }
+
+    /// What a script gives as a whole, or as its default, is called as who imports it likes.
+    fn names_of_modules(&self, target: &Found) -> Vec<(FileId, String)> {
+        let (file, definition) = (target.file, &target.definition);
+        if !self.is_script(file) {
+            return Vec::new();
+        }
+        let is_target = |found: &[Found]| found.iter().any(|one| one.key() == target.key());
+        let is_whole = self.given_by_module(file).is_some_and(|given| is_target(&given));
+        let is_default = is_target(&self.exported(file, "default", &mut HashSet::new()));
+        if !is_whole && !is_default {
+            return Vec::new();
+        }
+        // `./folder` is `folder/index`.
+        let path = self.index.path(file);
+        let mut parts = path.rsplit('/');
+        let (name, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let part = if name.starts_with("index.") { folder } else { name };
+        let Some(mark) = module_mark(&format!("./{part}")) else { return Vec::new() };
+        let mut found = Vec::new();
+        for importer in self.index.using(&mark).into_iter().filter(|importer| *importer != file) {
+            let outline = self.index.outline(importer);
+            for import in outline.imports.iter().filter(|import| !import.is_reexport) {
+                let is_other = |one: &&ImportedName| {
+                    (one.name.is_empty() && is_whole || one.name == "default") && one.alias != definition.name
+                };
+                let names: Vec<&ImportedName> = import.names.iter().filter(is_other).collect();
+                if !names.is_empty() && self.module_files(importer, &import.module).contains(&file) {
+                    found.extend(names.into_iter().map(|one| (importer, one.alias.clone())));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a name stands where an import gives it, behind the one it is called by there.
+    pub(super) fn is_given_by_import(&self, file: FileId, at: Position) -> bool {
+        let outline = self.index.outline(file);
+        let mut names = outline.imports.iter().flat_map(|import| &import.names);
+        names.any(|one| one.at == at && one.name != one.alias && !matches!(one.name.as_str(), "" | "default"))
+    }
+}
