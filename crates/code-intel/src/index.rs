@@ -8,8 +8,10 @@
 
 mod codec;
 mod compile;
+mod contents;
 mod database;
 mod look;
+mod names;
 mod read;
 mod wholes;
 
@@ -31,8 +33,9 @@ use crate::syntax::Skipped;
 use compile::Commands;
 use database::Database;
 use look::{Changes, Sight};
+use names::Looked;
 pub(crate) use read::module_mark;
-use wholes::{Cache, OUTLINE_BYTES, Shelf, Whole};
+use wholes::{Cache, OUTLINE_BYTES, Shelf};
 
 /// A file of the index, by its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -146,44 +149,9 @@ pub struct Index {
     commands: Commands,
 }
 
-/// What was looked up, as long as no file changes.
-#[derive(Default)]
-struct Looked {
-    /// Files by the last part of their paths.
-    by_name: Option<HashMap<String, Vec<FileId>>>,
-    /// Files by the folder they lie in.
-    by_folder: Option<HashMap<String, Vec<FileId>>>,
-    included: HashMap<FileId, Arc<[FileId]>>,
-    /// Files by the hash of a name they define, for the names that were asked for.
-    defining: HashMap<u32, Vec<FileId>>,
-    /// The root files of the Rust crates, by name.
-    crates: Option<Arc<HashMap<String, FileId>>>,
-}
-
-impl Looked {
-    /// A file has another content: what was looked up in the old one is forgotten, the rest still holds.
-    fn forget(&mut self, old: &FileEntry, new: &FileEntry) {
-        for hash in old.defines.iter().chain(new.defines.iter()) {
-            self.defining.remove(hash);
-        }
-        if old.imports != new.imports {
-            self.included.clear();
-        }
-        if new.path.ends_with("Cargo.toml") {
-            self.crates = None;
-        }
-    }
-}
-
 /// Files that are read before what they say is written: so much of it is in memory, and so much is lost when a build
 /// is ended.
 const READ_AT_ONCE: usize = 2_000;
-
-/// Files at most of which it is remembered what they include.
-const MOST_INCLUDING: usize = 20_000;
-
-/// Names that are remembered at most.
-const MOST_NAMES: usize = 100_000;
 
 impl Index {
     /// Opens the index of a workspace, kept beneath `folder`. Nothing is read of the workspace yet.
@@ -350,81 +318,12 @@ impl Index {
         self.entry(id).filter(|entry| entry.omission.is_none())
     }
 
-    /// A line of a file, without the white space around it and no longer than anyone reads.
-    pub fn source_line(&self, id: FileId, line: u32) -> String {
-        const LONGEST: usize = 200;
-        let whole = self.whole(id);
-        let line = whole.0.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
-        line.trim().chars().take(LONGEST).collect()
-    }
-
     pub fn path(&self, id: FileId) -> &str {
         self.entry(id).map_or("", |entry| entry.path.as_str())
     }
 
     pub fn file(&self, path: &str) -> Option<FileId> {
         self.by_path.get(path).copied()
-    }
-
-    /// The files whose paths end in this name.
-    pub(crate) fn files_called(&self, name: &str) -> Vec<FileId> {
-        let mut found = self.found.borrow_mut();
-        let by_name = found.by_name.get_or_insert_with(|| self.files_by(|path| split_path(path).1));
-        by_name.get(name).cloned().unwrap_or_default()
-    }
-
-    /// The files that lie in this folder, not in one beneath it.
-    pub(crate) fn files_in(&self, folder: &str) -> Vec<FileId> {
-        let mut found = self.found.borrow_mut();
-        let by_folder = found.by_folder.get_or_insert_with(|| self.files_by(|path| split_path(path).0));
-        by_folder.get(folder).cloned().unwrap_or_default()
-    }
-
-    fn files_by(&self, part: impl Fn(&str) -> &str) -> HashMap<String, Vec<FileId>> {
-        let mut files: HashMap<String, Vec<FileId>> = HashMap::new();
-        for (id, entry) in self.entries() {
-            let part = part(&entry.path);
-            match files.get_mut(part) {
-                Some(known) => known.push(id),
-                None => drop(files.insert(part.to_owned(), vec![id])),
-            }
-        }
-        files
-    }
-
-    /// What a file includes, directly or not, in order; found once.
-    pub(crate) fn included_by(&self, id: FileId, find: impl FnOnce() -> HashSet<FileId>) -> Arc<[FileId]> {
-        if let Some(known) = self.found.borrow().included.get(&id) {
-            return Arc::clone(known);
-        }
-        let mut included: Vec<FileId> = find().into_iter().collect();
-        included.sort_unstable();
-        let included: Arc<[FileId]> = included.into();
-        let known = &mut self.found.borrow_mut().included;
-        if known.len() >= MOST_INCLUDING {
-            known.clear();
-        }
-        known.insert(id, Arc::clone(&included));
-        included
-    }
-
-    /// The modules that a file imports, as they are written.
-    pub(crate) fn imports(&self, id: FileId) -> impl Iterator<Item = &str> {
-        self.sight.touch(id);
-        self.entry(id).into_iter().flat_map(|entry| entry.imports.lines())
-    }
-
-    /// The root files of Rust crates by their names, found once.
-    pub(crate) fn crates(
-        &self,
-        find: impl FnOnce() -> HashMap<String, FileId>,
-    ) -> Arc<HashMap<String, FileId>> {
-        if let Some(known) = &self.found.borrow().crates {
-            return Arc::clone(known);
-        }
-        let crates = Arc::new(find());
-        self.found.borrow_mut().crates = Some(Arc::clone(&crates));
-        crates
     }
 
     /// The file a person or a model names, or why it is not in the index.
@@ -439,145 +338,6 @@ impl Index {
             Some(omission) => Err(missing(omission.reason())),
             None => Ok(id),
         }
-    }
-
-    /// What a file says to others, without its local names.
-    pub fn outline(&self, id: FileId) -> Arc<Facts> {
-        self.sight.touch(id);
-        let Some(entry) = self.entry_in(id) else { return Arc::default() };
-        let key = (id, entry.hash);
-        if let Some(known) = self.outlines.borrow().values.get(&key) {
-            return Arc::clone(known);
-        }
-        let decoded = match &entry.outline {
-            Outline::Here(bytes) => codec::decode(bytes),
-            Outline::Stored => self.database.outline(&entry.path, entry.hash),
-        };
-        let facts = decoded.unwrap_or_else(|| codec::outline(self.whole(id).1.clone()));
-        let weight = wholes::facts_weight(&facts);
-        self.outlines.borrow_mut().put_heavy(key, facts, weight)
-    }
-
-    /// The text of a file and everything it says.
-    pub fn whole(&self, id: FileId) -> Arc<Whole> {
-        self.sight.touch(id);
-        let Some(entry) = self.entry_in(id) else { return Arc::default() };
-        let key = (id, entry.hash);
-        if let Some(known) = self.wholes.get(&key) {
-            return known;
-        }
-        let read = || {
-            let place = self.workspace.place(&entry.path).ok()?;
-            let text = read::text(&self.workspace, &place).ok()?;
-            let facts = facts::read(entry.language?, &text).ok()?;
-            Some((text, facts))
-        };
-        let whole = read().unwrap_or_default();
-        self.wholes.put(key, whole)
-    }
-
-    /// Reads files whole that a question is about to need, by all cores at once.
-    pub(crate) fn preload(&self, ids: &[FileId]) {
-        const MOST: usize = 200;
-        let is_known = |key: &(FileId, [u8; 16])| self.wholes.contains(key);
-        let missing = ids.iter().filter_map(|id| {
-            let entry = self.entry_in(*id)?;
-            let key = (*id, entry.hash);
-            Some((key, (entry.path.as_str(), entry.language?))).filter(|(key, _)| !is_known(key))
-        });
-        let (keys, wanted): (Vec<_>, Vec<_>) = missing.take(MOST).unzip();
-        if wanted.len() < 2 {
-            return;
-        }
-        for (index, whole) in read::wholes(&self.workspace, &wanted) {
-            self.wholes.put(keys[index], whole);
-        }
-    }
-
-    /// The text of a file alone, which takes no parsing.
-    pub(crate) fn source(&self, id: FileId) -> Arc<String> {
-        self.sight.touch(id);
-        let Some(entry) = self.entry(id) else { return Arc::default() };
-        let key = (id, entry.hash);
-        if let Some(known) = self.sources.borrow().values.get(&key) {
-            return Arc::clone(known);
-        }
-        let known = self.wholes.get(&key).map(|whole| whole.0.clone());
-        let text = known.or_else(|| {
-            let place = self.workspace.place(&entry.path).ok()?;
-            read::text(&self.workspace, &place).ok()
-        });
-        self.sources.borrow_mut().put(key, text.unwrap_or_default())
-    }
-
-    /// What a `package.json` or the settings of a project say.
-    pub(crate) fn manifest(&self, id: FileId) -> Arc<Manifest> {
-        self.sight.touch(id);
-        let Some(entry) = self.entry(id) else { return Arc::default() };
-        let key = (id, entry.hash);
-        if let Some(known) = self.manifests.borrow().values.get(&key) {
-            return Arc::clone(known);
-        }
-        let text =
-            self.workspace.place(&entry.path).ok().and_then(|place| read::text(&self.workspace, &place).ok());
-        let manifest = text.map(|text| Manifest::read(&text)).unwrap_or_default();
-        self.manifests.borrow_mut().put(key, manifest)
-    }
-
-    /// The `-D`, `-U` and `-std` that a file of C or C++ is compiled with, where a `compile_commands.json` says so.
-    pub(crate) fn compile_flags(&self, id: FileId) -> Arc<[String]> {
-        self.commands.flags(&self.workspace, self.path(id))
-    }
-
-    /// The files that describe packages of scripts.
-    pub(crate) fn packages(&self) -> Arc<[FileId]> {
-        if let Some(known) = self.packages.borrow().as_ref() {
-            return Arc::clone(known);
-        }
-        let is_package = |path: &str| path.rsplit('/').next() == Some("package.json");
-        let found = self.entries().filter(|(_, entry)| is_package(&entry.path)).map(|(id, _)| id);
-        let found: Arc<[FileId]> = found.collect();
-        *self.packages.borrow_mut() = Some(Arc::clone(&found));
-        found
-    }
-
-    /// The name of a definition of a file, by its place among all of them.
-    pub(crate) fn outline_name(&self, id: FileId, definition: u32) -> Option<String> {
-        self.whole(id).1.definitions.get(definition as usize).map(|definition| definition.name.clone())
-    }
-
-    /// The files that define a name for others.
-    pub fn defining(&self, name: &str) -> Vec<FileId> {
-        let hash = facts::name_hash(name);
-        if let Some(known) = self.found.borrow().defining.get(&hash) {
-            return known.clone();
-        }
-        let found = self.entries().filter(|(_, entry)| entry.defines.binary_search(&hash).is_ok());
-        let found: Vec<FileId> = found.map(|(id, _)| id).collect();
-        let mut looked = self.found.borrow_mut();
-        if looked.defining.len() >= MOST_NAMES {
-            looked.defining.clear();
-        }
-        looked.defining.insert(hash, found.clone());
-        found
-    }
-
-    /// The files in which a name stands.
-    pub fn using(&self, name: &str) -> Vec<FileId> {
-        let hash = facts::name_hash(name);
-        let found = self.entries().filter(|(_, entry)| entry.uses.binary_search(&hash).is_ok());
-        found.map(|(id, _)| id).collect()
-    }
-
-    /// How many files use each of the names, by the hashes of [`FileEntry`].
-    pub(crate) fn use_counts(&self) -> HashMap<u32, u32> {
-        let mut counts = HashMap::new();
-        for (_, entry) in self.entries() {
-            for hash in entry.uses.iter() {
-                *counts.entry(*hash).or_default() += 1;
-            }
-        }
-        counts
     }
 
     fn read_all(
@@ -596,11 +356,6 @@ impl Index {
 
 pub(crate) fn name_hash(name: &str) -> u32 {
     facts::name_hash(name)
-}
-
-/// The folder of a path and the name in it.
-fn split_path(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 /// Whether a file can be of a language, by its name alone; one without an ending may be a script.

@@ -12,27 +12,31 @@ mod generics;
 mod go;
 mod go_modules;
 mod java;
+mod meaning;
 mod members;
 mod memory;
 mod modules;
+mod named_types;
 mod names;
 mod overloads;
 mod python;
+mod references;
 mod renamed;
 mod rust;
 mod rust_library;
 mod rust_names;
 mod script;
+mod type_text;
 mod types;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
+use crate::facts::{Definition, Facts, Occurrence, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
 
@@ -327,164 +331,6 @@ impl<'i> Resolver<'i> {
         Ok(if found.is_empty() { Meaning::Unknown } else { Meaning::Found(found, Certainty::ByName) })
     }
 
-    pub(crate) fn meaning(&self, file: FileId, occurrence: &Occurrence) -> Meaning {
-        let whole = self.index.whole(file);
-        let text = &whole.0;
-        let name = occurrence.span.of(text);
-        // The name of a definition means itself.
-        let own = self.defined_by(file, occurrence);
-        if let Some(meaning) = self.script_meaning(file, occurrence, &own) {
-            return meaning;
-        }
-        let is_assigned = own
-            .iter()
-            .all(|found| matches!(found.definition.kind, Kind::Variable | Kind::Constant | Kind::Field));
-        let may_be_elsewhere = is_assigned && self.is_assigning(file);
-        if !own.is_empty() && !may_be_elsewhere {
-            // A signature of an overloaded function stands for the function.
-            let is_signature =
-                own.iter().all(|found| found.definition.is_declaration && !found.definition.is_member);
-            if is_signature && self.is_assigning(file) {
-                let mut real = self.name(file, name, occurrence.span.start).found().to_vec();
-                real.retain(|found| !found.definition.is_declaration);
-                if !real.is_empty() {
-                    return Meaning::of(real);
-                }
-            }
-            return self.completed(own);
-        }
-        if let Some(package) = self.go_package_name(file, name, occurrence) {
-            return Meaning::of(vec![package]);
-        }
-        if let Some(meaning) = self.rust_meaning(file, text, occurrence) {
-            return meaning;
-        }
-        let rest = text.get(occurrence.span.end as usize..).unwrap_or_default();
-        let want = if rest.starts_with('(') || rest.starts_with("::<") { Want::Call } else { Want::Any };
-        let meaning = match occurrence.receiver {
-            Receiver::None => self.name(file, name, occurrence.span.start),
-            Receiver::Value(span) => self.member(file, span.of(text), name, occurrence.span.start, want),
-            Receiver::Path(span) => self.in_path(file, span.of(text), name, occurrence.span.start),
-            Receiver::Made(span) => self.made(file, span, occurrence, text),
-            Receiver::Argument(span) => self.argument(file, span.of(text), name, occurrence.span.start),
-        };
-        let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
-        match meaning {
-            Meaning::Found(found, certainty) if self.is_script(file) => {
-                let found = self.overloads(file, occurrence, self.adjusted(file, found, before));
-                Meaning::Found(found, certainty)
-            }
-            Meaning::Found(found, certainty) => {
-                let found = self.by_arguments(file, self.adjusted(file, found, before), text, occurrence);
-                let found = self.by_count((file, text), found, occurrence);
-                match self.completed(found) {
-                    Meaning::Found(found, _) => Meaning::Found(found, certainty),
-                    other => other,
-                }
-            }
-            _ if !own.is_empty() => Meaning::of(own),
-            other => other,
-        }
-    }
-
-    /// What the word before a name says about it: `struct name` is no other name for a type, `new Name` is also what
-    /// makes one.
-    fn adjusted(&self, file: FileId, found: Vec<Found>, before: &str) -> Vec<Found> {
-        let ends = |word: &str| before.ends_with(word);
-        match self.language(file) {
-            Some(Language::C | Language::Cpp) if ends("struct") || ends("union") || ends("enum") => {
-                let named: Vec<Found> = found.iter().flat_map(|one| self.struct_named(one)).collect();
-                if named.is_empty() { found } else { named }
-            }
-            Some(Language::TypeScript | Language::Tsx | Language::JavaScript) if ends("new") => {
-                let mut found = found;
-                let makers = self.member_of_types(&found, "constructor").found().to_vec();
-                found.extend(makers);
-                found
-            }
-            Some(Language::Java) if ends("new") => self.with_makers(file, found),
-            _ => found,
-        }
-    }
-
-    /// The name of a package in Go means the line that imports it.
-    fn go_package_name(&self, file: FileId, name: &str, occurrence: &Occurrence) -> Option<Found> {
-        if self.language(file) != Some(Language::Go) || occurrence.receiver != Receiver::None {
-            return None;
-        }
-        let local = self.local(file, name, occurrence.span.start);
-        let outline = self.index.outline(file);
-        let imported =
-            outline.imports.iter().flat_map(|import| &import.names).find(|one| one.alias == name)?;
-        if !local.is_empty() {
-            return None;
-        }
-        let mut found = self.module_meaning(file).found().first()?.clone();
-        found.definition.at = imported.at;
-        name.clone_into(&mut found.definition.name);
-        Some(found)
-    }
-
-    /// Whether an assignment makes a name in this file's language, so that a name is made more than once.
-    fn is_assigning(&self, file: FileId) -> bool {
-        matches!(
-            self.language(file),
-            Some(Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx)
-        )
-    }
-
-    /// The definition instead of a prototype, where there is one; each place once.
-    fn completed(&self, found: Vec<Found>) -> Meaning {
-        let mut seen = HashSet::new();
-        let mut all: Vec<Found> = Vec::new();
-        for one in found {
-            let paired = self.module_file(&one).map_or_else(|| self.paired(&one), |found| vec![found]);
-            for one in if paired.is_empty() { vec![one] } else { paired } {
-                if seen.insert(one.key()) {
-                    all.push(one);
-                }
-            }
-        }
-        Meaning::of(all)
-    }
-
-    /// The file that `mod name;` stands for.
-    fn module_file(&self, found: &Found) -> Option<Found> {
-        let definition = &found.definition;
-        let is_declared = definition.kind == Kind::Module && definition.is_declaration;
-        let file =
-            self.rust_module(found.file, &format!("self::{}", definition.name)).filter(|_| is_declared)?;
-        self.module_meaning(file).found().first().cloned()
-    }
-
-    /// Where something that is only declared is defined (C and C++).
-    fn paired(&self, found: &Found) -> Vec<Found> {
-        let definition = &found.definition;
-        let is_c = matches!(self.language(found.file), Some(Language::C | Language::Cpp));
-        if !is_c || !definition.is_declaration || definition.is_private {
-            return Vec::new();
-        }
-        self.remembered(&self.pairs, found.key(), || self.find_paired(found))
-    }
-
-    fn find_paired(&self, found: &Found) -> Vec<Found> {
-        let definition = &found.definition;
-        let owner = self.owner_of(found);
-        let mut paired = self.everywhere(&definition.name, |file, other, facts| {
-            !other.is_declaration
-                && other.kind.is_callable() == definition.kind.is_callable()
-                && other.kind.is_type() == definition.kind.is_type()
-                && other.kind != Kind::Type
-                && !(other.is_private && file != found.file)
-                && owner_name(facts, other).map(str::to_owned) == owner
-        });
-        paired = self.built_in_each(paired);
-        paired = self.same_parameters(found, self.same_namespace(found, paired));
-        paired.sort_by_key(|other| usize::MAX - self.nearness(found.file, other.file));
-        paired.truncate(1);
-        paired
-    }
-
     /// The name of the type that a definition is a member of. What was found may be of the whole file or of its outline,
     /// in which definitions have other places.
     fn owner_of(&self, found: &Found) -> Option<String> {
@@ -531,125 +377,6 @@ impl<'i> Resolver<'i> {
         }
         let (one, other) = (self.index.path(one), self.index.path(other));
         one.split('/').zip(other.split('/')).take_while(|(left, right)| left == right).count()
-    }
-
-    /// Where a definition is used, in every file; its own name is left out.
-    pub fn references(&self, target: &Found) -> Vec<Use> {
-        let name = &self.searched_name(target);
-        let mut own = self.same(target);
-        let mut targets = own.clone();
-        targets.extend(self.overridden(target));
-        // In Go no method names the one of an interface that it is the same as.
-        if self.is_go(target.file) {
-            own.clone_from(&targets);
-        }
-        let family = self.family(target);
-        let describes = |file, key| self.is_script(file) && self.describes_property(file, key);
-        let is_description =
-            target.definition.is_member && describes(target.file, target.definition.name_span);
-        let mut known: HashMap<(FileId, u32), bool> = HashMap::new();
-        let is_local = target.definition.scope.is_some();
-        let mut files = if is_local { vec![target.file] } else { self.index.using(name) };
-        files.retain(|file| self.can_use(*file, target.file));
-        if self.deadline.is_some() {
-            files.sort_by_cached_key(|file| std::cmp::Reverse(self.nearness(target.file, *file)));
-        }
-        self.index.preload(&files);
-        let searched = files.into_iter().map(|file| (file, name.clone()));
-        let mut uses = Vec::new();
-        for (file, called) in searched.chain(self.other_names(target)) {
-            if !self.has_time() {
-                continue;
-            }
-            let whole = self.index.whole(file);
-            for occurrence in whole.1.uses(&whole.0, &called) {
-                let key = (file, occurrence.span.start);
-                if called != *name && self.is_given_by_import(file, occurrence.at) {
-                    continue;
-                }
-                if own.contains(&key) {
-                    // What sets a property is a use of what reads it; so is a function of its signatures.
-                    if key != target.key() && self.is_python(file) {
-                        uses.push(Use { file, occurrence: *occurrence });
-                    }
-                    continue;
-                }
-                self.begin();
-                let meaning = self.meaning(file, occurrence);
-                let mut is_meant = |found: &Found| {
-                    *known.entry(found.key()).or_insert_with(|| {
-                        targets.contains(&found.key())
-                            || self.makes(found, target)
-                            || !self.family(found).is_disjoint(&family)
-                    })
-                };
-                let is_used = meaning.found().iter().any(&mut is_meant)
-                    || self.is_field_of_pattern(file, &whole.0, occurrence, target)
-                    || self.is_other_template((file, &whole.0), occurrence, meaning.found(), target)
-                    || is_description && describes(file, occurrence.span);
-                if is_used {
-                    uses.push(Use { file, occurrence: *occurrence });
-                }
-            }
-        }
-        self.add_self(target, &targets, &mut uses);
-        uses.sort_by(|left, right| {
-            (self.index.path(left.file), left.occurrence.at)
-                .cmp(&(self.index.path(right.file), right.occurrence.at))
-        });
-        uses
-    }
-
-    /// In Rust a type is also called `Self` where its members stand.
-    fn add_self(&self, target: &Found, targets: &HashSet<(FileId, u32)>, uses: &mut Vec<Use>) {
-        if self.language(target.file) != Some(Language::Rust) || !target.definition.kind.is_type() {
-            return;
-        }
-        for file in self.index.using(&target.definition.name) {
-            if !self.has_time() {
-                continue;
-            }
-            let whole = self.index.whole(file);
-            for occurrence in whole.1.uses(&whole.0, "Self") {
-                self.steps.set(0);
-                let types = self.enclosing_type(file, occurrence.span.start);
-                if types.iter().any(|found| targets.contains(&found.key())) {
-                    uses.push(Use { file, occurrence: *occurrence });
-                }
-            }
-        }
-    }
-
-    /// Whether the two languages know each other's names.
-    fn can_use(&self, file: FileId, target: FileId) -> bool {
-        self.language_family(file) == self.language_family(target)
-    }
-
-    /// One language for all that know each other's names.
-    fn language_family(&self, file: FileId) -> Option<Language> {
-        match self.language(file) {
-            Some(Language::Cpp) => Some(Language::C),
-            Some(Language::TypeScript | Language::Tsx) => Some(Language::JavaScript),
-            other => other,
-        }
-    }
-
-    /// A definition with the places that declare the same thing.
-    fn same(&self, target: &Found) -> HashSet<(FileId, u32)> {
-        let mut keys = HashSet::from([target.key()]);
-        keys.extend(self.declared_together(target).iter().map(Found::key));
-        let definition = &target.definition;
-        keys.extend(self.paired(target).iter().map(Found::key));
-        let is_c = matches!(self.language(target.file), Some(Language::C | Language::Cpp));
-        if is_c && !definition.is_declaration && definition.scope.is_none() && !definition.is_private {
-            let owner = self.owner_of(target);
-            let declared = self.everywhere(&definition.name, |_, other, facts| {
-                other.is_declaration && owner_name(facts, other).map(str::to_owned) == owner
-            });
-            let declared = self.same_parameters(target, self.same_namespace(target, declared));
-            keys.extend(declared.iter().map(Found::key));
-        }
-        keys
     }
 }
 

@@ -74,7 +74,7 @@ impl Table {
             if number == 0 {
                 table.first = Arc::clone(&flags);
             }
-            let folder = super::split_path(&path).0.to_owned();
+            let folder = super::names::split_path(&path).0.to_owned();
             table.by_folder.entry(folder).or_insert_with(|| Arc::clone(&flags));
             table.by_path.insert(path, flags);
         }
@@ -85,7 +85,7 @@ impl Table {
         if let Some(flags) = self.by_path.get(path) {
             return Arc::clone(flags);
         }
-        let mut folder = super::split_path(path).0;
+        let mut folder = super::names::split_path(path).0;
         loop {
             if let Some(flags) = self.by_folder.get(folder) {
                 return Arc::clone(flags);
@@ -93,7 +93,7 @@ impl Table {
             if folder.is_empty() {
                 return Arc::clone(&self.first);
             }
-            folder = super::split_path(folder).0;
+            folder = super::names::split_path(folder).0;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the parameters of a generic type stand for in a value of it.
 
-use super::types::{Value, split_top};
+use super::type_text::split_top;
+use super::types::Value;
 use super::{Found, Resolver};
 use crate::facts::{Definition, Kind};
 use crate::index::FileId;

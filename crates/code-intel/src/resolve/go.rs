@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::types::{Value, split_top};
+use super::type_text::split_top;
+use super::types::Value;
 use super::{Found, Resolver, Use, owner_name};
 use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;

@@ -164,12 +164,12 @@ impl Resolver<'_> {
                 let inside = text.split_once('<')?.1;
                 let inside = inside.strip_suffix('>').unwrap_or(inside);
                 let place = usize::from(name == "getValue");
-                let text = super::types::split_top(inside, ',').get(place)?.trim().to_owned();
+                let text = super::type_text::split_top(inside, ',').get(place)?.trim().to_owned();
                 Some(Value::Instance { file: *file, offset: *offset, text })
             }
             "keySet" => {
                 let inside = text.split_once('<')?.1;
-                let key = super::types::split_top(inside, ',').first()?.trim().to_owned();
+                let key = super::type_text::split_top(inside, ',').first()?.trim().to_owned();
                 Some(Value::Instance { file: *file, offset: *offset, text: format!("Set<{key}>") })
             }
             "values" => match self.element(value.clone()) {

@@ -1,7 +1,8 @@
 //! Functions of one name that differ in what they take (C++ and Java).
 
 use super::names::without_generics;
-use super::types::{Value, head};
+use super::type_text::head;
+use super::types::Value;
 use super::{Found, Resolver, owner_name};
 use crate::facts::{Kind, Occurrence};
 use crate::index::FileId;

@@ -1,7 +1,8 @@
 //! What Rust has that the others have not: modules in braces, lifetimes, traits and their impls, and fields that are
 //! named like a variable.
 
-use super::types::{Value, head};
+use super::type_text::head;
+use super::types::Value;
 use super::{Found, Meaning, Resolver};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;

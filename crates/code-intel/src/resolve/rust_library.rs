@@ -1,7 +1,8 @@
 //! What the standard library of Rust gives: iterators and their adapters, options and results.
 
 use super::expression::steps;
-use super::types::{Value, head, split_top};
+use super::type_text::{head, split_top};
+use super::types::Value;
 use super::{Meaning, Resolver};
 use crate::facts::Kind;
 use crate::index::FileId;
@@ -220,7 +221,7 @@ impl Resolver<'_> {
             if of.definition.kind == Kind::TypeParameter {
                 // `I: Iterator<Item = A>`.
                 let bound = of.definition.bases.iter().find(|bound| bound.contains("Item"));
-                if let Some(text) = bound.and_then(|bound| super::types::element_of(bound)) {
+                if let Some(text) = bound.and_then(|bound| super::type_text::element_of(bound)) {
                     return Some(Value::Instance { file: of.file, offset: of.definition.span.start, text });
                 }
             }
@@ -231,8 +232,11 @@ impl Resolver<'_> {
                 let next =
                     found.first().filter(|one| one.definition.owner.as_ref() == Some(&of.definition.name))?;
                 let given = next.definition.declared.as_str();
-                let inside =
-                    if name == "next" { super::types::element_of(given)? } else { "Self::Item".to_owned() };
+                let inside = if name == "next" {
+                    super::type_text::element_of(given)?
+                } else {
+                    "Self::Item".to_owned()
+                };
                 let (file, offset) = (next.file, next.definition.span.start);
                 let text = match inside.strip_prefix("Self::") {
                     Some(associated) => {
@@ -304,7 +308,7 @@ fn is_cell(text: &str) -> bool {
 fn pointed(text: &str) -> Option<String> {
     let is_pointer =
         matches!(head(text).rsplit("::").next(), Some("Arc" | "Rc" | "Box" | "Pin" | "MutexGuard"));
-    super::types::element_of(text).filter(|_| is_pointer)
+    super::type_text::element_of(text).filter(|_| is_pointer)
 }
 
 /// Where a bracket that stands before a text is closed.

@@ -3,7 +3,8 @@
 use super::text::{self, arguments_of, function_type, is_vague, parts, unwrapped};
 use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
-use crate::resolve::types::{Value, head};
+use crate::resolve::type_text::head;
+use crate::resolve::types::Value;
 use crate::resolve::{Found, Meaning, Resolver};
 
 /// Methods of lists that call a function with what the list holds, and at which place.

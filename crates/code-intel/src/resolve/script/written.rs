@@ -5,7 +5,8 @@ use super::text::{self, function_type, parts, unwrapped};
 use crate::facts::{Definition, Kind, Span};
 use crate::index::FileId;
 use crate::languages::Language;
-use crate::resolve::types::{Value, head};
+use crate::resolve::type_text::head;
+use crate::resolve::types::Value;
 use crate::resolve::{Found, Meaning, Resolver};
 
 /// Types that have the members of what they are given first.

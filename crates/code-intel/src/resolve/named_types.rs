@@ -1,0 +1,137 @@
+//! Types by their names.
+
+use super::generics::place_of;
+use super::type_text::{alternatives, element_of, head};
+use super::types::{TRANSPARENT, Value};
+use super::{Found, Meaning, Resolver};
+use crate::facts::Kind;
+use crate::index::FileId;
+use crate::languages::Language;
+
+impl Resolver<'_> {
+    /// The types a text names, at a place of a file; aliases are followed.
+    pub(super) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        let Some(_deeper) = self.enter() else { return found };
+        if self.is_script(file) {
+            return self.script_types(file, offset, text);
+        }
+        if let Some(nameless) = self.go_nameless(file, offset, text) {
+            return vec![nameless];
+        }
+        for part in alternatives(text) {
+            if let Some((file, offset, part)) = place_of(&part) {
+                found.extend(self.types_of(file, offset, part));
+                continue;
+            }
+            let head = head(&part);
+            if head.is_empty() {
+                continue;
+            }
+            let last = head.rsplit(['.', ':']).next().unwrap_or(&head);
+            if TRANSPARENT.contains(&last)
+                && part.contains(['<', '['])
+                && let Some(inner) = element_of(&part)
+            {
+                found.extend(self.types_of(file, offset, &inner));
+                continue;
+            }
+            let meaning = self.named_type(file, offset, &head);
+            let named: Vec<Found> =
+                meaning.found().iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
+            found.extend(self.aliased(&named));
+        }
+        found
+    }
+
+    /// The types of a value that is being made: also a variant of an enum has fields.
+    pub(super) fn made_types(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+        let types = self.types_of(file, offset, text);
+        if !types.is_empty() || !self.is_rust(file) {
+            return types;
+        }
+        let variant = self.named_type(file, offset, &head(text));
+        variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
+    }
+
+    pub(super) fn named_type(&self, file: FileId, offset: u32, head: &str) -> Meaning {
+        if matches!(head, "Self" | "self" | "this") {
+            return Meaning::of(self.enclosing_type(file, offset));
+        }
+        let head = head.trim_matches(['"', '\'']);
+        if let Some((before, last)) = head.rsplit_once("::") {
+            return self.in_path(file, before, last, offset);
+        }
+        if let Some((before, last)) = head.rsplit_once('.') {
+            if self.language(file) == Some(Language::Java) {
+                let types = self.java_type_named(head);
+                if !types.is_empty() {
+                    return Meaning::of(types);
+                }
+            }
+            return self.member_of(&self.value(file, before, offset), last);
+        }
+        self.name(file, head, offset)
+    }
+
+    /// The types behind names for types.
+    pub(super) fn aliased(&self, found: &[Found]) -> Vec<Found> {
+        let mut all = Vec::new();
+        for one in found {
+            let definition = &one.definition;
+            // One that is only announced here has its members elsewhere.
+            let real = self.paired(one);
+            if definition.kind.is_type() && !real.is_empty() {
+                all.extend(real);
+                continue;
+            }
+            let is_alias = definition.kind == Kind::Type && !definition.declared.is_empty();
+            if is_alias && self.step() {
+                let is_own = head(&definition.declared) == definition.name;
+                let behind = if is_own {
+                    self.struct_named(one)
+                } else {
+                    self.types_of(one.file, definition.span.start, &definition.declared)
+                };
+                if !behind.is_empty() {
+                    all.extend(behind);
+                    // The methods of a Go type stand on its own name.
+                    if self.language(one.file) == Some(Language::Go) {
+                        all.push(one.clone());
+                    }
+                    continue;
+                }
+            }
+            all.push(one.clone());
+        }
+        all
+    }
+
+    /// `typedef struct name name;`: the structure.
+    pub(super) fn struct_named(&self, alias: &Found) -> Vec<Found> {
+        let found = self.everywhere(&alias.definition.name, |_, other, _| {
+            matches!(other.kind, Kind::Struct | Kind::Union | Kind::Enum | Kind::Class)
+        });
+        match self.nearest(alias.file, found) {
+            Meaning::Found(found, _) => found,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The functions or types that a call's expression names.
+    pub(super) fn called(&self, file: FileId, function: &str, offset: u32) -> Vec<Found> {
+        match self.value(file, function, offset) {
+            Value::Function(found) => found,
+            Value::Type(types) => {
+                let mut all = Vec::new();
+                for one in &types {
+                    let maker = self.member_of_types(std::slice::from_ref(one), "__init__");
+                    all.extend(maker.found().iter().cloned());
+                    all.push(one.clone());
+                }
+                all
+            }
+            _ => Vec::new(),
+        }
+    }
+}
