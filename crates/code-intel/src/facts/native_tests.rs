@@ -28,6 +28,8 @@ fn annotations_are_found_where_no_type_and_no_name_can_stand() {
         ("BEGIN_NAMESPACE\nnamespace a { API std::string f(); }", "BEGIN_NAMESPACE|API"),
         ("static int __init f(void) { return 0; }", "__init"),
         ("int WINAPI f(int a);", "WINAPI"),
+        ("static __always_inline __alloc_size(1) void *f(int a) {}", "__always_inline|__alloc_size(1)"),
+        ("API MARKED HANDLE f(int a);", "API|MARKED"),
         ("template <typename T, ENABLE_IF(a<T>())> void f(T t) {}", "ENABLE_IF(a<T>())"),
         ("#if X\nvoid f() {\n#else\nvoid g() {\n#endif\n}\nclass API A {};", "API"),
         ("class A { API A(int a) : a_(a) {} API ~A(); API A& operator=(A a); };", "API|API|API"),

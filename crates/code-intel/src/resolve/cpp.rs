@@ -268,7 +268,10 @@ impl Resolver<'_> {
         });
         let mut names: Vec<&str> = std::iter::once(first.as_str()).chain(paths).collect();
         let rest = &steps[names.len()..];
-        let last = names.pop().filter(|_| is_native)?;
+        let last = names.pop().filter(|_| is_native && first != "std")?;
+        if self.index.defining(last).is_empty() {
+            return None;
+        }
         match self.in_cpp_path(file, &names.join("::"), last, offset) {
             Meaning::Found(found, _) => Some((self.value_of_found(&found), rest)),
             Meaning::External | Meaning::Unknown => None,

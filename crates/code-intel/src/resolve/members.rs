@@ -384,6 +384,18 @@ impl Resolver<'_> {
         found
     }
 
+    /// Whether functions or variables that stand outside of classes may have a member of their name (C++).
+    pub(super) fn may_hide(&self, outside: &[Found]) -> bool {
+        let is_plain = |one: &Found| {
+            let definition = &one.definition;
+            definition.scope.is_none() && !definition.kind.is_type() && definition.kind != Kind::Macro
+        };
+        let Some(first) = outside.first().filter(|_| outside.iter().all(is_plain)) else { return false };
+        let name = &first.definition.name;
+        let is_member = |file: FileId| self.index.outline(file).named(name).any(|(_, one)| one.is_member);
+        self.index.defining(name).into_iter().any(is_member)
+    }
+
     /// A name of the class in whose body a place is directly (Python).
     pub(super) fn in_class_body(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
         let whole = self.index.whole(file);

@@ -25,10 +25,8 @@ impl Resolver<'_> {
         let local = self.local(file, name, offset);
         let is_import = |found: &Found| found.definition.value.contains("require(");
         if !local.is_empty() && !local.iter().any(is_import) {
-            let is_outside =
-                |one: &Found| one.definition.scope.is_none() && one.definition.kind != Kind::Macro;
-            if language == Some(Language::Cpp) && local.iter().all(is_outside) {
-                // The members of the class around are nearer than what stands outside of it.
+            // The members of the class around are nearer than what stands outside of it.
+            if language == Some(Language::Cpp) && self.may_hide(&local) {
                 let member = self.implicit_member(file, name, offset);
                 if !member.is_empty() {
                     return Meaning::of(member);

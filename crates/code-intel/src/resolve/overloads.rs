@@ -34,8 +34,10 @@ impl Resolver<'_> {
         let fits = |one: &Found| {
             let parameters = Some(one).filter(|one| one.definition.is_callable());
             let parameters = parameters.and_then(|one| self.parameters_of(one));
-            parameters.is_none_or(|parameters| takes(&parameters, arguments.len()))
-                && (!is_cpp || self.can_be_given((file, occurrence.span.start), &arguments, one))
+            parameters.is_none_or(|parameters| {
+                takes(&parameters, arguments.len())
+                    && (!is_cpp || self.can_be_given((file, occurrence.span.start), &arguments, &parameters))
+            })
         };
         let fitting: Vec<Found> = found.iter().filter(|one| fits(one)).cloned().collect();
         if !fitting.is_empty() {
@@ -86,8 +88,10 @@ impl Resolver<'_> {
         let fits = || {
             listed(after).is_some_and(|arguments| {
                 let parameters = self.parameters_of(target);
-                parameters.is_some_and(|parameters| takes(&parameters, arguments.len()))
-                    && self.can_be_given((file, occurrence.span.start), &arguments, target)
+                parameters.is_some_and(|parameters| {
+                    takes(&parameters, arguments.len())
+                        && self.can_be_given((file, occurrence.span.start), &arguments, &parameters)
+                })
             })
         };
         // `Name(1)` makes a value of the class.
@@ -125,8 +129,7 @@ impl Resolver<'_> {
 
     /// Whether the first argument can be of the type that a template takes, where that is one of the standard library:
     /// nothing is converted to a type whose own arguments are found by what is given.
-    fn can_be_given(&self, (file, at): (FileId, u32), arguments: &[String], function: &Found) -> bool {
-        let parameters = self.parameters_of(function).unwrap_or_default();
+    fn can_be_given(&self, (file, at): (FileId, u32), arguments: &[String], parameters: &[String]) -> bool {
         let (Some(argument), Some(parameter)) = (arguments.first(), parameters.first()) else { return true };
         let of = parameter.trim_start_matches("const ").trim_start();
         let Some((name, _)) = of.strip_prefix("std::").and_then(|of| of.split_once('<')) else { return true };

@@ -4,6 +4,9 @@ use super::Scan;
 use super::tokens::Token;
 use super::words::{BEHIND, SPECIFIERS, TYPES, is_keyword, is_macro};
 
+/// Annotations in a row before a type that are looked past.
+const MOST_IN_A_ROW: usize = 6;
+
 impl Scan<'_> {
     /// One declaration, up to its end or its body.
     pub(super) fn declaration(&mut self, first: usize, end: usize) {
@@ -65,11 +68,22 @@ impl Scan<'_> {
             return true;
         }
         if !is_begun {
-            // `API int f();`: a type stands behind it, or `API class A`, `BEGIN namespace a {`.
-            let next = self.word(behind);
-            return behind < end
-                && (is_keyword(next) && next != "operator"
-                    || self.type_end(behind).is_some_and(|names| names < end && self.is_declared(names)));
+            // `API int f();`: a type stands behind it, or `API class A`, `BEGIN namespace a {`, or another of its kind.
+            let mut behind = behind;
+            for _ in 0..MOST_IN_A_ROW {
+                let next = self.word(behind);
+                let is_before_type = behind < end
+                    && (is_keyword(next) && next != "operator"
+                        || self.type_end(behind).is_some_and(|names| names < end && self.is_declared(names)));
+                if is_before_type {
+                    return true;
+                }
+                if behind >= end || !is_macro(next) {
+                    return false;
+                }
+                behind = self.behind_macro(behind);
+            }
+            return false;
         }
         let Some(previous) = previous else { return false };
         // `enum name UNDERLYING(char) {`.
