@@ -44,14 +44,13 @@ impl Index {
 
     /// Reads files whole that a question is about to need, by all cores at once.
     pub(crate) fn preload(&self, ids: &[FileId]) {
-        const MOST: usize = 200;
         let is_known = |key: &(FileId, [u8; 16])| self.wholes.contains(key);
         let missing = ids.iter().filter_map(|id| {
             let entry = self.entry_in(*id)?;
             let key = (*id, entry.hash);
             Some((key, (entry.path.as_str(), entry.language?))).filter(|(key, _)| !is_known(key))
         });
-        let (keys, wanted): (Vec<_>, Vec<_>) = missing.take(MOST).unzip();
+        let (keys, wanted): (Vec<_>, Vec<_>) = missing.unzip();
         if wanted.len() < 2 {
             return;
         }

@@ -6,6 +6,9 @@ use super::{Found, Resolver, Use, owner_name};
 use crate::index::FileId;
 use crate::languages::Language;
 
+/// Files that all cores read together before they are looked through.
+const AT_ONCE: usize = 64;
+
 impl Resolver<'_> {
     /// Where a definition is used, in every file; its own name is left out.
     pub fn references(&self, target: &Found) -> Vec<Use> {
@@ -28,17 +31,24 @@ impl Resolver<'_> {
         if self.deadline.is_some() {
             files.sort_by_cached_key(|file| std::cmp::Reverse(self.nearness(target.file, *file)));
         }
-        self.index.preload(&files);
         let searched = files.into_iter().map(|file| (file, name.clone()));
+        let searched: Vec<(FileId, String)> = searched.chain(self.other_names(target)).collect();
         let mut uses = Vec::new();
-        for (file, called) in searched.chain(self.other_names(target)) {
+        for (number, (file, called)) in searched.iter().enumerate() {
+            let file = *file;
             if !self.has_time() {
                 continue;
             }
+            if number % AT_ONCE == 0 {
+                let mut next: Vec<FileId> =
+                    searched.iter().skip(number).take(AT_ONCE).map(|(file, _)| *file).collect();
+                next.dedup();
+                self.index.preload(&next);
+            }
             let whole = self.index.whole(file);
-            for occurrence in whole.1.uses(&whole.0, &called) {
+            for occurrence in whole.1.uses(&whole.0, called) {
                 let key = (file, occurrence.span.start);
-                if called != *name && self.is_given_by_import(file, occurrence.at) {
+                if called != name && self.is_given_by_import(file, occurrence.at) {
                     continue;
                 }
                 if own.contains(&key) {
