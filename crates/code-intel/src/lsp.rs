@@ -268,6 +268,8 @@ impl Servers {
                         return Err(slot.last_end.clone());
                     }
                 }
+                // gopls has no numbers for its errors.
+                Err(Trouble::Refused { code: 0, message }) => return Err(message),
                 Err(Trouble::Refused { code, message }) => return Err(format!("{message} (error {code})")),
                 Err(Trouble::Late(why) | Trouble::Useless(why)) => {
                     let complaint = running.complaint().map(|words| format!("; it says: {words}"));
@@ -353,7 +355,7 @@ async fn reply(
         let starts = replies::items(running.request(method, &place, deadline).await?)?;
         let (graph, missing) =
             calls::graph(running, &mut reader, starts, (direction, depth, most), deadline).await?;
-        let note = note(running, &Located { missing, ..Located::default() });
+        let note = note(running, path, &Located { missing, ..Located::default() });
         return Ok(Reply::Calls { server: running.spec.name.clone(), graph, note });
     }
     let (mut all, mut said) = (Located::default(), 0);
@@ -373,10 +375,9 @@ async fn reply(
         all.is_cut |= found.is_cut;
     }
     if said == 0 {
-        let complaint = running.complaint().map(|words| format!("; it says: {words}"));
-        return Err(Trouble::Useless(format!("it knows nothing there{}", complaint.unwrap_or_default())));
+        return Err(Trouble::Useless("it knows nothing there".to_owned()));
     }
-    let note = note(running, &all);
+    let note = note(running, &inquiry.spots[0].path, &all);
     let places = match question {
         // The best first, as the server has them.
         Question::Definition => distinct(all.places),
@@ -396,7 +397,7 @@ fn distinct(places: Vec<Place>) -> Vec<Place> {
 }
 
 /// What must be known about an answer.
-fn note(running: &Running, located: &Located) -> Option<String> {
+fn note(running: &Running, asked: &str, located: &Located) -> Option<String> {
     let name = &running.spec.name;
     let mut notes = Vec::new();
     if located.missing > 0 {
@@ -406,8 +407,9 @@ fn note(running: &Running, located: &Located) -> Option<String> {
     if located.is_cut {
         notes.push(format!("`{name}` named more than the first {MOST_PLACES} places"));
     }
-    if let Some(missing) = running.missing_project() {
-        notes.push(format!("`{name}` knows the whole project only with {missing} at its root"));
+    if let Some(missing) = running.missing_project(asked) {
+        notes
+            .push(format!("`{name}` knows the whole project only with {missing} in a folder above the file"));
     }
     if let Some(words) = running.complaint() {
         notes.push(format!("`{name}` says: {words}"));

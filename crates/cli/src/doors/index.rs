@@ -30,8 +30,9 @@ const MOST_NODES: usize = 2000;
 
 pub fn run(args: IndexArgs) -> anyhow::Result<Exit> {
     if let IndexCommand::Serve { root, language, .. } = &args.command {
-        let (assembly, mut index) = open(root.as_deref().or(args.cwd.as_deref()))?;
-        return serve::serve(&assembly, &mut index, language.as_deref());
+        let (language, root) = serve::meant(language.as_deref(), root.as_deref())?;
+        let (assembly, mut index) = open(root.or(args.cwd.as_deref()))?;
+        return serve::serve(&assembly, &mut index, language);
     }
     let (assembly, mut index) = open(args.cwd.as_deref())?;
     let language = Language::choose(assembly.settings.language().as_deref());
@@ -121,10 +122,10 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
                 standing.close();
                 said
             });
-            let (source, graph, note) = match said {
-                Some(Ok(Reply::Calls { graph, note, .. })) => {
+            let (server, graph, note) = match said {
+                Some(Ok(Reply::Calls { server, graph, note })) => {
                     tell(note.as_deref());
-                    ("lsp", graph, note)
+                    (Some(server), graph, note)
                 }
                 said => {
                     let note = said.and_then(Result::err);
@@ -132,13 +133,14 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
                     let found = targets(&resolver, &target.target)?;
                     let Some(start) = found.first() else { return Ok(Exit::Done) };
                     let calls = resolver.call_graph(start, direction, *depth, MOST_NODES);
-                    ("index", graph::of_calls(index, &calls), note)
+                    (None, graph::of_calls(index, &calls), note)
                 }
             };
             let is_json = *format == GraphArg::Json || *format == GraphArg::Text && args.json;
             if is_json {
                 let mut answer = show::graph(&graph);
-                answer["source"] = json!(source);
+                answer["source"] = json!(if server.is_some() { "lsp" } else { "index" });
+                answer["server"] = json!(server);
                 print_json(&show::with_note(answer, note))?;
             } else {
                 print_graph(&graph, direction, *format, args.json)?;

@@ -114,6 +114,18 @@ fn questions_line_by_line_see_every_change() {
 }
 
 #[test]
+fn one_word_for_serve_is_a_language_or_a_folder() {
+    let world = world();
+    for words in [&["python"][..], &["."], &["python", "."], &["shop"]] {
+        let arguments = [&["index", "serve", "--jsonl"][..], words].concat();
+        let output = world.given(&arguments, r#"{"op": "find_definition", "symbol": "Order"}"#);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let file = if words == ["shop"] { "model.py" } else { "shop/model.py" };
+        assert_eq!(answer["locations"][0]["file"], file, "{words:?}");
+    }
+}
+
+#[test]
 fn the_agents_tools_ask_the_same_index() {
     let world = world();
     for (tool, arguments, expected) in [

@@ -34,7 +34,18 @@ fn location(path: &str, line: u32, character: u32) -> Value {
 
 fn good() -> Value {
     json!([{"textDocument/definition": [{"answer": location("shop/model.py", 1, 8)}],
-        "textDocument/references": [{"answer": [location("app.py", 4, 19), location("shop/model.py", 1, 8)]}]}])
+        "textDocument/references": [{"answer": [location("app.py", 4, 19), location("shop/model.py", 1, 8)]}],
+        "textDocument/prepareCallHierarchy": [{"answer": [function("total", "shop/model.py", 1, 8)]}],
+        "callHierarchy/incomingCalls": [{"answer": [
+            {"from": function("total", "shop/model.py", 1, 8), "fromRanges": []},
+            {"from": function("pay", "app.py", 3, 4), "fromRanges": []}]}]}])
+}
+
+fn function(name: &str, path: &str, line: u32, character: u32) -> Value {
+    let mut function = location(path, line, character);
+    function["selectionRange"] = function["range"].clone();
+    function["name"] = json!(name);
+    function
 }
 
 fn check(world: &World, rows: &[(&[&str], &[&str])]) {
@@ -64,6 +75,10 @@ fn a_server_answers_where_it_is_asked_for() {
                 &["index", "refs", "Order.total", "--source", "lsp"],
                 &["app.py:5:20: return Order().total()\n"],
             ),
+            (
+                &["index", "--json", "calls", "Order.total", "--source", "lsp"],
+                &["\"source\": \"lsp\"", "\"server\": \"scripted\"", "\"name\": \"pay\""],
+            ),
             (&["index", "status"], &["language servers: scripted: "]),
             (
                 &["tool", "call", "find_definition", by_place],
@@ -77,6 +92,27 @@ fn a_server_answers_where_it_is_asked_for() {
             (&["index", "--json", "def", "Order.total"], &["\"source\": \"index\""]),
         ],
     );
+}
+
+/// Programs read all forms of a graph but the text, so what must be known about it stands where they expect it.
+#[test]
+fn graphs_stay_readable_with_what_is_told_about_them() {
+    let said = "has no answer: it knows no function there";
+    for (runs, format, expected) in [
+        (good(), "json", "\"source\":\"lsp\",\"server\":\"scripted\""),
+        (good(), "mermaid", "\n%% source: lsp (scripted)"),
+        (json!([{}]), "json", said),
+        (json!([{}]), "mermaid", "\n%% note: the language server"),
+        (json!([{}]), "dot", "}\n// note: the language server"),
+        (json!([{}]), "text", "\nnote: the language server"),
+    ] {
+        let world = world(&runs);
+        let input = json!({"symbol": "total", "source": "lsp", "format": format}).to_string();
+        let output = world.output(&["tool", "call", "call_graph", &input]);
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(shown.contains(expected), "{format}: {shown}");
+        assert!(format != "json" || serde_json::from_str::<Value>(&shown).is_ok(), "{shown}");
+    }
 }
 
 #[test]
@@ -104,8 +140,9 @@ fn questions_line_by_line_are_put_to_one_server_that_stays() {
     assert_eq!(said[0]["locations"], json!([{"file": "shop/model.py", "line": 2}]));
     assert_eq!(said[1]["source"], "lsp");
     assert_eq!(said[1]["locations"], json!([{"file": "app.py", "line": 5}]));
-    assert_eq!(said[2]["locations"], json!([{"file": "app.py", "line": 4}]));
-    assert!(said[2]["note"].as_str().unwrap().contains("it knows no function there"), "{said:?}");
+    // A function that calls itself is among its callers.
+    let callers = json!([{"file": "app.py", "line": 4}, {"file": "shop/model.py", "line": 2}]);
+    assert_eq!((&said[2]["source"], &said[2]["locations"]), (&json!("lsp"), &callers));
     assert!(said[3].get("source").is_none() && said[3]["locations"][0]["line"] == 2, "{said:?}");
     assert!(said[4]["error"].as_str().unwrap().contains("oracle"), "{said:?}");
     world.set_config("");

@@ -46,8 +46,11 @@ pub async fn graph(
         }
         let answer = running.request(method, &json!({"item": item}), deadline).await?;
         let Value::Array(calls) = answer else { continue };
-        for mut call in calls.into_iter().take(MOST_CALLS) {
-            let item = replies::item(call[other].take())?;
+        let items = calls.into_iter().take(MOST_CALLS).map(|mut call| replies::item(call[other].take()));
+        let mut items = items.collect::<Result<Vec<CallItem>, Trouble>>()?;
+        // gopls has them in another order each time.
+        items.sort_by(|one, two| (&one.uri, one.selection_range).cmp(&(&two.uri, two.selection_range)));
+        for item in items {
             let before = found.graph.nodes.len();
             let Some(around) = found.add(&item) else { continue };
             let edge = match direction {

@@ -33,11 +33,22 @@ struct Job {
     detail: String,
 }
 
+impl Job {
+    /// gopls (0.5 to 0.20) keeps a job `Error loading workspace` open until the fault is mended, which may be never.
+    fn is_fault(&self) -> bool {
+        self.title.starts_with("Error")
+    }
+
+    fn words(&self) -> String {
+        format!("{} {}", self.title, self.detail).trim().to_owned()
+    }
+}
+
 impl State {
     fn is_ready(&self, by: ReadyBy) -> bool {
         match by {
             ReadyBy::Answering => true,
-            ReadyBy::Progress => self.jobs.is_empty(),
+            ReadyBy::Progress => self.jobs.values().all(Job::is_fault),
             ReadyBy::ServerStatus => self.is_quiescent,
             ReadyBy::LanguageStatus => self.is_service_ready,
         }
@@ -45,8 +56,15 @@ impl State {
 
     /// What it is doing, in words.
     fn doing(&self) -> String {
-        let job = self.jobs.values().max_by_key(|job| job.detail.len());
-        job.map_or_else(|| "the project".to_owned(), |job| format!("{} {}", job.title, job.detail))
+        let jobs = self.jobs.values().filter(|job| !job.is_fault());
+        let job = jobs.max_by_key(|job| job.detail.len());
+        job.map_or_else(|| "the project".to_owned(), Job::words)
+    }
+
+    /// What it complains about.
+    fn complaint(&self) -> Option<String> {
+        let fault = || self.jobs.values().find(|job| job.is_fault()).map(|job| in_a_line(&job.words()));
+        self.complaint.clone().or_else(fault)
     }
 }
 
@@ -65,7 +83,7 @@ impl Hearing {
     }
 
     pub fn complaint(&self) -> Option<String> {
-        self.state.borrow().complaint.clone()
+        self.state.borrow().complaint()
     }
 
     /// Waits, a moment, for the server to say that it reads the project.
@@ -83,15 +101,15 @@ impl Hearing {
             Ok(_) => Ok(()),
             Err(_late) => {
                 let doing = self.state.borrow().doing();
-                Err(Trouble::Late(format!("it is still reading {}", doing.trim())))
+                Err(Trouble::Late(format!("it is still reading {doing}")))
             }
         }
     }
 
     fn progress(&self, params: &Value) {
-        let token = clipped(&params["token"].to_string());
+        let token = in_a_line(&params["token"].to_string());
         let value = &params["value"];
-        let text = |name: &str| clipped(value[name].as_str().unwrap_or_default());
+        let text = |name: &str| in_a_line(value[name].as_str().unwrap_or_default());
         self.state.send_modify(|state| match value["kind"].as_str() {
             Some("begin") => {
                 state.has_begun = true;
@@ -121,7 +139,7 @@ impl Listener for Hearing {
                 state.is_quiescent = params["quiescent"].as_bool().unwrap_or(true);
                 let is_well = params["health"].as_str() == Some("ok");
                 let words = params["message"].as_str().filter(|_| !is_well);
-                state.complaint = words.map(clipped);
+                state.complaint = words.map(in_a_line);
             }),
             "language/status" => {
                 let kind = params["type"].as_str().unwrap_or_default();
@@ -130,7 +148,7 @@ impl Listener for Hearing {
                 }
             }
             "window/showMessage" if params["type"].as_i64() == Some(1) => {
-                let words = params["message"].as_str().map(clipped);
+                let words = params["message"].as_str().map(in_a_line);
                 self.state.send_modify(|state| state.complaint = words);
             }
             _ => {}
@@ -180,6 +198,11 @@ impl Hearing {
     }
 }
 
-fn clipped(text: &str) -> String {
-    text.chars().take(LONGEST_WORDS).collect()
+/// What a server says, as a note has it: in one line that is not too long.
+fn in_a_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_WORDS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
 }

@@ -20,13 +20,13 @@ pub const MOST_PLACES: usize = 5000;
 const MOST_TEXTS: usize = 64;
 
 /// Line and column from 0, the column in the units that were agreed on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub struct WirePosition {
     pub line: u32,
     pub character: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub struct WireRange {
     pub start: WirePosition,
     pub end: WirePosition,

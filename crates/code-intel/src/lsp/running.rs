@@ -145,10 +145,12 @@ impl Running {
         Some(line.chars().take(300).collect())
     }
 
-    /// What it needs to know the whole project and does not find, in words.
-    pub fn missing_project(&self) -> Option<String> {
+    /// What it needs to know the whole project of a file and does not find, in words. Servers look in the folders the
+    /// file is in, up to the top, and rust-analyzer also one level beneath the root.
+    pub fn missing_project(&self, asked: &str) -> Option<String> {
         let names = &self.spec.project;
-        let is_there = |name: &String| self.workspace.root().join(name).is_file();
+        let file = self.workspace.root().join(asked);
+        let is_there = |name: &String| file.ancestors().skip(1).any(|folder| folder.join(name).is_file());
         let named = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
         (!names.is_empty() && !names.iter().any(is_there)).then(named)
     }

@@ -32,7 +32,7 @@ pub struct ServerSpec {
     /// What it is told at its start, and when it asks for its configuration.
     pub initialization: Value,
     pub ready: ReadyBy,
-    /// The files of which it needs one, at the root, to know more than the files that are open.
+    /// The files of which it needs one, above what is asked about, to know more than the files that are open.
     pub project: Vec<String>,
 }
 

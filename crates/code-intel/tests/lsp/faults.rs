@@ -89,7 +89,8 @@ fn calls_are_followed_step_by_step() {
     };
     let runs = json!([{
         "textDocument/prepareCallHierarchy": [{"answer": [item("total", 0)]}],
-        "callHierarchy/incomingCalls": [{"answer": [{"from": item("pay", 4), "fromRanges": []}]}],
+        "callHierarchy/incomingCalls": [{"answer": [
+            {"from": item("pay", 4), "fromRanges": []}, {"from": item("total", 0), "fromRanges": []}]}],
     }]);
     let question = Question::Calls { direction: Direction::Callers, depth: 2, most: 10 };
     check(
@@ -99,7 +100,9 @@ fn calls_are_followed_step_by_step() {
         expect![[r#"
             total a.py:1
             pay a.py:5
+            0->0
             1->0
+            0->1
             1->1"#]],
     );
     check(
@@ -130,6 +133,10 @@ fn an_empty_or_useless_answer_is_no_answer() {
         (
             json!({"refuse": -32603}),
             expect!["the language server `scripted` has no answer: refused by the script (error -32603)"],
+        ),
+        (
+            json!({"refuse": 0}),
+            expect!["the language server `scripted` has no answer: refused by the script"],
         ),
         (
             json!({"refuse": -32801}),
@@ -187,6 +194,71 @@ fn a_server_that_reads_the_project_for_ever_is_not_waited_for() {
         IMPATIENT,
         expect!["the language server `scripted` has no answer: it is still reading Indexing crate x (34 %)"],
     );
+}
+
+/// As gopls does where packages cannot be loaded.
+#[test]
+fn a_fault_that_is_told_as_a_job_is_not_waited_for() {
+    let fault = json!({"token": 1, "value": {"kind": "begin", "title": "Error loading workspace", "message": "no\nnet"}});
+    let reading = json!([{"notify": ["$/progress", fault]}, {"answer": []}]);
+    check_definition(
+        &json!([{"textDocument/documentSymbol": reading,
+            "textDocument/definition": [{"answer": location("a.py", 0, 4, 9)}]}]),
+        expect![[r#"
+            a.py:1:5 total
+            note: `scripted` says: Error loading workspace no net"#]],
+    );
+    check_definition(
+        &json!([{"textDocument/documentSymbol": reading}]),
+        expect![
+            "the language server `scripted` has no answer: it knows nothing there; it says: Error loading workspace no net"
+        ],
+    );
+    let job = json!({"token": 2, "value": {"kind": "begin", "title": "Loading packages"}});
+    check(
+        Question::Definition,
+        &json!([{"textDocument/documentSymbol": [
+            {"notify": ["$/progress", fault]}, {"notify": ["$/progress", job]}, {"answer": []}]}]),
+        IMPATIENT,
+        expect![
+            "the language server `scripted` has no answer: it is still reading Loading packages; it says: Error loading workspace no net"
+        ],
+    );
+}
+
+#[test]
+fn a_complaint_is_told_once_in_a_line_that_is_not_long() {
+    let message = format!("No\n\n  toolchain {}", "x ".repeat(300));
+    let complains =
+        json!([{"notify": ["window/showMessage", {"type": 1, "message": message}]}, {"answer": []}]);
+    let mut lab = Lab::scripted(FILES, &json!([{"textDocument/documentSymbol": complains}]), PATIENT);
+    let shown = runtime().block_on(lab.ask("a.py:1:5", Question::Definition));
+    assert!(shown.contains("it knows nothing there; it says: No toolchain x x"), "{shown}");
+    assert!(shown.ends_with(" x…") && shown.len() < 420 && !shown.contains('\n'), "{shown}");
+}
+
+#[test]
+fn what_a_server_needs_is_looked_for_above_the_file() {
+    let answer = json!([{"textDocument/definition": [{"answer": location("deep/down/a.py", 0, 4, 9)}]}]);
+    for (manifest, note) in [
+        ("deep/made.toml", ""),
+        ("deep/down/made.toml", ""),
+        ("made.toml", ""),
+        (
+            "other/made.toml",
+            "\nnote: `scripted` knows the whole project only with `made.toml` in a folder above the file",
+        ),
+    ] {
+        let files = [("deep/down/a.py", FILES[0].1), (manifest, "")];
+        let spec = |folder: &std::path::Path| {
+            let mut spec = scripted(folder, &answer, ReadyBy::Answering);
+            spec.project = vec!["made.toml".to_owned()];
+            spec
+        };
+        let mut lab = Lab::new(&files, spec, PATIENT);
+        let shown = runtime().block_on(lab.ask("total", Question::Definition));
+        assert_eq!(shown, format!("deep/down/a.py:1:5 total{note}"), "{manifest}");
+    }
 }
 
 #[test]

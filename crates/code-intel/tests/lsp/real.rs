@@ -37,6 +37,18 @@ const TYPESCRIPT: &[(&str, &str)] = &[
     ),
 ];
 
+const GO: &[(&str, &str)] = &[
+    ("go.mod", "module example.com/shop\n\ngo 1.19\n"),
+    (
+        "model/order.go",
+        "package model\n\ntype Order struct{}\n\nfunc (o *Order) Total() int {\n\treturn 1\n}\n",
+    ),
+    (
+        "main.go",
+        "package main\n\nimport \"example.com/shop/model\"\n\nfunc pay() (string, int) {\n\treturn \"😀\", (&model.Order{}).Total()\n}\n\nfunc main() {\n\tpay()\n}\n",
+    ),
+];
+
 /// The server of this name; `None` where it is not on the machine, or not in the folder the tests have for servers.
 fn lab(name: &str, files: &[(&str, &str)]) -> Option<Lab> {
     let mut spec = known().into_iter().find(|spec| spec.name == name).unwrap();
@@ -145,5 +157,29 @@ fn clangd_answers_as_the_index_does() {
         shop.h:1:5 total
         main.c:4:20 total
     "#]],
+    );
+}
+
+#[test]
+fn gopls_answers_as_the_index_does() {
+    check(
+        lab("gopls", GO),
+        ("main.go", 6, 34),
+        ("model/order.go", "// moved"),
+        expect![[r#"
+            definition:
+            model/order.go:5:17 Total
+            references:
+            main.go:6:31 Total
+            callers:
+            Total model/order.go:5
+            pay main.go:5
+            main main.go:9
+            1->0
+            2->1
+            after a change:
+            model/order.go:6:17 Total
+            main.go:6:31 Total
+        "#]],
     );
 }

@@ -7,7 +7,7 @@ use stepwell_code_intel::Result;
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Question, Reply};
-use stepwell_code_intel::resolve::{Direction, Meaning, PATIENCE, Resolver};
+use stepwell_code_intel::resolve::{Direction, PATIENCE, Resolver};
 
 use super::code_tool;
 use super::desk::{ForServers, FromServer, Source, Told};
@@ -90,37 +90,52 @@ impl DependencyInput {
     }
 }
 
+/// Who made a graph, and what must be known about it.
+#[derive(Default)]
+struct Made {
+    /// The language server, where one did.
+    server: Option<String>,
+    notes: Vec<String>,
+}
+
 fn calls(index: &mut Index, input: &CallInput, said: FromServer) -> Result<Told> {
     let direction = input.direction();
-    let mut notes = String::new();
+    let mut made = Made::default();
     match said {
         Some(Ok(Reply::Calls { server, graph, note })) => {
-            let source = format!("source: lsp ({server})\n{}", noted(note.as_deref()));
-            return Ok(shown(&graph, direction, input.format).noted(&source));
+            let made = Made { server: Some(server), notes: note.into_iter().collect() };
+            return Ok(shown(&graph, direction, input.format, &made));
         }
-        Some(Err(why)) => notes = noted(Some(&why)),
+        Some(Err(why)) => made.notes.push(why),
         Some(Ok(Reply::Places(_))) | None => {}
     }
     let resolver = Resolver::within(index, PATIENCE);
     let meaning = input.target.meaning(index, &resolver)?;
     let Some(start) = meaning.found().first() else {
-        return Ok(nothing(&input.target, &Meaning::Unknown).noted(&notes));
+        let notes: String = made.notes.iter().map(|note| noted(Some(note))).collect();
+        return Ok(nothing(&input.target, &meaning).noted(&notes));
     };
     let calls = resolver.call_graph(start, direction, input.depth(), MOST_NODES);
-    notes.push_str(&noted(resolver.note().as_deref()));
-    Ok(shown(&graph::of_calls(index, &calls), direction, input.format).noted(&notes))
+    made.notes.extend(resolver.note());
+    Ok(shown(&graph::of_calls(index, &calls), direction, input.format, &made))
 }
 
 fn dependencies(index: &mut Index, input: &DependencyInput) -> Result<Told> {
     let only = input.file.as_deref().map(|file| index.named(file)).transpose()?;
-    Ok(shown(&graph::of_files(index, only, MOST_NODES), Direction::Callees, input.format))
+    let graph = graph::of_files(index, only, MOST_NODES);
+    Ok(shown(&graph, Direction::Callees, input.format, &Made::default()))
 }
 
-fn shown(graph: &NamedGraph, direction: Direction, format: Format) -> Told {
+/// A graph in a form, with what must be known about it where that form has room for it: programs read all but `text`.
+fn shown(graph: &NamedGraph, direction: Direction, format: Format, made: &Made) -> Told {
+    let source = made.server.as_ref().map(|server| format!("source: lsp ({server})\n"));
+    let notes = made.notes.iter().map(|note| noted(Some(note)));
+    let about: String = source.into_iter().chain(notes).collect();
+    let remarked = |mark: &str| about.lines().map(|line| format!("{mark} {line}\n")).collect::<String>();
     Told::new(match format {
-        Format::Text => graph.text(direction),
-        Format::Mermaid => graph.mermaid(),
-        Format::Dot => graph.dot(),
+        Format::Text => return Told::new(graph.text(direction)).noted(&about),
+        Format::Mermaid => graph.mermaid() + &remarked("%%"),
+        Format::Dot => graph.dot() + &remarked("//"),
         Format::Json => {
             let nodes: Vec<_> = graph
                 .nodes
@@ -128,8 +143,16 @@ fn shown(graph: &NamedGraph, direction: Direction, format: Format) -> Told {
                 .map(|node| json!({"name": node.name, "file": node.file, "line": node.line}))
                 .collect();
             let complete = !graph.is_cut;
-            json!({"nodes": nodes, "edges": graph.edges, "cycles": graph.cycles, "complete": complete})
-                .to_string()
+            let mut answer =
+                json!({"nodes": nodes, "edges": graph.edges, "cycles": graph.cycles, "complete": complete});
+            if let Some(server) = &made.server {
+                answer["source"] = json!("lsp");
+                answer["server"] = json!(server);
+            }
+            if !made.notes.is_empty() {
+                answer["note"] = json!(made.notes.join("; "));
+            }
+            answer.to_string()
         }
     })
 }

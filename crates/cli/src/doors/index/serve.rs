@@ -1,8 +1,9 @@
 //! `stepwell index serve --jsonl`: one question a line, one answer a line, in order. No answer is older than the
 //! files: they are watched, and those that it is made of are looked at again.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::BufRead;
+use std::path::Path;
 use std::rc::Rc;
 
 use serde::Deserialize;
@@ -50,8 +51,20 @@ enum Source {
     Lsp,
 }
 
-pub fn serve(assembly: &Assembly, index: &mut Index, language: Option<&str>) -> anyhow::Result<Exit> {
-    let language = language.map(known_language).transpose()?;
+/// The language and the folder that are meant: one word may be either.
+pub fn meant<'w>(
+    language: Option<&'w str>,
+    root: Option<&'w Path>,
+) -> anyhow::Result<(Option<Language>, Option<&'w Path>)> {
+    match (language.map(|word| (word, known_language(word))), root) {
+        (None, root) => Ok((None, root)),
+        (Some((_, Ok(language))), root) => Ok((Some(language), root)),
+        (Some((word, Err(_))), None) if Path::new(word).is_dir() => Ok((None, Some(Path::new(word)))),
+        (Some((_, Err(error))), _) => Err(error),
+    }
+}
+
+pub fn serve(assembly: &Assembly, index: &mut Index, language: Option<Language>) -> anyhow::Result<Exit> {
     index.watch();
     let mut standing: Option<Standing> = None;
     for line in std::io::stdin().lock().lines() {
@@ -151,9 +164,12 @@ fn answer(
     }
 }
 
-/// Who calls the first of a graph.
+/// Who calls what a graph of one step begins with; also that itself, where it does.
 fn of_callers(graph: &NamedGraph, note: Option<String>) -> Value {
-    let callers = graph.nodes.iter().skip(1).map(|node| json!({"file": node.file, "line": node.line}));
+    let callers: BTreeSet<usize> = graph.edges.iter().map(|(caller, _)| *caller).collect();
+    let mut callers: Vec<_> = callers.into_iter().filter_map(|caller| graph.nodes.get(caller)).collect();
+    callers.sort_by_key(|node| (&node.file, node.line));
+    let callers = callers.into_iter().map(|node| json!({"file": node.file, "line": node.line}));
     noted(json!({"source": "lsp", "locations": callers.collect::<Vec<_>>()}), note)
 }
 
