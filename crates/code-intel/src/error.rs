@@ -12,6 +12,8 @@ pub enum Error {
     NotIndexed { path: String, reason: String },
     #[error("`{path}` has no name at line {line}, column {column}")]
     NoName { path: String, line: u32, column: u32 },
+    #[error("{what}; {near}")]
+    NotThere { what: String, near: String },
     #[error("`{question}` has no word that could be searched for")]
     NoWords { question: String },
     #[error("the index was not finished: it was cancelled")]

@@ -176,7 +176,7 @@ impl NamedGraph {
     pub fn mermaid(&self) -> String {
         let mut text = "graph LR\n".to_owned();
         for (place, node) in self.nodes.iter().enumerate() {
-            text.push_str(&format!("  n{place}[\"{}\"]\n", node.name.replace('"', "#quot;")));
+            text.push_str(&format!("  n{place}[\"{}\"]\n", mermaid_label(&node.name)));
         }
         for (from, to) in &self.edges {
             text.push_str(&format!("  n{from} --> n{to}\n"));
@@ -198,9 +198,29 @@ impl NamedGraph {
     }
 }
 
+/// A name in quotes of Mermaid, which reads `#...;` and tags of HTML in them.
+fn mermaid_label(name: &str) -> String {
+    let escaped = name.chars().map(|character| match character {
+        '"' => "#quot;".to_owned(),
+        '#' => "#35;".to_owned(),
+        '<' => "#lt;".to_owned(),
+        '>' => "#gt;".to_owned(),
+        other => other.to_string(),
+    });
+    escaped.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_labels_that_mermaid_and_dot_read() {
+        let node = GraphName { name: "operator<#\"\\".to_owned(), file: "a.cc".to_owned(), line: 1 };
+        let graph = NamedGraph { nodes: vec![node], ..NamedGraph::default() };
+        assert_eq!(graph.mermaid(), "graph LR\n  n0[\"operator#lt;#35;#quot;\\\"]\n");
+        assert_eq!(graph.dot(), "digraph {\n  rankdir=LR;\n  n0 [label=\"operator<#\\\"\\\\\"];\n}\n");
+    }
 
     #[test]
     fn rings_are_found() {

@@ -332,7 +332,11 @@ impl Index {
         let relative = place.relative().to_string_lossy().into_owned();
         let missing = |reason: &str| Error::NotIndexed { path: relative.clone(), reason: reason.to_owned() };
         let id = self.file(&relative).ok_or_else(|| {
-            missing("it does not exist, is ignored, or is of no language that can be parsed")
+            missing(match place.absolute() {
+                path if path.is_dir() => "it is a folder, and one file is asked about",
+                path if path.exists() => "it is ignored, or of no language that can be parsed",
+                _ => "it does not exist",
+            })
         })?;
         match self.entry(id).and_then(|entry| entry.omission) {
             Some(omission) => Err(missing(omission.reason())),

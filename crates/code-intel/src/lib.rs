@@ -24,5 +24,6 @@ pub mod search;
 pub mod structure;
 pub mod syntax;
 mod units;
+pub mod whereabouts;
 
 pub use error::{Error, Result};

@@ -58,12 +58,15 @@ pub enum IndexCommand {
     },
     /// Find code by what it is about
     Search {
+        #[arg(required = true)]
         words: Vec<String>,
+        /// Results at most
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: usize,
     },
     /// The most important symbols of every file, within a number of tokens
     Map {
+        /// About how many tokens it may have
         #[arg(long, default_value_t = 2000, value_name = "N")]
         tokens: usize,
     },
@@ -81,7 +84,7 @@ pub enum IndexCommand {
 
 #[derive(Debug, Args)]
 pub struct IndexTarget {
-    /// A name, `Type.member`, or FILE:LINE:COLUMN
+    /// A name, `Type.member`, FILE:LINE:COLUMN, or FILE:LINE for what the line defines
     pub target: String,
     /// Who answers; `lsp` is a language server of the machine, where the settings allow one
     #[arg(long, value_enum, default_value_t = SourceArg::Index)]

@@ -12,8 +12,8 @@ use stepwell_code_intel::answer::{Answer, Asked};
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::{Index, Refreshed};
 use stepwell_code_intel::lsp::{Question, Reply};
-use stepwell_code_intel::resolve::{Direction, Found, Meaning, Resolver};
-use stepwell_code_intel::search;
+use stepwell_code_intel::resolve::{Certainty, Direction, Found, Meaning, Resolver};
+use stepwell_code_intel::{Error, search, whereabouts};
 
 use servers::Standing;
 
@@ -59,6 +59,20 @@ struct Looked<'l> {
     language: Language,
 }
 
+impl Looked<'_> {
+    /// Says on standard error what a person would wonder about: an answer that is empty, or not certain.
+    fn tell(&self, english: &str, chinese: &str) {
+        tell(Some(self.language.pick(english, chinese)));
+    }
+}
+
+impl IndexTarget {
+    /// The same with a target that is given in full.
+    fn completed(&self, index: &Index) -> anyhow::Result<Self> {
+        Ok(Self { target: whereabouts::completed(index, &self.target)?, source: self.source })
+    }
+}
+
 fn open(folder: Option<&Path>) -> anyhow::Result<(Assembly, Index)> {
     let assembly = Assembly::new(AssemblyOptions {
         workspace: workspace_root(folder)?,
@@ -83,11 +97,12 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
             show::status(index, looked.refreshed, &servers, args.json, looked.language)?;
         }
         IndexCommand::Def(target) => {
+            let target = &target.completed(index)?;
             let (answer, notes) = consulted(looked, target, Question::Definition)?;
             if let Some(answer) = answer {
                 return show::consulted_definitions(index, &answer, args.json).map(|()| Exit::Done);
             }
-            let meaning = asked(&resolver, &target.target)?;
+            let meaning = asked(&resolver, index, &target.target)?;
             let found: Vec<Value> = meaning.found().iter().map(|found| show::place(index, found)).collect();
             if args.json {
                 let certainty = match &meaning {
@@ -99,18 +114,30 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
                 print_json(&show::with_note(answer, notes))?;
             } else {
                 show::places(index, meaning.found());
+                let is_place = matches!(Asked::parse(&target.target), Asked::At { .. });
+                if is_place && matches!(meaning, Meaning::Found(_, Certainty::ByName)) {
+                    looked.tell(
+                        "by its name alone: the type before it is not known",
+                        "仅按名称：其前的类型未知",
+                    );
+                }
             }
         }
         IndexCommand::Refs(target) => {
+            let target = &target.completed(index)?;
             let (answer, notes) = consulted(looked, target, Question::References)?;
             if let Some(answer) = answer {
                 return show::consulted_uses(index, &answer, args.json).map(|()| Exit::Done);
             }
-            let found = targets(&resolver, &target.target)?;
-            let uses: Vec<_> = found.iter().flat_map(|found| resolver.references(found)).collect();
+            let found = targets(&resolver, index, &target.target)?;
+            let uses = whereabouts::uses(&resolver, &found);
             show::uses(index, &uses, notes, args.json)?;
+            if uses.is_empty() {
+                looked.tell("nothing uses it, as far as the index can tell", "索引未发现任何使用之处");
+            }
         }
         IndexCommand::Calls { target, direction, depth, format } => {
+            let target = &target.completed(index)?;
             let direction = match direction {
                 CallsArg::Callers => Direction::Callers,
                 CallsArg::Callees => Direction::Callees,
@@ -128,10 +155,12 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
                     (Some(server), graph, note)
                 }
                 said => {
-                    let note = said.and_then(Result::err);
-                    tell(note.as_deref());
-                    let found = targets(&resolver, &target.target)?;
+                    let found = targets(&resolver, index, &target.target)?;
                     let Some(start) = found.first() else { return Ok(Exit::Done) };
+                    let notes = said.and_then(Result::err).into_iter();
+                    let notes: Vec<String> = notes.chain(whereabouts::only_first(index, &found)).collect();
+                    let note = (!notes.is_empty()).then(|| notes.join("; "));
+                    tell(note.as_deref());
                     let calls = resolver.call_graph(start, direction, *depth, MOST_NODES);
                     (None, graph::of_calls(index, &calls), note)
                 }
@@ -145,21 +174,53 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
             } else {
                 print_graph(&graph, direction, *format, args.json)?;
             }
+            if graph.edges.is_empty() {
+                match direction {
+                    Direction::Callers => looked.tell("nothing calls it", "没有调用者"),
+                    Direction::Callees => {
+                        looked.tell("it calls nothing of this folder", "它未调用此文件夹中的函数");
+                    }
+                }
+            }
         }
         IndexCommand::Deps { file, format } => {
             let only = file.as_deref().map(|file| index.named(file)).transpose()?;
             let graph = graph::of_files(index, only, MOST_NODES);
             print_graph(&graph, Direction::Callees, *format, args.json)?;
+            if graph.edges.is_empty() {
+                looked.tell("no imports between files were found", "未发现文件之间的导入");
+            }
         }
-        IndexCommand::Symbols { file, kind } => show::symbols(index, index.named(file)?, kind, args.json)?,
+        IndexCommand::Symbols { file, kind } => {
+            if show::symbols(index, index.named(file)?, kind, args.json)? == 0 {
+                looked.tell("the file defines nothing of that kind", "该文件未定义此类符号");
+            }
+        }
         IndexCommand::Search { words, limit } => {
-            let (hits, note) = meaning::search(looked, &words.join(" "), *limit)?;
+            let question = words.join(" ");
+            if !question.contains(char::is_alphanumeric) {
+                return Err(Error::NoWords { question }.into());
+            }
+            let (hits, note) = meaning::search(looked, &question, *limit)?;
             tell(note.as_deref());
             show::hits(index, &hits, note, args.json)?;
+            if hits.hits.is_empty() {
+                looked.tell("nothing is about these words", "没有与这些词相关的代码");
+            }
         }
         IndexCommand::Map { tokens } => {
             let map = search::map(index, *tokens);
-            if args.json { print_json(&json!({"map": map}))? } else { out(&map) }
+            if args.json {
+                print_json(&json!({"map": map}))?
+            } else {
+                out(&map)
+            }
+            if map.is_empty() {
+                looked.tell(
+                    "there are no symbols, or none fits into so few tokens",
+                    "没有符号，或令牌数太少无法容纳",
+                );
+            }
         }
         IndexCommand::Serve { .. } => {}
     }
@@ -194,12 +255,20 @@ fn tell(note: Option<&str>) {
 }
 
 /// What is asked about; an error where it is nothing of this folder.
-fn asked(resolver: &Resolver<'_>, target: &str) -> anyhow::Result<Meaning> {
-    match resolver.asked(target)? {
-        Meaning::Unknown => Err(report::failed(
-            format!("`{target}` is not defined in this folder as far as the index can tell"),
-            "give a name as it is written, `Type.member`, or FILE:LINE:COLUMN; `stepwell index search` finds code by words",
-        )),
+fn asked(resolver: &Resolver<'_>, index: &Index, target: &str) -> anyhow::Result<Meaning> {
+    match resolver.asked(target).map_err(|error| whereabouts::explained(index, error))? {
+        Meaning::Unknown => {
+            let others = whereabouts::others(index, target);
+            let hint = if !others.is_empty() {
+                format!("there is {}", others.join(", "))
+            } else if index.entries().next().is_none() {
+                "the folder has no file that can be read: give another one with -C".to_owned()
+            } else {
+                "give a name as it is written, `Type.member`, FILE:LINE or FILE:LINE:COLUMN; `stepwell index search` finds code by words".to_owned()
+            };
+            let what = format!("`{target}` is not defined in this folder as far as the index can tell");
+            Err(report::failed(what, hint))
+        }
         Meaning::External => Err(report::failed(
             format!("`{target}` is external: it is defined outside of this folder"),
             "its package is among the dependencies of the project, or it is built into the language",
@@ -208,8 +277,8 @@ fn asked(resolver: &Resolver<'_>, target: &str) -> anyhow::Result<Meaning> {
     }
 }
 
-fn targets(resolver: &Resolver<'_>, target: &str) -> anyhow::Result<Vec<Found>> {
-    Ok(asked(resolver, target)?.found().to_vec())
+fn targets(resolver: &Resolver<'_>, index: &Index, target: &str) -> anyhow::Result<Vec<Found>> {
+    Ok(asked(resolver, index, target)?.found().to_vec())
 }
 
 fn print_json(value: &Value) -> anyhow::Result<()> {

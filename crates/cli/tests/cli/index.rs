@@ -45,7 +45,9 @@ fn every_question_has_an_answer_for_people_and_for_programs() {
     for (arguments, expected) in [
         (&["build"][..], "2 files"),
         (&["status"], "2 files, 0 read now"),
-        (&["def", "Order.total"], "shop/model.py:4:9: method total: def total(self):"),
+        (&["def", "Order.total"], "shop/model.py:4:9: method Order.total: def total(self):"),
+        (&["def", "app.py:4"], "app.py:4:5: function pay: def pay():"),
+        (&["def", "pay()"], "app.py:4:5: function pay: def pay():"),
         (&["def", "app.py:5:20"], "shop/model.py:4:9"),
         (&["refs", "Order"], "app.py:5:12: return Order().total()"),
         (&["calls", "Order.total", "--depth", "2"], "pay (app.py:4) <- main"),
@@ -75,14 +77,57 @@ fn a_question_that_cannot_be_answered_says_why() {
     let world = world();
     for (arguments, expected) in [
         (&["def", "Nothing"][..], "`Nothing` is not defined"),
-        (&["def", "app.py:1:1"], "no name at line 1, column 1"),
-        (&["symbols", "gone.py"], "does not exist"),
+        (&["def", "app.py:1:1"], "no name at line 1, column 1; the line has `shop` at 6"),
+        (&["def", "app.py:5"], "the line has `Order` at 12, `total` at 20"),
+        (&["def", "Shop.total"], "there is `Order.total` (shop/model.py:4)"),
+        (&["symbols", "gone.py"], "it does not exist"),
+        (&["symbols", "shop"], "it is a folder"),
+        (&["search"], "required arguments were not provided"),
+        (&["search", "!!"], "has no word"),
         (&["symbols", "app.py", "--kind", "thing"], "there is no kind `thing`"),
         (&["serve", "--jsonl", "klingon"], "there is no language `klingon`"),
     ] {
         let output = world.output(&[&["index"][..], arguments].concat());
         let shown = world.show(&output);
         assert!(!output.status.success() && shown.contains(expected), "{arguments:?}: {shown}");
+    }
+}
+
+/// An answer that is empty or is about one of several things must not look like an answer about everything.
+#[test]
+fn what_a_person_would_wonder_about_is_told() {
+    let world = world();
+    world.write("other.py", "class Cart:\n    def total(self):\n        return 2\n");
+    for (arguments, expected) in [
+        (&["refs", "main"][..], "note: nothing uses it"),
+        (&["calls", "main"], "note: nothing calls it"),
+        (&["calls", "Cart.total", "--direction", "callees"], "note: it calls nothing of this folder"),
+        (&["deps", "other.py"], "note: no imports between files"),
+        (&["symbols", "other.py", "--kind", "enum"], "note: the file defines nothing of that kind"),
+        (&["search", "zebra"], "note: nothing is about these words"),
+        (&["map", "--tokens", "1"], "note: there are no symbols"),
+        (
+            &["calls", "total"],
+            "note: 2 definitions are called `total`; this is about the one at other.py:2:9",
+        ),
+    ] {
+        let output = world.output(&[&["index"][..], arguments].concat());
+        let shown = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && shown.contains(expected), "{arguments:?}: {shown}");
+        let chinese =
+            world.command(&[&["index"][..], arguments].concat()).env("LANG", "zh_CN.UTF-8").output();
+        let is_from_the_index = expected.contains("definitions");
+        let shown = String::from_utf8(chinese.unwrap().stderr).unwrap();
+        assert!(
+            is_from_the_index || !shown.contains(expected) && !shown.is_empty(),
+            "{arguments:?}: {shown}"
+        );
+    }
+    for arguments in
+        [&["refs", "Order"][..], &["calls", "pay"], &["deps"], &["map"], &["calls", "Order.total"]]
+    {
+        let output = world.output(&[&["index"][..], arguments].concat());
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{arguments:?}");
     }
 }
 
@@ -136,6 +181,12 @@ fn the_agents_tools_ask_the_same_index() {
         ),
         ("find_definition", r#"{"symbol": "Order.total"}"#, "source: index, by_name"),
         ("find_definition", r#"{"symbol": "nothing"}"#, "is not defined in the workspace"),
+        ("find_definition", r#"{"symbol": "Shop.total"}"#, "there is `Order.total` (shop/model.py:4)"),
+        ("find_definition", r#"{"symbol": "pay()"}"#, "app.py:4: function: def pay():"),
+        // The file only uses it.
+        ("find_definition", r#"{"symbol": "total", "file": "app.py"}"#, "resolved\nshop/model.py:4: method"),
+        ("find_definition", r#"{"symbol": "Order.total", "file": "app.py"}"#, "shop/model.py:4: method"),
+        ("find_definition", r#"{"file": "app.py", "line": 4}"#, "app.py:4: function: def pay():"),
         ("find_references", r#"{"symbol": "Order"}"#, "app.py:5: return Order().total()"),
         ("call_graph", r#"{"symbol": "pay"}"#, "pay (app.py:4) <- main"),
         ("call_graph", r#"{"symbol": "main", "direction": "callees", "format": "dot"}"#, "n0 -> n1;"),
@@ -155,6 +206,12 @@ fn the_agents_tools_ask_the_same_index() {
         ("ast_get_imports", r#"{"file": "../outside.py"}"#, "outside"),
         ("ast_extract_function", r#"{"file": "app.py", "name": "gone"}"#, "defines no function"),
         ("codebase_search", r#"{"query": "?!"}"#, "no word"),
+        ("find_definition", "{}", "give a `symbol`"),
+        ("find_definition", r#"{"file": "app.py"}"#, "give a `symbol`"),
+        ("find_definition", r#"{"symbol": "main", "file": "app.py", "line": 5}"#, "it stands in line 8"),
+        ("find_references", r#"{"file": "app.py", "line": 5}"#, "the line has `Order` at 12, `total` at 20"),
+        ("call_graph", r#"{"symbol": "gone", "file": "app.py"}"#, "`app.py` does not have the name `gone`"),
+        ("ast_find_symbols", r#"{"file": "shop"}"#, "it is a folder"),
     ] {
         let output = world.output(&["tool", "call", tool, arguments]);
         let shown = world.show(&output);

@@ -65,7 +65,7 @@ fn a_server_answers_where_it_is_asked_for() {
         &[
             (
                 &["index", "def", "app.py:5:20", "--source", "lsp"],
-                &["shop/model.py:2:9: method total: def total(self):"],
+                &["shop/model.py:2:9: method Order.total: def total(self):"],
             ),
             (
                 &["index", "--json", "def", "Order.total", "--source", "lsp"],
@@ -195,7 +195,7 @@ fn servers_are_off_until_the_person_lets_them_run() {
     let rows: &[(&[&str], &[&str])] = &[
         (
             &["index", "def", "Order.total", "--source", "lsp"],
-            &["shop/model.py:2:9: method total", "note: language servers are off"],
+            &["shop/model.py:2:9: method Order.total", "note: language servers are off"],
         ),
         (&["index", "status"], &["language servers: off"]),
         (

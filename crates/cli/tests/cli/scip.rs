@@ -44,10 +44,10 @@ fn a_real_index_answers_where_it_is_current() {
         &[
             (
                 &["index", "def", "Order.total"],
-                "src/model.ts:3:3: method total: total(): number { return 1 }",
+                "src/model.ts:3:3: method Order.total: total(): number { return 1 }",
             ),
             // Behind a character that is two units of UTF-16.
-            (&["index", "def", "src/app.ts:2:68"], "src/model.ts:3:3: method total"),
+            (&["index", "def", "src/app.ts:2:68"], "src/model.ts:3:3: method Order.total"),
             (&["index", "refs", "pay"], "src/app.ts:3:20: export const sum = pay() + pay()"),
             (&["index", "--json", "def", "Order"], r#""source": "scip""#),
             (&["index", "--json", "refs", "Order"], r#""source": "scip""#),
@@ -65,7 +65,7 @@ fn what_changed_since_comes_from_our_own_index_and_says_so() {
     check(
         &world,
         &[
-            (&["index", "def", "src/app.ts:3:13"], "src/model.ts:3:3: method total"),
+            (&["index", "def", "src/app.ts:3:13"], "src/model.ts:3:3: method Order.total"),
             (
                 &["index", "def", "src/app.ts:3:13"],
                 "note: `index.scip` has no answer: `src/app.ts` was changed",

@@ -228,7 +228,7 @@ async fn make_round(embeddings: &Embeddings, pieces: &[Piece]) -> std::result::R
 fn explained(error: Error) -> ToolError {
     match error {
         Error::Cancelled => ToolError::new(ErrorClass::Interrupted, error.to_string()),
-        Error::NotIndexed { .. } | Error::NoName { .. } | Error::NoWords { .. } => {
+        Error::NotIndexed { .. } | Error::NoName { .. } | Error::NotThere { .. } | Error::NoWords { .. } => {
             ToolError::parameter(error.to_string())
         }
         Error::Workspace(_) | Error::Database { .. } => ToolError::execution(error.to_string()),

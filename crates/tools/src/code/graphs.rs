@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use stepwell_code_intel::Result;
 use stepwell_code_intel::graph::{self, NamedGraph};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Direction, PATIENCE, Resolver};
+use stepwell_code_intel::{Result, whereabouts};
 
 use super::code_tool;
 use super::desk::{ForServers, FromServer, Source, Told};
@@ -113,16 +113,20 @@ fn calls(index: &mut Index, input: &CallInput, said: FromServer) -> Result<Told>
     let meaning = input.target.meaning(index, &resolver)?;
     let Some(start) = meaning.found().first() else {
         let notes: String = made.notes.iter().map(|note| noted(Some(note))).collect();
-        return Ok(nothing(&input.target, &meaning).noted(&notes));
+        return Ok(nothing(index, &input.target, &meaning).noted(&notes));
     };
     let calls = resolver.call_graph(start, direction, input.depth(), MOST_NODES);
     made.notes.extend(resolver.note());
+    made.notes.extend(whereabouts::only_first(index, meaning.found()));
     Ok(shown(&graph::of_calls(index, &calls), direction, input.format, &made))
 }
 
 fn dependencies(index: &mut Index, input: &DependencyInput) -> Result<Told> {
     let only = input.file.as_deref().map(|file| index.named(file)).transpose()?;
     let graph = graph::of_files(index, only, MOST_NODES);
+    if graph.nodes.is_empty() && matches!(input.format, Format::Text) {
+        return Ok(Told::new("No file of the workspace imports another one, as far as the index can tell."));
+    }
     Ok(shown(&graph, Direction::Callees, input.format, &Made::default()))
 }
 

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_code_intel::answer::{self, Answer, Asked, Consulted};
-use stepwell_code_intel::index::Index;
+use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::lsp::{Question, Reply};
 use stepwell_code_intel::resolve::{Meaning, PATIENCE, Resolver};
 use stepwell_code_intel::scip;
 use stepwell_code_intel::search::{self, Near};
-use stepwell_code_intel::{Error, Result};
+use stepwell_code_intel::{Error, Result, whereabouts};
 
 use super::code_tool;
 use super::desk::{ForServers, FromServer, Prepared, Source, Told};
@@ -103,47 +103,103 @@ impl Target {
         (format!("`{name}`"), self.file.iter().cloned().collect())
     }
 
-    /// What the name means; a file without a line narrows a name down to what that file defines.
+    /// The name as it is asked about; models also write `name()`.
+    fn name(&self) -> Option<&str> {
+        let name = self.symbol.as_deref()?.trim();
+        Some(name.strip_suffix("()").unwrap_or(name)).filter(|name| !name.is_empty())
+    }
+
+    /// The name as it stands in a text: the last part of `Type.member`.
+    fn last_name(&self) -> Option<&str> {
+        self.name()?.rsplit(['.', ':', '#']).next().filter(|name| !name.is_empty())
+    }
+
+    /// What the name means; a file without a line narrows a name down to what that file defines or uses.
     pub fn meaning(&self, index: &Index, resolver: &Resolver<'_>) -> Result<Meaning> {
-        let symbol = self.symbol.as_deref().unwrap_or_default();
-        let Some(path) = &self.file else { return resolver.asked(symbol) };
-        let file = index.named(path)?;
-        let Some(line) = self.line else {
-            let meaning = resolver.asked(symbol)?;
-            let Meaning::Found(mut found, certainty) = meaning else { return Ok(meaning) };
-            found.retain(|one| one.file == file);
-            return Ok(if found.is_empty() { Meaning::Unknown } else { Meaning::Found(found, certainty) });
-        };
-        resolver.target_at(file, line, self.column(index, path, line))
-    }
-
-    /// The column that is meant: where the name stands, unless one is given.
-    fn column(&self, index: &Index, path: &str, line: u32) -> u32 {
-        let symbol = self.symbol.as_deref().unwrap_or_default();
-        self.column.unwrap_or_else(|| {
-            let text = answer::line(index, path, line);
-            let last = symbol.rsplit(['.', ':']).next().unwrap_or(symbol);
-            text.find(last).map_or(1, |at| text[..at].chars().count() as u32 + 1)
-        })
-    }
-
-    pub fn asked(&self, index: &Index) -> Asked {
-        let symbol = self.symbol.as_deref().unwrap_or_default();
-        match (&self.file, self.line) {
-            (Some(path), Some(line)) => {
-                Asked::At { path: path.clone(), line, column: self.column(index, path, line) }
+        let file = self.file.as_deref().map(|path| index.named(path)).transpose()?;
+        match (self.name(), file, self.line) {
+            (Some(name), None, _) => resolver.asked(name),
+            (Some(name), Some(file), None) => self.meaning_in(index, resolver, name, file),
+            (_, Some(file), Some(line)) => {
+                let in_line =
+                    || whereabouts::in_line(index, file, line, self.last_name()).map(|at| at.column);
+                let column = self.column.map_or_else(in_line, Ok)?;
+                let meaning = resolver.target_at(file, line, column);
+                meaning.map_err(|error| whereabouts::explained(index, error))
             }
-            (Some(path), None) => Asked::Named { name: symbol.to_owned(), path: Some(path.clone()) },
-            (None, _) => Asked::parse(symbol),
+            (None, ..) => Err(Error::NotThere {
+                what: "it is not said what is asked about".to_owned(),
+                near: "give a `symbol`, or a `file` with a `line` and a `column`".to_owned(),
+            }),
+        }
+    }
+
+    fn meaning_in(
+        &self,
+        index: &Index,
+        resolver: &Resolver<'_>,
+        name: &str,
+        file: FileId,
+    ) -> Result<Meaning> {
+        let meaning = resolver.asked(name)?;
+        if let Meaning::Found(found, certainty) = &meaning {
+            let own: Vec<_> = found.iter().filter(|one| one.file == file).cloned().collect();
+            if !own.is_empty() {
+                return Ok(Meaning::Found(own, *certainty));
+            }
+        }
+        let standing = self.last_name().and_then(|last| whereabouts::in_file(index, file, last));
+        match standing {
+            // Of `Type.member` the file may use several, and the name says which is meant.
+            Some(_) if !meaning.found().is_empty() && self.last_name() != Some(name) => Ok(meaning),
+            Some(at) => resolver.definition_at(file, at.line, at.column),
+            None => Err(Error::NotThere {
+                what: format!("`{}` does not have the name `{name}`", index.path(file)),
+                near: "leave the file out, or give the one where the name stands".to_owned(),
+            }),
+        }
+    }
+
+    /// The place that a language server or an `index.scip` is asked about.
+    pub fn asked(&self, index: &Index) -> Asked {
+        let name = self.name().unwrap_or_default();
+        let Some(path) = &self.file else { return Asked::parse(name) };
+        let file = index.named(path).ok();
+        let last = self.last_name();
+        let at = match self.line {
+            Some(line) => {
+                let found = file.and_then(|file| whereabouts::in_line(index, file, line, last).ok());
+                // Of some languages the index knows no uses.
+                let in_text = || {
+                    let text = answer::line(index, path, line);
+                    text.find(last?).map(|at| text[..at].chars().count() as u32 + 1)
+                };
+                let column = self.column.or_else(|| found.map(|at| at.column)).or_else(in_text);
+                Some((line, column.unwrap_or(1)))
+            }
+            None => {
+                let is_used = |file: &FileId| last.is_some_and(|last| !index.defining(last).contains(file));
+                let found = file.filter(is_used).zip(last);
+                let found = found.and_then(|(file, last)| whereabouts::in_file(index, file, last));
+                found.map(|at| (at.line, at.column))
+            }
+        };
+        match at {
+            Some((line, column)) => Asked::At { path: path.clone(), line, column },
+            None => Asked::Named { name: name.to_owned(), path: Some(path.clone()) },
         }
     }
 }
 
 /// What to say where nothing is found.
-pub fn nothing(target: &Target, meaning: &Meaning) -> Told {
+pub fn nothing(index: &Index, target: &Target, meaning: &Meaning) -> Told {
     let name = target.subject().0;
+    let others = whereabouts::others(index, target.name().unwrap_or_default());
     Told::new(match meaning {
         Meaning::External => format!("{name} is external: it is defined outside of the workspace."),
+        Meaning::Found(..) | Meaning::Unknown if !others.is_empty() => {
+            format!("{name} is not defined in the workspace, but there is {}.", others.join(", "))
+        }
         Meaning::Found(..) | Meaning::Unknown => format!(
             "{name} is not defined in the workspace as far as the index can tell. Give the file and line where it is used, or search with `grep`."
         ),
@@ -192,7 +248,7 @@ fn definition(index: &mut Index, input: &DefinitionInput, said: FromServer) -> R
     let resolver = Resolver::new(index);
     let meaning = input.target.meaning(index, &resolver)?;
     let Meaning::Found(found, certainty) = &meaning else {
-        return Ok(nothing(&input.target, &meaning).noted(&notes));
+        return Ok(nothing(index, &input.target, &meaning).noted(&notes));
     };
     let mut text = format!("source: index, {}\n{notes}", certainty.name());
     for one in found.iter().take(MOST_SHOWN) {
@@ -224,9 +280,9 @@ fn references(index: &mut Index, input: &ReferencesInput, said: FromServer) -> R
     let resolver = Resolver::within(index, PATIENCE);
     let meaning = input.target.meaning(index, &resolver)?;
     let Meaning::Found(found, _) = &meaning else {
-        return Ok(nothing(&input.target, &meaning).noted(&notes));
+        return Ok(nothing(index, &input.target, &meaning).noted(&notes));
     };
-    let uses: Vec<_> = found.iter().flat_map(|one| resolver.references(one)).collect();
+    let uses = whereabouts::uses(&resolver, found);
     let note = noted(resolver.note().as_deref());
     let mut text = format!("{} references, source: index\n{notes}{note}", uses.len());
     for used in uses.iter().take(MOST_SHOWN) {

@@ -123,9 +123,10 @@ fn extracted(index: &mut Index, input: &ExtractInput) -> Result<Told> {
         }
     }
     if text.is_empty() {
-        let reason =
-            format!("it defines no function or type `{}`; `ast_find_symbols` lists what it does", input.name);
-        return Err(Error::NotIndexed { path: input.file.clone(), reason });
+        return Err(Error::NotThere {
+            what: format!("`{}` defines no function or type `{}`", index.path(file), input.name),
+            near: "`ast_find_symbols` lists what it does".to_owned(),
+        });
     }
     Ok(Told::new(text))
 }

@@ -115,10 +115,17 @@ pub fn place(index: &Index, found: &Found) -> Value {
     let definition = &found.definition;
     json!({
         "file": index.path(found.file), "line": definition.at.line, "column": definition.at.column,
-        "name": definition.name, "kind": definition.kind.name(),
+        "name": definition.name, "path": described(index, found), "kind": definition.kind.name(),
         "text": index.source_line(found.file, definition.at.line),
         "doc": facts::doc_line(&whole.0, definition),
     })
+}
+
+/// The name with what it stands in, which tells things of one name apart: `Order.total`.
+fn described(index: &Index, found: &Found) -> String {
+    let whole = index.whole(found.file);
+    let place = whole.1.definitions.iter().position(|one| one.name_span == found.definition.name_span);
+    place.map_or_else(|| found.definition.name.clone(), |place| facts::described(&whole.1, place as u32))
 }
 
 pub fn places(index: &Index, found: &[Found]) {
@@ -130,7 +137,7 @@ pub fn places(index: &Index, found: &[Found]) {
             definition.at.line,
             definition.at.column,
             definition.kind.name(),
-            definition.name,
+            described(index, one),
             index.source_line(one.file, definition.at.line)
         ));
     }
@@ -164,7 +171,10 @@ pub fn consulted_definitions(index: &Index, answer: &Answer, as_json: bool) -> a
             one.found.as_ref().map_or_else(
                 || {
                     let at = one.at;
-                    json!({"file": one.path, "line": at.line, "column": at.column, "name": one.name, "kind": kind(one), "text": text, "doc": null})
+                    json!({
+                        "file": one.path, "line": at.line, "column": at.column, "name": one.name,
+                        "path": one.name, "kind": kind(one), "text": text, "doc": null,
+                    })
                 },
                 |found| place(index, found),
             )
@@ -177,7 +187,8 @@ pub fn consulted_definitions(index: &Index, answer: &Answer, as_json: bool) -> a
     }
     for one in &answer.places {
         let (at, text) = (one.at, answer::source_line(index, &one.path, one.at.line));
-        out_line(&format!("{}:{}:{}: {} {}: {text}", one.path, at.line, at.column, kind(one), one.name));
+        let name = one.found.as_ref().map_or_else(|| one.name.clone(), |found| described(index, found));
+        out_line(&format!("{}:{}:{}: {} {name}: {text}", one.path, at.line, at.column, kind(one)));
     }
     Ok(())
 }
@@ -200,7 +211,8 @@ pub fn consulted_uses(index: &Index, answer: &Answer, as_json: bool) -> anyhow::
     Ok(())
 }
 
-pub fn symbols(index: &Index, file: FileId, kinds: &[String], as_json: bool) -> anyhow::Result<()> {
+/// What a file defines; gives how much that is.
+pub fn symbols(index: &Index, file: FileId, kinds: &[String], as_json: bool) -> anyhow::Result<usize> {
     let mut wanted = Vec::new();
     for kind in kinds {
         let known = Kind::ALL.map(Kind::name).join(", ");
@@ -210,7 +222,7 @@ pub fn symbols(index: &Index, file: FileId, kinds: &[String], as_json: bool) -> 
         wanted.push(kind);
     }
     let whole = index.whole(file);
-    let mut shown = Vec::new();
+    let (mut shown, mut count) = (Vec::new(), 0);
     for (place, definition) in whole.1.definitions.iter().enumerate() {
         let is_wanted = if wanted.is_empty() {
             definition.scope.is_none() || definition.kind.is_callable() || definition.kind == Kind::Class
@@ -220,6 +232,7 @@ pub fn symbols(index: &Index, file: FileId, kinds: &[String], as_json: bool) -> 
         if !is_wanted {
             continue;
         }
+        count += 1;
         let path = facts::described(&whole.1, place as u32);
         let signature = facts::signature(&whole.0, definition);
         if as_json {
@@ -232,7 +245,10 @@ pub fn symbols(index: &Index, file: FileId, kinds: &[String], as_json: bool) -> 
             out_line(&format!("{}: {} {path}: {signature}", definition.at.line, definition.kind.name()));
         }
     }
-    if as_json { print_json(&json!({"symbols": shown})) } else { Ok(()) }
+    if as_json {
+        print_json(&json!({"symbols": shown}))?;
+    }
+    Ok(count)
 }
 
 pub fn hits(index: &Index, hits: &Hits, note: Option<String>, as_json: bool) -> anyhow::Result<()> {
