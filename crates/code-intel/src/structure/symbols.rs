@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::extent::Extent;
 use super::{Refusal, Result, Source};
 use crate::facts::{self, Definition, Kind};
 
@@ -47,7 +48,7 @@ pub fn find(source: &Source<'_>, target: &Target, want: Want) -> Result<Symbol> 
     let all = || (0..definitions.len()).filter(|place| is_wanted(&definitions[*place]));
     let Some(name) = target.symbol.as_deref().filter(|name| !name.is_empty()) else {
         let line = target.line.ok_or(Refusal::NoSymbol { name: String::new(), near: String::new() })?;
-        return at_line(source, all().collect(), line);
+        return at_line(source, all().collect(), line, want);
     };
     let wanted = name.replace("::", ".").replace('#', ".");
     let mut found: Vec<usize> = all().filter(|place| is_named(source, *place, &wanted)).collect();
@@ -104,9 +105,13 @@ fn is_named(source: &Source<'_>, place: usize, wanted: &str) -> bool {
 }
 
 /// The definition whose name stands on a line, else the innermost function or type around it.
-fn at_line(source: &Source<'_>, all: Vec<usize>, line: u32) -> Result<Symbol> {
+fn at_line(source: &Source<'_>, all: Vec<usize>, line: u32, want: Want) -> Result<Symbol> {
     let definitions = &source.facts.definitions;
-    let named: Vec<usize> = all.iter().copied().filter(|place| definitions[*place].at.line == line).collect();
+    let mut named: Vec<usize> =
+        all.iter().copied().filter(|place| definitions[*place].at.line == line).collect();
+    if want == Want::Declarations {
+        named.retain(|place| is_statement(source, &definitions[*place]));
+    }
     // Of several on a line the one that reaches furthest is meant: `class A { int b; }`.
     if let Some(widest) =
         named.iter().copied().max_by_key(|place| (definitions[*place].span.len(), usize::MAX - *place))
@@ -120,6 +125,18 @@ fn at_line(source: &Source<'_>, all: Vec<usize>, line: u32) -> Result<Symbol> {
             && touches(definition, &bytes)
     });
     around.min_by_key(|place| definitions[*place].span.len()).map(Symbol).ok_or(Refusal::NothingAt(line))
+}
+
+/// Whether a line can stand for a definition: a local name counts where the line begins with what declares it. That of a
+/// comprehension is a part of an expression, and who gives its line means what is around it.
+fn is_statement(source: &Source<'_>, definition: &Definition) -> bool {
+    if definition.scope.is_none() || definition.is_callable() || definition.kind.is_type() {
+        return true;
+    }
+    Extent::of(source, definition).is_some_and(|extent| {
+        let start = extent.outer.start_byte();
+        source.slice(source.line_start(start)..start).trim().is_empty()
+    })
 }
 
 /// The bytes of a line, with its line break.

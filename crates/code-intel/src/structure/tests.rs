@@ -342,6 +342,16 @@ fn a_symbol_is_named_by_name_by_type_or_by_line() {
         ("a.rs", "fn a() {}\nmod m { fn a() {} }\n", Some("a"), Some(2), "m.a"),
         ("a.go", GO, None, Some(17), "B.One"),
         ("B.java", JAVA, Some("two"), Some(12), "B.two"),
+        // A local name is meant where the line declares it, not where it is a part of something.
+        ("a.py", "def f(s):\n    x = s\n    return [i for i in x]\n", None, Some(2), "f.x"),
+        ("a.py", "def f(s):\n    x = s\n    return [i for i in x]\n", None, Some(3), "f"),
+        ("a.py", "def f(s):\n    return any((y := i) for i in s)\n", None, Some(2), "f"),
+        ("a.rs", "fn f() {\n    let x = 1;\n    if let Some(y) = g() { h(y) }\n}\n", None, Some(2), "f.x"),
+        ("a.rs", "fn f() {\n    let x = 1;\n    if let Some(y) = g() { h(y) }\n}\n", None, Some(3), "f"),
+        ("a.ts", "function f() {\n  const x = 1;\n  return g((y) => y);\n}\n", None, Some(2), "f.x"),
+        ("a.ts", "function f() {\n  const x = 1;\n  return g((y) => y);\n}\n", None, Some(3), "f"),
+        ("a.go", "package p\n\nfunc f() {\n\tx := 1\n\tg(x)\n}\n", None, Some(4), "f.x"),
+        ("a.c", "int f(void)\n{\n    int x = 1;\n    return x;\n}\n", None, Some(3), "f.x"),
     ] {
         let source = source(path, text);
         let target = Target { symbol: symbol.map(str::to_owned), line };
