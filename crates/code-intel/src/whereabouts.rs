@@ -2,13 +2,12 @@
 //! `FILE:LINE` from another program, a model is a line off or gives a name with the wrong type before it.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use crate::answer::Asked;
 use crate::error::{Error, Result};
 use crate::facts::{self, Definition, Facts, Kind, Occurrence, Position};
 use crate::index::{FileId, Index};
-use crate::resolve::{Found, Resolver, Use};
+use crate::resolve::{Certainty, Found, Meaning, Resolver, Use};
 
 /// Names and lines that an error lists.
 const MOST_LISTED: usize = 8;
@@ -92,6 +91,13 @@ pub fn uses(resolver: &Resolver<'_>, found: &[Found]) -> Vec<Use> {
     uses.filter(|used| seen.insert((used.file, used.occurrence.at))).collect()
 }
 
+/// Whether a place counts as a use by its name alone: the type before it is not known.
+pub fn is_by_name(resolver: &Resolver<'_>, used: &Use) -> bool {
+    let at = used.occurrence.at;
+    let meaning = resolver.definition_at(used.file, at.line, at.column);
+    matches!(meaning, Ok(Meaning::Found(_, Certainty::ByName)))
+}
+
 /// What to say where a name alone fits several definitions and only the first is answered about; `None` where it is
 /// one, maybe with its declarations.
 pub fn only_first(index: &Index, found: &[Found]) -> Option<String> {
@@ -117,7 +123,7 @@ fn near((text, facts): &(String, Facts), line: u32, name: Option<&str>) -> Strin
     let mut names = facts.occurrences.iter().filter(|one| one.at.line == line).peekable();
     let lines = text.lines().count();
     if line == 0 || line as usize > lines {
-        let _ = write!(words, "lines count from 1, and the file has {lines}");
+        words.push_str(&format!("lines count from 1, and the file has {lines}"));
     } else if names.peek().is_none() {
         words.push_str("the line has no names");
     } else {
@@ -125,7 +131,7 @@ fn near((text, facts): &(String, Facts), line: u32, name: Option<&str>) -> Strin
             .by_ref()
             .take(MOST_LISTED)
             .map(|one| format!("`{}` at {}", one.span.of(text), one.at.column));
-        let _ = write!(words, "the line has {}", listed.collect::<Vec<_>>().join(", "));
+        words.push_str(&format!("the line has {}", listed.collect::<Vec<_>>().join(", ")));
         words.push_str(if names.next().is_some() { " and more" } else { "" });
     }
     if let Some(name) = name {

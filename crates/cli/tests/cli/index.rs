@@ -132,6 +132,23 @@ fn what_a_person_would_wonder_about_is_told() {
 }
 
 #[test]
+fn uses_by_their_name_alone_are_marked() {
+    let world = world();
+    world.write("guess.py", "def add(some):\n    return some.total()\n");
+    let output = world.output(&["index", "refs", "Order.total"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let expected = "app.py:5:20: return Order().total()\nguess.py:2:17: return some.total()  (by name)\n";
+    assert_eq!(shown, expected);
+    let uses = json(&world, &["refs", "Order.total"])["references"].clone();
+    assert_eq!((&uses[0]["certainty"], &uses[1]["certainty"]), (&"resolved".into(), &"by_name".into()));
+    let output = world.output(&["tool", "call", "find_references", r#"{"symbol": "Order.total"}"#]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("().total()\n") && shown.contains("some.total()  (by name)\n"), "{shown}");
+    let output = world.output(&["index", "def", "guess.py:2:17"]);
+    assert!(world.show(&output).contains("note: by its name alone"), "{}", world.show(&output));
+}
+
+#[test]
 fn questions_line_by_line_see_every_change() {
     let world = world();
     let mut command = world.command(&["index", "serve", "--jsonl", "python"]);

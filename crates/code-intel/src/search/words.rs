@@ -56,6 +56,76 @@ const SYNONYMS: &[&[&str]] = &[
     &["index", "索引"],
     &["encrypt", "cipher", "加密"],
     &["compress", "zip", "pack", "压缩"],
+    // Words of Chinese alone: in English there is one.
+    &["add", "添加", "增加"],
+    &["insert", "插入"],
+    &["close", "关闭"],
+    &["open", "打开"],
+    &["clear", "清空", "清除"],
+    &["initialize", "初始化"],
+    &["calculate", "compute", "计算"],
+    &["total", "合计", "总计", "总和"],
+    &["sum", "求和"],
+    &["average", "平均"],
+    &["pay", "payment", "支付", "付款"],
+    &["price", "价格"],
+    &["order", "订单"],
+    &["cart", "购物车"],
+    &["product", "商品", "产品"],
+    &["customer", "客户", "顾客"],
+    &["name", "名称", "名字"],
+    &["color", "颜色"],
+    &["image", "图片", "图像"],
+    &["button", "按钮"],
+    &["page", "页面"],
+    &["window", "窗口"],
+    &["input", "输入"],
+    &["upload", "上传"],
+    &["download", "下载"],
+    &["import", "导入"],
+    &["export", "导出"],
+    &["path", "路径"],
+    &["default", "默认"],
+    &["argument", "parameter", "参数"],
+    &["return", "返回"],
+    &["command", "命令"],
+    &["process", "进程"],
+    &["memory", "内存"],
+    &["node", "节点"],
+    &["server", "服务器"],
+    &["service", "服务"],
+    &["client", "客户端"],
+    &["route", "路由"],
+    &["session", "会话"],
+    &["token", "令牌"],
+    &["random", "随机"],
+    &["signal", "信号"],
+    &["callback", "回调"],
+    &["debug", "调试"],
+    &["breakpoint", "断点"],
+    &["variable", "变量"],
+    &["type", "类型"],
+    &["version", "版本"],
+    &["plugin", "插件"],
+    &["template", "模板"],
+    &["translate", "翻译"],
+    &["language", "语言"],
+    &["register", "注册"],
+    &["schedule", "调度", "定时"],
+    &["upgrade", "升级"],
+    &["install", "安装"],
+    &["release", "释放"],
+    &["allocate", "分配"],
+    &["refresh", "刷新"],
+    &["rename", "重命名"],
+    &["move", "移动"],
+    &["replace", "替换"],
+    &["match", "匹配"],
+    &["limit", "限制"],
+    &["state", "status", "状态"],
+    &["address", "地址"],
+    &["email", "邮件", "邮箱"],
+    &["phone", "电话"],
 ];
 
 /// Words of questions that say nothing about code.
@@ -182,7 +252,18 @@ mod tests {
         ] {
             assert_eq!(is_form_of(word, of), expected, "{word} {of}");
         }
-        let found = terms("如何删除文件");
-        assert!(found.iter().any(|term| term.matches(&["remove".to_owned()]) > 0.0), "{found:?}");
+        for (question, word) in [
+            ("如何删除文件", "remove"),
+            ("颜色", "color"),
+            ("计算订单的价格", "price"),
+            ("计算订单的价格", "order"),
+            ("在哪里付款", "payment"),
+            ("参数", "argument"),
+        ] {
+            let found = terms(question);
+            assert!(found.iter().any(|term| term.matches(&[word.to_owned()]) > 0.0), "{question}: {found:?}");
+        }
+        // An English word that has one of Chinese stands for no other of English.
+        assert!(terms("order").iter().all(|term| term.matches(&["price".to_owned()]) == 0.0));
     }
 }

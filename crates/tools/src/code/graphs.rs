@@ -135,7 +135,8 @@ fn shown(graph: &NamedGraph, direction: Direction, format: Format, made: &Made) 
     let source = made.server.as_ref().map(|server| format!("source: lsp ({server})\n"));
     let notes = made.notes.iter().map(|note| noted(Some(note)));
     let about: String = source.into_iter().chain(notes).collect();
-    let remarked = |mark: &str| about.lines().map(|line| format!("{mark} {line}\n")).collect::<String>();
+    let remarked =
+        |mark: &str| about.split_inclusive('\n').flat_map(|line| [mark, " ", line]).collect::<String>();
     Told::new(match format {
         Format::Text => return Told::new(graph.text(direction)).noted(&about),
         Format::Mermaid => graph.mermaid() + &remarked("%%"),

@@ -166,23 +166,20 @@ impl Target {
         let Some(path) = &self.file else { return Asked::parse(name) };
         let file = index.named(path).ok();
         let last = self.last_name();
-        let at = match self.line {
-            Some(line) => {
-                let found = file.and_then(|file| whereabouts::in_line(index, file, line, last).ok());
-                // Of some languages the index knows no uses.
-                let in_text = || {
-                    let text = answer::line(index, path, line);
-                    text.find(last?).map(|at| text[..at].chars().count() as u32 + 1)
-                };
-                let column = self.column.or_else(|| found.map(|at| at.column)).or_else(in_text);
-                Some((line, column.unwrap_or(1)))
-            }
-            None => {
-                let is_used = |file: &FileId| last.is_some_and(|last| !index.defining(last).contains(file));
-                let found = file.filter(is_used).zip(last);
-                let found = found.and_then(|(file, last)| whereabouts::in_file(index, file, last));
-                found.map(|at| (at.line, at.column))
-            }
+        let at = if let Some(line) = self.line {
+            let found = file.and_then(|file| whereabouts::in_line(index, file, line, last).ok());
+            // Of some languages the index knows no uses.
+            let in_text = || {
+                let text = answer::line(index, path, line);
+                text.find(last?).map(|at| text[..at].chars().count() as u32 + 1)
+            };
+            let column = self.column.or_else(|| found.map(|at| at.column)).or_else(in_text);
+            Some((line, column.unwrap_or(1)))
+        } else {
+            let is_used = |file: &FileId| last.is_some_and(|last| !index.defining(last).contains(file));
+            let found = file.filter(is_used).zip(last);
+            let found = found.and_then(|(file, last)| whereabouts::in_file(index, file, last));
+            found.map(|at| (at.line, at.column))
         };
         match at {
             Some((line, column)) => Asked::At { path: path.clone(), line, column },
@@ -287,7 +284,9 @@ fn references(index: &mut Index, input: &ReferencesInput, said: FromServer) -> R
     let mut text = format!("{} references, source: index\n{notes}{note}", uses.len());
     for used in uses.iter().take(MOST_SHOWN) {
         let line = used.occurrence.at.line;
-        text.push_str(&format!("{}:{line}: {}\n", index.path(used.file), index.source_line(used.file, line)));
+        let mark = if whereabouts::is_by_name(&resolver, used) { "  (by name)" } else { "" };
+        let code = index.source_line(used.file, line);
+        text.push_str(&format!("{}:{line}: {code}{mark}\n", index.path(used.file)));
     }
     if uses.len() > MOST_SHOWN {
         text.push_str(&format!("(the first {MOST_SHOWN})\n"));

@@ -15,6 +15,7 @@ use stepwell_code_intel::structure::check::{self, Around};
 use stepwell_code_intel::structure::edits::{self, Operation};
 use stepwell_code_intel::structure::symbols::{self, Target, Want};
 use stepwell_code_intel::structure::{Refusal, Source, Splice};
+use stepwell_code_intel::whereabouts;
 use stepwell_tool_runtime::ToolError;
 use stepwell_workspace::Inside;
 
@@ -147,10 +148,17 @@ fn unique(index: &stepwell_code_intel::index::Index, name: &str) -> Result<Found
         found.retain(|one| !one.definition.is_declaration);
     }
     match found.as_slice() {
-        [] => Err(ToolError::validation(format!(
-            "there is no `{name}` in the workspace as far as the index can tell; give `file_path`, or look with \
-             `codebase_search`"
-        ))),
+        [] => {
+            let others = whereabouts::others(index, name);
+            let advice = if others.is_empty() {
+                "give `file_path`, or look with `codebase_search`".to_owned()
+            } else {
+                format!("there is {}", others.join(", "))
+            };
+            Err(ToolError::validation(format!(
+                "there is no `{name}` in the workspace as far as the index can tell; {advice}"
+            )))
+        }
         [only] => Ok(only.clone()),
         several => {
             let line = |one: &Found| {
