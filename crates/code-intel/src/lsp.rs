@@ -268,10 +268,15 @@ impl Servers {
                         return Err(slot.last_end.clone());
                     }
                 }
-                // gopls has no numbers for its errors.
-                Err(Trouble::Refused { code: 0, message }) => return Err(message),
-                Err(Trouble::Refused { code, message }) => return Err(format!("{message} (error {code})")),
-                Err(Trouble::Late(why) | Trouble::Useless(why)) => {
+                Err(trouble) => {
+                    let why = match trouble {
+                        // gopls has no numbers for its errors.
+                        Trouble::Refused { code: 0, message: why }
+                        | Trouble::Gone(why)
+                        | Trouble::Late(why)
+                        | Trouble::Useless(why) => why,
+                        Trouble::Refused { code, message } => format!("{message} (error {code})"),
+                    };
                     let complaint = running.complaint().map(|words| format!("; it says: {words}"));
                     return Err(format!("{why}{}", complaint.unwrap_or_default()));
                 }

@@ -214,6 +214,12 @@ fn a_fault_that_is_told_as_a_job_is_not_waited_for() {
             "the language server `scripted` has no answer: it knows nothing there; it says: Error loading workspace no net"
         ],
     );
+    check_definition(
+        &json!([{"textDocument/documentSymbol": reading, "textDocument/definition": [{"refuse": 0}]}]),
+        expect![
+            "the language server `scripted` has no answer: refused by the script; it says: Error loading workspace no net"
+        ],
+    );
     let job = json!({"token": 2, "value": {"kind": "begin", "title": "Loading packages"}});
     check(
         Question::Definition,
