@@ -170,7 +170,20 @@ fn questions_line_by_line_see_every_change() {
     assert_eq!(ask(r#"{"id": 2, "op": "dependencies", "file": "app.py"}"#)["files"][0], "shop/model.py");
     assert_eq!(ask(r#"{"id": 3, "op": "callers", "symbol": "pay"}"#)["locations"][0]["line"], 8);
     assert!(ask("no json")["error"].as_str().unwrap().contains("no question"));
-    assert!(ask(r#"{"op": "dance"}"#)["error"].as_str().unwrap().contains("dance"));
+    assert!(
+        ask(r#"{"op": "dance"}"#)["error"].as_str().unwrap().contains("`dance`; there are find_definition")
+    );
+    // A place that is not given in full.
+    for (place, expected) in [
+        (r#""symbol": "total", "file": "app.py", "line": 5"#, r#"[{"file":"shop/model.py","line":2}]"#),
+        (r#""symbol": "total", "file": "app.py""#, r#"[{"file":"shop/model.py","line":2}]"#),
+        (r#""file": "app.py", "line": 4"#, r#"[{"file":"app.py","line":4}]"#),
+        (r#""symbol": "main", "file": "app.py", "line": 5"#, "it stands in line 8"),
+        (r#""file": "app.py", "line": 5, "col": 1"#, "the line has `Order` at 12, `total` at 20"),
+    ] {
+        let answer = ask(&format!(r#"{{"op": "find_definition", {place}}}"#)).to_string();
+        assert!(answer.contains(expected), "{place}: {answer}");
+    }
     drop(questions);
     assert!(child.wait().unwrap().success());
 }

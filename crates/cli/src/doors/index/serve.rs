@@ -1,6 +1,7 @@
 //! `stepwell index serve --jsonl`: one question a line, one answer a line, in order. No answer is older than the
 //! files: they are watched, and those that it is made of are looked at again.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::io::BufRead;
 use std::path::Path;
@@ -16,6 +17,7 @@ use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::languages::Language;
 use stepwell_code_intel::lsp::{Question as Inquired, Reply};
 use stepwell_code_intel::resolve::{Direction, Found, PATIENCE, Resolver};
+use stepwell_code_intel::whereabouts;
 
 use super::servers::{self, Standing};
 use crate::assemble::Assembly;
@@ -23,7 +25,7 @@ use crate::exit::Exit;
 use crate::terminal::out_line;
 
 /// A question.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 struct Question {
     #[serde(default)]
     id: Value,
@@ -39,6 +41,22 @@ struct Question {
     kinds: Vec<String>,
     #[serde(default)]
     source: Source,
+}
+
+impl Question {
+    /// The same with a whole place: without `col` it is where `symbol` stands in the line, without `line` where it
+    /// first stands in the file.
+    fn completed(&self, index: &Index) -> Result<Cow<'_, Self>> {
+        let is_about_a_name = matches!(self.op.as_str(), "find_definition" | "find_references" | "callers");
+        let Some(path) = self.file.as_deref().filter(|_| is_about_a_name && self.col == 0) else {
+            return Ok(Cow::Borrowed(self));
+        };
+        let (file, name) = (index.named(path)?, self.symbol.rsplit(['.', ':']).next().unwrap_or_default());
+        let name = Some(name).filter(|name| !name.is_empty());
+        let first = name.filter(|_| self.line == 0).and_then(|name| whereabouts::in_file(index, file, name));
+        let at = first.map_or_else(|| whereabouts::in_line(index, file, self.line, name), Ok)?;
+        Ok(Cow::Owned(Self { line: at.line, col: at.column, ..self.clone() }))
+    }
 }
 
 /// Who is to answer.
@@ -78,7 +96,12 @@ pub fn serve(assembly: &Assembly, index: &mut Index, language: Option<Language>)
                     standing = Some(Standing::new(assembly, index)?);
                 }
                 let standing = standing.as_ref().filter(|_| question.source == Source::Lsp);
-                let asked = index.ask(&|| false, |index| answer(index, standing, &question, language));
+                let asked = index.ask(&|| false, |index| {
+                    let answered = question
+                        .completed(index)
+                        .and_then(|question| answer(index, standing, &question, language));
+                    answered.map_err(|error| whereabouts::explained(index, error))
+                });
                 let mut answer = asked.flatten().unwrap_or_else(|error| json!({"error": error.to_string()}));
                 if let Some(object) = answer.as_object_mut() {
                     object.insert("id".to_owned(), question.id);
@@ -160,7 +183,10 @@ fn answer(
             let places = callers.iter().map(|(caller, _)| (caller.file, caller.definition.at.line));
             Ok(noted(json!({"locations": locations(index, places)}), joined(note, resolver.note())))
         }
-        other => Ok(json!({"error": format!("there is no question `{other}`")})),
+        other => {
+            let known = "find_definition, find_references, callers, symbols, imports and dependencies";
+            Ok(json!({"error": format!("there is no question `{other}`; there are {known}")}))
+        }
     }
 }
 
