@@ -84,9 +84,10 @@ pub fn others(index: &Index, name: &str) -> Vec<String> {
     index.defining(last).into_iter().flat_map(described).take(MOST_LISTED).collect()
 }
 
-/// The uses of several definitions, each once: a call through an interface is one of both.
+/// The uses of several definitions, each once: a call through an interface is one of both. None of the definitions is a
+/// use of another.
 pub fn uses(resolver: &Resolver<'_>, found: &[Found]) -> Vec<Use> {
-    let mut seen = HashSet::new();
+    let mut seen: HashSet<_> = found.iter().map(|one| (one.file, one.definition.at)).collect();
     let uses = found.iter().flat_map(|one| resolver.references(one));
     uses.filter(|used| seen.insert((used.file, used.occurrence.at))).collect()
 }
@@ -240,6 +241,10 @@ mod tests {
             distinct.sort();
             distinct.dedup();
             assert_eq!(places.len(), distinct.len());
+            let is_promise =
+                |used: &Use| index.path(used.file) == "Payable.java" && used.occurrence.at.line == 2;
+            assert!(resolver.references(&found("Order.total")[0]).iter().any(is_promise));
+            assert!(!places.iter().any(is_promise) && !places.is_empty());
             assert_eq!(others(index, "Order.label"), ["`Payable.label` (Payable.java:3)"]);
             assert!(others(index, "label").is_empty() && others(index, "Order.nothing").is_empty());
         });
