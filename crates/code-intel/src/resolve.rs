@@ -112,6 +112,7 @@ enum Want {
 pub struct Use {
     pub file: FileId,
     pub occurrence: Occurrence,
+    pub certainty: Certainty,
 }
 
 /// How long a program that asks waits for uses, about.
@@ -304,6 +305,11 @@ impl<'i> Resolver<'i> {
                     found.push(Found { file, definition: definition.clone() });
                 }
             }
+        }
+        if let Some(owner) = owner.filter(|_| found.is_empty()) {
+            // What a type has from those above it.
+            let types = self.everywhere(owner, |_, one, _| one.kind.is_type());
+            found.extend(self.member_of_types(&types, last).found().iter().cloned());
         }
         found.sort_by_key(|found| {
             let definition = &found.definition;

@@ -7,7 +7,7 @@ use crate::answer::Asked;
 use crate::error::{Error, Result};
 use crate::facts::{self, Definition, Facts, Kind, Occurrence, Position};
 use crate::index::{FileId, Index};
-use crate::resolve::{Certainty, Found, Meaning, Resolver, Use};
+use crate::resolve::{Found, Resolver, Use};
 
 /// Names and lines that an error lists.
 const MOST_LISTED: usize = 8;
@@ -90,13 +90,6 @@ pub fn uses(resolver: &Resolver<'_>, found: &[Found]) -> Vec<Use> {
     let mut seen: HashSet<_> = found.iter().map(|one| (one.file, one.definition.at)).collect();
     let uses = found.iter().flat_map(|one| resolver.references(one));
     uses.filter(|used| seen.insert((used.file, used.occurrence.at))).collect()
-}
-
-/// Whether a place counts as a use by its name alone: the type before it is not known.
-pub fn is_by_name(resolver: &Resolver<'_>, used: &Use) -> bool {
-    let at = used.occurrence.at;
-    let meaning = resolver.definition_at(used.file, at.line, at.column);
-    matches!(meaning, Ok(Meaning::Found(_, Certainty::ByName)))
 }
 
 /// What to say where a name alone fits several definitions and only the first is answered about; `None` where it is

@@ -131,7 +131,7 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
             }
             let found = targets(&resolver, index, &target.target)?;
             let uses = whereabouts::uses(&resolver, &found);
-            show::uses(index, &resolver, &uses, notes, args.json)?;
+            show::uses(index, &uses, notes, args.json)?;
             if uses.is_empty() {
                 looked.tell("nothing uses it, as far as the index can tell", "索引未发现任何使用之处");
             }

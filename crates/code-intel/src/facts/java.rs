@@ -90,9 +90,14 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             }
         }
         "formal_parameter" | "spread_parameter" | "catch_formal_parameter" => {
-            if let Some(name) = node.field("name") {
+            // `Type... names` has its name in a declarator.
+            let declarator = children(node).into_iter().find(|one| one.kind() == "variable_declarator");
+            let name = node.field("name").or_else(|| declarator?.field("name"));
+            if let Some(name) = name {
                 let index = x.define(Kind::Parameter, name, node, Place::Here);
-                let declared = x.kept_text(node.field("type"));
+                let many = declarator.and_then(|_| node.named_child(0));
+                let declared = x.kept_text(node.field("type").or(many));
+                let declared = if declarator.is_some() { format!("{declared}[]") } else { declared };
                 set(x, index, declared, String::new());
             }
         }

@@ -214,7 +214,7 @@ pub fn signature(text: &str, definition: &Definition) -> String {
             break;
         }
     }
-    let line = source[..end].split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = in_a_line(&source[..end]);
     if line.chars().count() > LONGEST {
         format!("{}…", line.chars().take(LONGEST).collect::<String>())
     } else {
@@ -222,17 +222,35 @@ pub fn signature(text: &str, definition: &Definition) -> String {
     }
 }
 
+/// Lines as one, without the spaces and the comma that brackets have only where they go over several.
+fn in_a_line(text: &str) -> String {
+    let mut line = String::new();
+    for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        if part.starts_with([')', ']', '>']) {
+            line.truncate(line.trim_end_matches([' ', ',']).len());
+        } else if !line.is_empty() && !line.ends_with(['(', '[', '<']) {
+            line.push(' ');
+        }
+        line.push_str(&part.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    line
+}
+
 /// The first line of the comment before a definition, or of the text that begins a Python body.
 pub fn doc_line(text: &str, definition: &Definition) -> Option<String> {
     let whole = whole(text, definition);
     let before = text.get(whole.start as usize..definition.span.start as usize)?;
+    // `enum State { OPEN, PAID }`: the comment is that of what the line begins with.
+    let is_first = !before.lines().next_back().is_some_and(|line| line.contains(['{', ';', ',']));
+    let before = if is_first || before.ends_with('\n') { before } else { "" };
     let cleaned = before.lines().map(cleaned_comment).find(|line| !line.is_empty());
     cleaned.or_else(|| docstring(definition.span.of(text)))
 }
 
 fn cleaned_comment(line: &str) -> String {
     let line = line.trim();
-    if line.starts_with('@') || line.starts_with("#[") || line.starts_with("#!") {
+    // Before a definition there also stand annotations, and what begins its own line.
+    if !line.starts_with(['/', '*', '#']) || line.starts_with("#[") || line.starts_with("#!") {
         return String::new();
     }
     let line = line.trim_start_matches(['/', '*', '#', '!', '-']).trim_end_matches("*/");

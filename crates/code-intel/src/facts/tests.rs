@@ -216,13 +216,18 @@ fn a_definition_is_shown_with_its_signature_and_comment() {
     let text = "/// Adds.\n#[inline]\npub fn add(\n    a: u8,\n) -> u8 {\n    a\n}\n";
     let facts = read(Language::Rust, text).unwrap();
     let add = &facts.definitions[0];
-    assert_eq!(signature(text, add), "pub fn add( a: u8, ) -> u8");
+    assert_eq!(signature(text, add), "pub fn add(a: u8) -> u8");
     assert_eq!(doc_line(text, add).as_deref(), Some("Adds."));
     assert_eq!(whole(text, add).start, 0);
     let text = "def f(a,\n      b):\n    \"\"\"Says hi.\"\"\"\n";
     let facts = read(Language::Python, text).unwrap();
     assert_eq!(doc_line(text, &facts.definitions[0]).as_deref(), Some("Says hi."));
     assert_eq!(signature(text, &facts.definitions[0]), "def f(a, b)");
+    // What stands before it on its line is no comment.
+    let text = "// States.\nenum State { OPEN, PAID }\n";
+    let facts = read(Language::Java, text).unwrap();
+    let docs: Vec<Option<String>> = facts.definitions.iter().map(|one| doc_line(text, one)).collect();
+    assert_eq!(docs, [Some("States.".to_owned()), None, None]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::type_text::split_top;
 use super::types::Value;
-use super::{Found, Resolver, Use, owner_name};
+use super::{Certainty, Found, Resolver, Use, owner_name};
 use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -197,7 +197,7 @@ impl Resolver<'_> {
         let before = definition.span.start.saturating_sub(1);
         let span = Span { start: before, end: before };
         let occurrence = Occurrence { span, at: definition.at, receiver: Receiver::None };
-        self.go_caller(&Use { file: literal.file, occurrence })
+        self.go_caller(&Use { file: literal.file, occurrence, certainty: Certainty::Resolved })
     }
 
     /// Of what files of a package define those that are built here, where there are such.

@@ -75,6 +75,23 @@ fn java_overloads_and_overrides_are_told_apart_by_their_parameters() {
 }
 
 #[test]
+fn java_parameters_of_any_number_hide_fields_and_members_are_inherited() {
+    let order = "class Order implements Payable {\n    private int[] <|>items;\n    static int of(int... items) { return items.length; }\n    int size() { return items.length; }\n}\n";
+    let payable = "interface Payable {\n    default int label() { return 1; }\n}\n";
+    let (used, _) = uses(&[("Order.java", order), ("Payable.java", payable)]);
+    assert_eq!(used, ["Order.java:4"]);
+    let order = order.replace("<|>", "");
+    let (_folder, index) = workspace(&[("Order.java", &order), ("Payable.java", payable)]);
+    let resolver = Resolver::new(&index);
+    let lines = |name: &str| {
+        let found = resolver.definitions_named(name);
+        found.iter().map(|one| (index.path(one.file), one.definition.at.line)).collect::<Vec<_>>()
+    };
+    assert_eq!(lines("Order.label"), [("Payable.java", 2)]);
+    assert!(lines("Order.missing").is_empty());
+}
+
+#[test]
 fn cpp_overloads_are_told_apart_by_their_parameters() {
     let header = "class A {\n public:\n  int go();\n  int go(int a, int b = 1);\n  int go(const char* text, int a, int b);\n};\nint free_one(int a);\nint free_one(int a, int b);\n";
     let source = "#include \"a.h\"\nint A::go() { return 1; }\nint A::go(int a, int b) { return 2; }\nint A::go(const char* text, int a, int b) { return 3; }\nint free_one(int a) { return 1; }\nint free_one(int a, int b) { return 2; }\n";

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Found, Resolver, Use, owner_name};
+use super::{Certainty, Found, Meaning, Resolver, Use, owner_name};
 use crate::index::FileId;
 use crate::languages::Language;
 
@@ -54,7 +54,7 @@ impl Resolver<'_> {
                 if own.contains(&key) {
                     // What sets a property is a use of what reads it; so is a function of its signatures.
                     if key != target.key() && self.is_python(file) {
-                        uses.push(Use { file, occurrence: *occurrence });
+                        uses.push(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                     }
                     continue;
                 }
@@ -72,7 +72,11 @@ impl Resolver<'_> {
                     || self.is_other_template((file, &whole.0), occurrence, meaning.found(), target)
                     || is_description && describes(file, occurrence.span);
                 if is_used {
-                    uses.push(Use { file, occurrence: *occurrence });
+                    let certainty = match meaning {
+                        Meaning::Found(_, certainty) => certainty,
+                        Meaning::External | Meaning::Unknown => Certainty::Resolved,
+                    };
+                    uses.push(Use { file, occurrence: *occurrence, certainty });
                 }
             }
         }
@@ -98,7 +102,7 @@ impl Resolver<'_> {
                 self.steps.set(0);
                 let types = self.enclosing_type(file, occurrence.span.start);
                 if types.iter().any(|found| targets.contains(&found.key())) {
-                    uses.push(Use { file, occurrence: *occurrence });
+                    uses.push(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                 }
             }
         }

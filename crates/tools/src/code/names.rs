@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stepwell_code_intel::answer::{self, Answer, Asked, Consulted};
 use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::lsp::{Question, Reply};
-use stepwell_code_intel::resolve::{Meaning, PATIENCE, Resolver};
+use stepwell_code_intel::resolve::{Certainty, Meaning, PATIENCE, Resolver};
 use stepwell_code_intel::scip;
 use stepwell_code_intel::search::{self, Near};
 use stepwell_code_intel::{Error, Result, whereabouts};
@@ -284,7 +284,7 @@ fn references(index: &mut Index, input: &ReferencesInput, said: FromServer) -> R
     let mut text = format!("{} references, source: index\n{notes}{note}", uses.len());
     for used in uses.iter().take(MOST_SHOWN) {
         let line = used.occurrence.at.line;
-        let mark = if whereabouts::is_by_name(&resolver, used) { "  (by name)" } else { "" };
+        let mark = if used.certainty == Certainty::ByName { "  (by name)" } else { "" };
         let code = index.source_line(used.file, line);
         text.push_str(&format!("{}:{line}: {code}{mark}\n", index.path(used.file)));
     }

@@ -8,9 +8,8 @@ use stepwell_code_intel::answer::{self, Answer, Place};
 use stepwell_code_intel::facts::{self, Kind};
 use stepwell_code_intel::graph::NamedGraph;
 use stepwell_code_intel::index::{FileId, Index, Refreshed};
-use stepwell_code_intel::resolve::{Certainty, Found, Resolver, Use};
+use stepwell_code_intel::resolve::{Certainty, Found, Use};
 use stepwell_code_intel::search::Hits;
-use stepwell_code_intel::whereabouts;
 
 use super::print_json;
 use crate::language::Language;
@@ -144,33 +143,23 @@ pub fn places(index: &Index, found: &[Found]) {
     }
 }
 
-pub fn uses(
-    index: &Index,
-    resolver: &Resolver<'_>,
-    uses: &[Use],
-    note: Option<String>,
-    as_json: bool,
-) -> anyhow::Result<()> {
-    let texts = uses.iter().map(|used| {
-        let is_by_name = whereabouts::is_by_name(resolver, used);
-        let certainty = if is_by_name { Certainty::ByName } else { Certainty::Resolved };
-        (used, certainty, index.source_line(used.file, used.occurrence.at.line))
-    });
+pub fn uses(index: &Index, uses: &[Use], note: Option<String>, as_json: bool) -> anyhow::Result<()> {
+    let texts = uses.iter().map(|used| (used, index.source_line(used.file, used.occurrence.at.line)));
     if as_json {
         let all: Vec<Value> = texts
-            .map(|(used, certainty, text)| {
+            .map(|(used, text)| {
                 let at = used.occurrence.at;
                 json!({
                     "file": index.path(used.file), "line": at.line, "column": at.column, "text": text,
-                    "certainty": certainty.name(),
+                    "certainty": used.certainty.name(),
                 })
             })
             .collect();
         return print_json(&with_note(json!({"source": "index", "references": all}), note));
     }
-    for (used, certainty, text) in texts {
+    for (used, text) in texts {
         let at = used.occurrence.at;
-        let mark = if certainty == Certainty::ByName { "  (by name)" } else { "" };
+        let mark = if used.certainty == Certainty::ByName { "  (by name)" } else { "" };
         out_line(&format!("{}:{}:{}: {text}{mark}", index.path(used.file), at.line, at.column));
     }
     Ok(())
