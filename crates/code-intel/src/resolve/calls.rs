@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Found, Resolver};
+use super::{Found, Resolver, Use};
 use crate::facts::{Definition, Kind, Occurrence};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -45,9 +45,8 @@ impl Resolver<'_> {
         if let Some(maker) = self.go_maker(target) {
             return vec![(maker, target.definition.at.line)];
         }
-        let mut found: Vec<(Found, u32)> = Vec::new();
-        let mut seen = HashSet::new();
-        for used in self.references(target) {
+        let mut called: Vec<(Use, Found)> = Vec::new();
+        self.each_use(target, &mut |used| {
             let around = if self.is_script(used.file) {
                 self.script_caller(&used)
             } else if self.is_python(used.file) {
@@ -57,14 +56,14 @@ impl Resolver<'_> {
             } else {
                 self.function_around(used.file, used.occurrence.span.start)
             };
-            let Some(function) = around else { continue };
             // The name of a method that it overrides is no call.
-            let is_own_name = function.definition.name_span == used.occurrence.span;
-            if !is_own_name && seen.insert(function.key()) {
-                found.push((function, used.occurrence.at.line));
-            }
-        }
-        found
+            let is_call = |function: &Found| function.definition.name_span != used.occurrence.span;
+            called.extend(around.filter(is_call).map(|function| (used, function)));
+        });
+        called.sort_by(|(left, _), (right, _)| self.place_of_use(left).cmp(&self.place_of_use(right)));
+        let mut seen = HashSet::new();
+        called.retain(|(_, function)| seen.insert(function.key()));
+        called.into_iter().map(|(used, function)| (function, used.occurrence.at.line)).collect()
     }
 
     /// The functions of the workspace that a definition calls, each with the line of the first call.

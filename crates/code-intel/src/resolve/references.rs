@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Certainty, Found, Meaning, Resolver, Use, owner_name};
+use crate::facts::Position;
 use crate::index::FileId;
 use crate::languages::Language;
 
@@ -12,6 +13,19 @@ const AT_ONCE: usize = 64;
 impl Resolver<'_> {
     /// Where a definition is used, in every file; its own name is left out.
     pub fn references(&self, target: &Found) -> Vec<Use> {
+        let mut uses = Vec::new();
+        self.each_use(target, &mut |used| uses.push(used));
+        uses.sort_by(|left, right| self.place_of_use(left).cmp(&self.place_of_use(right)));
+        uses
+    }
+
+    /// What uses are put in order by.
+    pub(super) fn place_of_use(&self, used: &Use) -> (&str, Position) {
+        (self.index.path(used.file), used.occurrence.at)
+    }
+
+    /// The same one by one, in no order, while the file is at hand: there may be more of them than have room in memory.
+    pub(super) fn each_use(&self, target: &Found, then: &mut dyn FnMut(Use)) {
         let name = &self.searched_name(target);
         let mut own = self.same(target);
         let mut targets = own.clone();
@@ -33,7 +47,6 @@ impl Resolver<'_> {
         }
         let searched = files.into_iter().map(|file| (file, name.clone()));
         let searched: Vec<(FileId, String)> = searched.chain(self.other_names(target)).collect();
-        let mut uses = Vec::new();
         for (number, (file, called)) in searched.iter().enumerate() {
             let file = *file;
             if !self.has_time() {
@@ -54,7 +67,7 @@ impl Resolver<'_> {
                 if own.contains(&key) {
                     // What sets a property is a use of what reads it; so is a function of its signatures.
                     if key != target.key() && self.is_python(file) {
-                        uses.push(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
+                        then(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                     }
                     continue;
                 }
@@ -76,20 +89,15 @@ impl Resolver<'_> {
                         Meaning::Found(_, certainty) => certainty,
                         Meaning::External | Meaning::Unknown => Certainty::Resolved,
                     };
-                    uses.push(Use { file, occurrence: *occurrence, certainty });
+                    then(Use { file, occurrence: *occurrence, certainty });
                 }
             }
         }
-        self.add_self(target, &targets, &mut uses);
-        uses.sort_by(|left, right| {
-            (self.index.path(left.file), left.occurrence.at)
-                .cmp(&(self.index.path(right.file), right.occurrence.at))
-        });
-        uses
+        self.each_self(target, &targets, then);
     }
 
     /// In Rust a type is also called `Self` where its members stand.
-    fn add_self(&self, target: &Found, targets: &HashSet<(FileId, u32)>, uses: &mut Vec<Use>) {
+    fn each_self(&self, target: &Found, targets: &HashSet<(FileId, u32)>, then: &mut dyn FnMut(Use)) {
         if self.language(target.file) != Some(Language::Rust) || !target.definition.kind.is_type() {
             return;
         }
@@ -102,7 +110,7 @@ impl Resolver<'_> {
                 self.steps.set(0);
                 let types = self.enclosing_type(file, occurrence.span.start);
                 if types.iter().any(|found| targets.contains(&found.key())) {
-                    uses.push(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
+                    then(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                 }
             }
         }
