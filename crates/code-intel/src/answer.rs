@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::facts::Position;
+use crate::facts::{self, Position};
 use crate::index::{FileId, Index};
 use crate::resolve::Found;
 
@@ -97,6 +97,16 @@ pub fn source_line(index: &Index, path: &str, at: u32) -> String {
     line(index, path, at).trim().chars().take(200).collect()
 }
 
+/// What stands where something is defined: its line, or where that goes over several all of them as one.
+pub fn definition_line(index: &Index, found: &Found) -> String {
+    let line = index.source_line(found.file, found.definition.at.line);
+    let count = |open: char, close: char| line.matches(open).count() > line.matches(close).count();
+    if found.definition.is_callable() && count('(', ')') {
+        return facts::signature(&index.source(found.file), &found.definition);
+    }
+    line
+}
+
 /// In order, each place once.
 pub(crate) fn sorted(mut places: Vec<Place>) -> Vec<Place> {
     places.sort_by(|one, other| (&one.path, one.at).cmp(&(&other.path, other.at)));
@@ -126,4 +136,26 @@ pub(crate) fn defined_at(index: &Index, file: FileId, at: Position) -> Option<Fo
     let whole = index.whole(file);
     let definition = whole.1.definitions.iter().find(|definition| definition.at == at)?;
     Some(Found { file, definition: definition.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::tests::workspace;
+    use crate::resolve::Resolver;
+
+    #[test]
+    fn a_definition_of_several_lines_is_shown_as_one() {
+        let text = "class A:\n    def long(\n        self,\n        name: str,\n    ) -> int:\n        return 1\n\n    def short(self): return [\n        1]\n";
+        let (_folder, index) = workspace(&[("a.py", text)]);
+        let resolver = Resolver::new(&index);
+        for (name, expected) in [
+            ("A.long", "def long(self, name: str) -> int"),
+            ("A.short", "def short(self): return ["),
+            ("A", "class A:"),
+        ] {
+            let found = resolver.definitions_named(name);
+            assert_eq!(definition_line(&index, &found[0]), expected, "{name}");
+        }
+    }
 }

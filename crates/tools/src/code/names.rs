@@ -254,7 +254,7 @@ fn definition(index: &mut Index, input: &DefinitionInput, said: FromServer) -> R
         text.push_str(&format!(
             "{}:{line}: {kind}: {}\n",
             index.path(one.file),
-            index.source_line(one.file, line)
+            answer::definition_line(index, one)
         ));
     }
     Ok(Told::new(text))

@@ -116,7 +116,7 @@ pub fn place(index: &Index, found: &Found) -> Value {
     json!({
         "file": index.path(found.file), "line": definition.at.line, "column": definition.at.column,
         "name": definition.name, "path": described(index, found), "kind": definition.kind.name(),
-        "text": index.source_line(found.file, definition.at.line),
+        "text": answer::definition_line(index, found),
         "doc": facts::doc_line(&whole.0, definition),
     })
 }
@@ -138,7 +138,7 @@ pub fn places(index: &Index, found: &[Found]) {
             definition.at.column,
             definition.kind.name(),
             described(index, one),
-            index.source_line(one.file, definition.at.line)
+            answer::definition_line(index, one)
         ));
     }
 }
