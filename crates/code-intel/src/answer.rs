@@ -86,6 +86,17 @@ pub struct Answer {
     pub note: Option<String>,
 }
 
+/// The parts of `Type.member`, `a::b` or `Type#member`; the sign of JavaScript's private `#member` belongs to the name.
+pub fn name_parts(name: &str) -> impl Iterator<Item = &str> {
+    let parts = name.split('.').flat_map(|part| part.split("::"));
+    parts
+        .flat_map(|part| match part.split_once('#') {
+            Some((owner, member)) if !owner.is_empty() => [Some(owner), Some(member)],
+            _ => [Some(part), None],
+        })
+        .flatten()
+}
+
 /// A line of a file as it is; empty where there is none.
 pub fn line(index: &Index, path: &str, line: u32) -> String {
     let text = text(index, path).unwrap_or_default();
@@ -143,6 +154,28 @@ mod tests {
     use super::*;
     use crate::index::tests::workspace;
     use crate::resolve::Resolver;
+
+    #[test]
+    fn names_are_taken_apart_by_the_signs_of_every_language() {
+        for (name, expected) in [
+            ("total", "total"),
+            ("Order.total", "Order total"),
+            ("a::b::c", "a b c"),
+            ("Order#total", "Order total"),
+            ("#total", "#total"),
+            ("Order.#total", "Order #total"),
+            ("", ""),
+        ] {
+            assert_eq!(name_parts(name).collect::<Vec<_>>().join(" "), expected);
+        }
+        let (_folder, index) =
+            workspace(&[("a.js", "class A {\n  #own = 1;\n  get() { return this.#own; }\n}\n")]);
+        let resolver = Resolver::new(&index);
+        for name in ["#own", "A.#own"] {
+            let found = resolver.definitions_named(name);
+            assert_eq!(found.iter().map(|one| one.definition.at.line).collect::<Vec<_>>(), [2], "{name}");
+        }
+    }
 
     #[test]
     fn a_definition_of_several_lines_is_shown_as_one() {

@@ -35,6 +35,7 @@ use std::hash::Hash;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use crate::answer;
 use crate::error::{Error, Result};
 use crate::facts::{Definition, Facts, Occurrence, Span};
 use crate::index::{FileId, Index};
@@ -293,7 +294,7 @@ impl<'i> Resolver<'i> {
 
     /// The definitions a name alone may mean: a plain name, or `Type.member`.
     pub fn definitions_named(&self, name: &str) -> Vec<Found> {
-        let parts: Vec<&str> = name.split(['.', '#']).flat_map(|part| part.split("::")).collect();
+        let parts: Vec<&str> = answer::name_parts(name).collect();
         let Some((last, before)) = parts.split_last() else { return Vec::new() };
         let owner = before.last();
         let mut found = Vec::new();

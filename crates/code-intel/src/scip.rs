@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use stepwell_workspace::files;
 
-use crate::answer::{Answer, Asked, Consulted, Place, Source, defined_at, sorted, text};
+use crate::answer::{self, Answer, Asked, Consulted, Place, Source, defined_at, sorted, text};
 use crate::facts::Position;
 use crate::index::Index;
 use crate::languages::Language;
@@ -170,7 +170,7 @@ impl Session<'_> {
     }
 
     fn named(&self, name: &str, only: Option<&str>) -> Result<(BTreeSet<String>, Vec<Place>), String> {
-        let parts: Vec<&str> = name.split(['.', '#']).flat_map(|part| part.split("::")).collect();
+        let parts: Vec<&str> = answer::name_parts(name).collect();
         let (last, owner) = match parts[..] {
             [.., owner, last] => (last, Some(owner)),
             [last] => (last, None),

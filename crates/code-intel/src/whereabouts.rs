@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::answer::Asked;
+use crate::answer::{self, Asked};
 use crate::error::{Error, Result};
 use crate::facts::{self, Definition, Facts, Kind, Occurrence, Position};
 use crate::index::{FileId, Index};
@@ -68,7 +68,7 @@ pub fn explained(index: &Index, error: Error) -> Error {
 
 /// What is called like the last part of a name and is something else: `Order.label` is `Payable.label`.
 pub fn others(index: &Index, name: &str) -> Vec<String> {
-    let last = name.rsplit(['.', '#', ':']).next().unwrap_or(name);
+    let last = answer::name_parts(name).last().unwrap_or(name);
     if last == name || last.is_empty() {
         return Vec::new();
     }

@@ -111,7 +111,7 @@ impl Target {
 
     /// The name as it stands in a text: the last part of `Type.member`.
     fn last_name(&self) -> Option<&str> {
-        self.name()?.rsplit(['.', ':', '#']).next().filter(|name| !name.is_empty())
+        answer::name_parts(self.name()?).last().filter(|name| !name.is_empty())
     }
 
     /// What the name means; a file without a line narrows a name down to what that file defines or uses.
