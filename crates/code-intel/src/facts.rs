@@ -6,6 +6,7 @@
 
 mod annotations;
 mod c;
+mod excerpt;
 mod extract;
 mod go;
 mod java;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use crate::languages::Language;
 use crate::syntax::{self, Limits, Skipped};
 
+pub(crate) use excerpt::{Said, read_about};
 pub(crate) use lookup::{Lookup, name_hash};
 pub(crate) use manifest::{Manifest, mapped};
 pub use outline::{described, doc_line, signature, whole};

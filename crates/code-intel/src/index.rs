@@ -35,7 +35,7 @@ use database::Database;
 use look::{Changes, Sight};
 use names::Looked;
 pub(crate) use read::module_mark;
-use wholes::{Cache, OUTLINE_BYTES, Shelf};
+use wholes::{Cache, Key, OUTLINE_BYTES, Shelf, Whole};
 
 /// A file of the index, by its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,6 +140,8 @@ pub struct Index {
     omitted: usize,
     outlines: RefCell<Cache<Facts>>,
     wholes: Shelf,
+    /// Files as far as the question at hand needs them.
+    excerpts: RefCell<HashMap<Key, Arc<Whole>>>,
     sources: RefCell<Cache<String>>,
     found: RefCell<Looked>,
     manifests: RefCell<Cache<Manifest>>,
@@ -166,6 +168,7 @@ impl Index {
             omitted: usize::MAX,
             outlines: RefCell::new(Cache::new(OUTLINE_BYTES)),
             wholes: Shelf::default(),
+            excerpts: RefCell::default(),
             sources: RefCell::new(Cache::new(100)),
             found: RefCell::default(),
             manifests: RefCell::new(Cache::new(5_000)),

@@ -52,8 +52,8 @@ pub fn references(index: &Index, asked: &Asked) -> Consulted {
             return Ok(Answer { source: Source::Scip, places: sorted(places), note: None });
         }
         let resolver = Resolver::new(index);
-        let found: Vec<&Found> = defined.iter().filter_map(|place| place.found.as_ref()).collect();
-        let mut others = found.iter().flat_map(|found| resolver.references(found)).collect::<Vec<_>>();
+        let found: Vec<Found> = defined.iter().filter_map(|place| place.found.clone()).collect();
+        let mut others = resolver.references_to_all(&found);
         others.retain(|used| !session.is_current(index.path(used.file)));
         let note = if found.is_empty() {
             Some(format!(

@@ -87,9 +87,10 @@ pub fn others(index: &Index, name: &str) -> Vec<String> {
 /// The uses of several definitions, each once: a call through an interface is one of both. None of the definitions is a
 /// use of another.
 pub fn uses(resolver: &Resolver<'_>, found: &[Found]) -> Vec<Use> {
-    let mut seen: HashSet<_> = found.iter().map(|one| (one.file, one.definition.at)).collect();
-    let uses = found.iter().flat_map(|one| resolver.references(one));
-    uses.filter(|used| seen.insert((used.file, used.occurrence.at))).collect()
+    let defined: HashSet<_> = found.iter().map(|one| (one.file, one.definition.at)).collect();
+    let mut uses = resolver.references_to_all(found);
+    uses.retain(|used| !defined.contains(&(used.file, used.occurrence.at)));
+    uses
 }
 
 /// What to say where a name alone fits several definitions and only the first is answered about; `None` where it is

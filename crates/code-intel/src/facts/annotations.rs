@@ -8,7 +8,7 @@
 //! and so does what the grammar cannot read in conditions and in what macros are given.
 
 mod declaration;
-mod tokens;
+pub(super) mod tokens;
 mod words;
 
 use std::collections::HashSet;

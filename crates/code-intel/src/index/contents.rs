@@ -32,6 +32,9 @@ impl Index {
         if let Some(known) = self.wholes.get(&key) {
             return known;
         }
+        if let Some(excerpt) = self.excerpts.borrow().get(&key) {
+            return Arc::clone(excerpt);
+        }
         let read = || {
             let place = self.workspace.place(&entry.path).ok()?;
             let text = read::text(&self.workspace, &place).ok()?;
@@ -42,8 +45,10 @@ impl Index {
         self.wholes.put(key, whole)
     }
 
-    /// Reads files whole that a question is about to need, by all cores at once.
-    pub(crate) fn preload(&self, ids: &[FileId]) {
+    /// Reads files that a question is about to need, by all cores at once, as far as they are about some names: until
+    /// the next time, that is what [`Index::whole`] gives of those that are not known whole.
+    pub(crate) fn preload(&self, ids: &[FileId], names: &[&str]) {
+        self.excerpts.borrow_mut().clear();
         let is_known = |key: &(FileId, [u8; 16])| self.wholes.contains(key);
         let missing = ids.iter().filter_map(|id| {
             let entry = self.entry_in(*id)?;
@@ -54,8 +59,12 @@ impl Index {
         if wanted.len() < 2 {
             return;
         }
-        for (index, whole) in read::wholes(&self.workspace, &wanted) {
-            self.wholes.put(keys[index], whole);
+        for (index, said, is_whole) in read::about(&self.workspace, &wanted, names) {
+            if is_whole {
+                self.wholes.put(keys[index], said);
+            } else {
+                self.excerpts.borrow_mut().insert(keys[index], Arc::new(said));
+            }
         }
     }
 
@@ -114,8 +123,8 @@ impl Index {
     /// A line of a file, without the white space around it and no longer than anyone reads.
     pub fn source_line(&self, id: FileId, line: u32) -> String {
         const LONGEST: usize = 200;
-        let whole = self.whole(id);
-        let line = whole.0.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
+        let source = self.source(id);
+        let line = source.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();
         line.trim().chars().take(LONGEST).collect()
     }
 }

@@ -12,7 +12,7 @@ use stepwell_workspace::{Inside, Workspace};
 use super::wholes::{self, Whole};
 use super::{FileEntry, Omission, OnProgress, Outline, codec, is_fresh, place};
 use crate::error::Result;
-use crate::facts::{self, Facts, name_hash};
+use crate::facts::{self, Facts, Said, name_hash};
 use crate::languages::Language;
 
 const LARGEST: u64 = 2 * 1024 * 1024;
@@ -77,8 +77,11 @@ pub(super) fn all<'k>(
     (entries, wholes, stopped.into_inner())
 }
 
-/// Texts with everything they say, read by all cores at once, each with its place among those that are wanted.
-pub(super) fn wholes(workspace: &Workspace, wanted: &[(&str, Language)]) -> Vec<(usize, Whole)> {
+/// A text with what it says, its place among those that are wanted, and whether it is all that it says.
+pub(super) type ReadAbout = (usize, Whole, bool);
+
+/// Texts with what they say about some names, read by all cores at once.
+pub(super) fn about(workspace: &Workspace, wanted: &[(&str, Language)], names: &[&str]) -> Vec<ReadAbout> {
     const MOST_THREADS: usize = 8;
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -89,10 +92,12 @@ pub(super) fn wholes(workspace: &Workspace, wanted: &[(&str, Language)]) -> Vec<
             let Some((path, language)) = wanted.get(index) else { break };
             let read = || {
                 let text = self::text(workspace, &place(workspace, path).ok()?).ok()?;
-                let facts = facts::read(*language, &text).ok()?;
-                Some((text, facts))
+                Some(match facts::read_about(*language, &text, names).ok()? {
+                    Said::Everything(facts) => (index, (text, facts), true),
+                    Said::Excerpt(facts) => (index, (text, facts), false),
+                })
             };
-            mine.extend(read().map(|whole| (index, whole)));
+            mine.extend(read());
         }
         found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
     };

@@ -46,7 +46,7 @@ impl Resolver<'_> {
             return vec![(maker, target.definition.at.line)];
         }
         let mut called: Vec<(Use, Found)> = Vec::new();
-        self.each_use(target, &mut |used| {
+        self.each_use(std::slice::from_ref(target), &mut |used| {
             let around = if self.is_script(used.file) {
                 self.script_caller(&used)
             } else if self.is_python(used.file) {

@@ -414,3 +414,50 @@ fn of_branches_the_one_that_is_built_is_meant() {
         check(&[("conf.h", conf), ("compile_commands.json", &commands), ("a.c", &text)], &[expected]);
     }
 }
+
+/// Pieces of C files in which `wanted` is used, hidden, a member, or not there at all.
+const PIECES: &[&str] = &[
+    "static int use_@(int a)\n{\n\tif (a) {\n\t\treturn wanted(a);\n\t}\n\treturn 0;\n}\n",
+    "static struct box *hide_@(struct box *b)\n{\n\tint wanted = b->wanted;\n\twanted++;\n\treturn b;\n}\n",
+    "int plain_@(struct box *b)\n{\n\tconst char *s = \"wanted }\"; /* wanted { */\n\treturn b->other;\n}\n",
+    "int far_@(void)\n{\n\tint unwanted = 1;\n\tint wanted_not = 2;\n\treturn unwanted + wanted_not;\n}\n",
+    "static const struct ops table_@ = {\n\t.call = wanted,\n\t.other = use,\n};\n",
+    "static const int numbers_@[] = {\n\t1, 2,\n\t3,\n};\n",
+    "#ifdef SOME_@\nint branch_@(void)\n{\n\treturn 1;\n}\n#else\nint branch_@(void)\n{\n\treturn wanted(1);\n}\n#endif\n",
+    "int inside_@(void)\n{\n#define LOCAL_@ wanted(2)\n\treturn LOCAL_@;\n}\n",
+    "int oneline_@(void) { return 'ä' + wanted(3); } int after_@ = 1;\n",
+    "struct packed_@ { int wanted; } __attribute__((packed));\nint member_@(struct packed_@ *p)\n{\n\treturn p->wanted;\n}\n",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 48, ..Default::default() })]
+    #[test]
+    fn uses_are_the_same_in_excerpts_and_in_whole_files(
+        files in proptest::collection::vec(proptest::collection::vec(0..PIECES.len(), 60..90), 2..4)
+    ) {
+        let texts: Vec<(String, String)> = files.iter().enumerate().map(|(number, pieces)| {
+            let pieces = pieces.iter().enumerate();
+            let text = pieces.map(|(place, piece)| PIECES[*piece].replace('@', &format!("{number}_{place}")));
+            let head = "#include \"box.h\"\n".to_owned();
+            (format!("f{number}.c"), text.fold(head, |all, piece| all + &piece))
+        }).collect();
+        let header = "struct box { int wanted; int other; };\nint wanted(int a);\n";
+        let mut files = vec![("box.h", header), ("a.c", "#include \"box.h\"\nint wanted(int a)\n{\n\treturn a;\n}\n")];
+        files.extend(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+        let (_folder, index) = crate::index::tests::workspace(&files);
+        let asked = || {
+            let resolver = Resolver::new(&index);
+            let mut found = resolver.definitions_named("wanted");
+            // Files that are asked about are read whole in any case.
+            found.retain(|one| !index.path(one.file).starts_with('f'));
+            let callers = found.iter().map(|one| resolver.callers(one)).collect::<Vec<_>>();
+            (resolver.references_to_all(&found), callers)
+        };
+        let in_excerpts = asked();
+        proptest::prop_assert!(!in_excerpts.0.is_empty());
+        for (id, _) in index.entries() {
+            index.whole(id);
+        }
+        proptest::prop_assert_eq!(in_excerpts, asked());
+    }
+}

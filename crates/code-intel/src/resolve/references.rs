@@ -1,21 +1,43 @@
 //! Where something is used.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::{Certainty, Found, Meaning, Resolver, Use, owner_name};
-use crate::facts::Position;
+use crate::facts::{Position, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 
 /// Files that all cores read together before they are looked through.
 const AT_ONCE: usize = 64;
 
+/// Something that is looked for.
+struct Sought<'t> {
+    target: &'t Found,
+    name: String,
+    /// The places that define it.
+    own: HashSet<(FileId, u32)>,
+    /// What a name may mean to be a use of it.
+    targets: HashSet<(FileId, u32)>,
+    family: HashSet<(FileId, u32)>,
+    /// It is a key that describes a property.
+    is_description: bool,
+    /// Whether what a name was found to mean is this.
+    known: RefCell<HashMap<(FileId, u32), bool>>,
+}
+
 impl Resolver<'_> {
     /// Where a definition is used, in every file; its own name is left out.
     pub fn references(&self, target: &Found) -> Vec<Use> {
+        self.references_to_all(std::slice::from_ref(target))
+    }
+
+    /// The same for several: where any of them is used, each place once.
+    pub fn references_to_all(&self, targets: &[Found]) -> Vec<Use> {
         let mut uses = Vec::new();
-        self.each_use(target, &mut |used| uses.push(used));
+        self.each_use(targets, &mut |used| uses.push(used));
         uses.sort_by(|left, right| self.place_of_use(left).cmp(&self.place_of_use(right)));
+        uses.dedup_by(|one, other| (one.file, one.occurrence.at) == (other.file, other.occurrence.at));
         uses
     }
 
@@ -25,8 +47,47 @@ impl Resolver<'_> {
     }
 
     /// The same one by one, in no order, while the file is at hand: there may be more of them than have room in memory.
-    pub(super) fn each_use(&self, target: &Found, then: &mut dyn FnMut(Use)) {
-        let name = &self.searched_name(target);
+    /// Every file is read once, whatever number of definitions have the name.
+    pub(super) fn each_use(&self, targets: &[Found], then: &mut dyn FnMut(Use)) {
+        let sought: Vec<Sought<'_>> = targets.iter().map(|target| self.sought(target)).collect();
+        let mut places: HashMap<(FileId, String), Vec<&Sought<'_>>> = HashMap::new();
+        let mut searched: Vec<(FileId, String)> = Vec::new();
+        for one in &sought {
+            for place in self.places_to_search(one) {
+                let concerned = places.entry(place).or_insert_with_key(|place| {
+                    searched.push(place.clone());
+                    Vec::new()
+                });
+                concerned.push(one);
+            }
+        }
+        if let Some(first) = targets.first().filter(|_| self.deadline.is_some()) {
+            searched.sort_by_cached_key(|(file, _)| std::cmp::Reverse(self.nearness(first.file, *file)));
+        }
+        let names: HashSet<&str> = searched.iter().map(|(_, name)| name.as_str()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        for (number, place) in searched.iter().enumerate() {
+            if !self.has_time() {
+                continue;
+            }
+            if number % AT_ONCE == 0 {
+                let next = searched.iter().skip(number).take(AT_ONCE).map(|(file, _)| *file);
+                // What is said of a definition is known by its place in the whole file.
+                let is_other = |file: &FileId| targets.iter().all(|target| target.file != *file);
+                let mut next: Vec<FileId> = next.filter(is_other).collect();
+                next.dedup();
+                self.index.preload(&next, &names);
+            }
+            let concerned = places.get(place).map(Vec::as_slice).unwrap_or_default();
+            self.uses_in(place.0, &place.1, concerned, then);
+        }
+        self.index.preload(&[], &[]);
+        for one in &sought {
+            self.each_self(one.target, &one.targets, then);
+        }
+    }
+
+    fn sought<'t>(&self, target: &'t Found) -> Sought<'t> {
         let mut own = self.same(target);
         let mut targets = own.clone();
         targets.extend(self.overridden(target));
@@ -34,37 +95,38 @@ impl Resolver<'_> {
         if self.is_go(target.file) {
             own.clone_from(&targets);
         }
-        let family = self.family(target);
-        let describes = |file, key| self.is_script(file) && self.describes_property(file, key);
         let is_description =
-            target.definition.is_member && describes(target.file, target.definition.name_span);
-        let mut known: HashMap<(FileId, u32), bool> = HashMap::new();
+            target.definition.is_member && self.is_description(target.file, target.definition.name_span);
+        let (name, family) = (self.searched_name(target), self.family(target));
+        Sought { target, name, own, targets, family, is_description, known: RefCell::default() }
+    }
+
+    fn is_description(&self, file: FileId, key: Span) -> bool {
+        self.is_script(file) && self.describes_property(file, key)
+    }
+
+    /// The files something may be used in, with the name it has there.
+    fn places_to_search(&self, sought: &Sought<'_>) -> Vec<(FileId, String)> {
+        let target = sought.target;
         let is_local = target.definition.scope.is_some();
-        let mut files = if is_local { vec![target.file] } else { self.index.using(name) };
+        let mut files = if is_local { vec![target.file] } else { self.index.using(&sought.name) };
         files.retain(|file| self.can_use(*file, target.file));
-        if self.deadline.is_some() {
-            files.sort_by_cached_key(|file| std::cmp::Reverse(self.nearness(target.file, *file)));
-        }
-        let searched = files.into_iter().map(|file| (file, name.clone()));
-        let searched: Vec<(FileId, String)> = searched.chain(self.other_names(target)).collect();
-        for (number, (file, called)) in searched.iter().enumerate() {
-            let file = *file;
-            if !self.has_time() {
-                continue;
-            }
-            if number % AT_ONCE == 0 {
-                let mut next: Vec<FileId> =
-                    searched.iter().skip(number).take(AT_ONCE).map(|(file, _)| *file).collect();
-                next.dedup();
-                self.index.preload(&next);
-            }
-            let whole = self.index.whole(file);
-            for occurrence in whole.1.uses(&whole.0, called) {
-                let key = (file, occurrence.span.start);
-                if called != name && self.is_given_by_import(file, occurrence.at) {
+        let files = files.into_iter().map(|file| (file, sought.name.clone()));
+        files.chain(self.other_names(target)).collect()
+    }
+
+    /// The uses in one file of what is called by a name there.
+    fn uses_in(&self, file: FileId, called: &str, concerned: &[&Sought<'_>], then: &mut dyn FnMut(Use)) {
+        let whole = self.index.whole(file);
+        for occurrence in whole.1.uses(&whole.0, called) {
+            let key = (file, occurrence.span.start);
+            let mut meaning = None;
+            for sought in concerned {
+                let target = sought.target;
+                if called != sought.name && self.is_given_by_import(file, occurrence.at) {
                     continue;
                 }
-                if own.contains(&key) {
+                if sought.own.contains(&key) {
                     // What sets a property is a use of what reads it; so is a function of its signatures.
                     if key != target.key() && self.is_python(file) {
                         then(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
@@ -72,28 +134,30 @@ impl Resolver<'_> {
                     continue;
                 }
                 self.begin();
-                let meaning = self.meaning(file, occurrence);
-                let mut is_meant = |found: &Found| {
-                    *known.entry(found.key()).or_insert_with(|| {
-                        targets.contains(&found.key())
+                let meaning = meaning.get_or_insert_with(|| self.meaning(file, occurrence));
+                let is_meant = |found: &Found| {
+                    let known = sought.known.borrow().get(&found.key()).copied();
+                    known.unwrap_or_else(|| {
+                        let is_meant = sought.targets.contains(&found.key())
                             || self.makes(found, target)
-                            || !self.family(found).is_disjoint(&family)
+                            || !self.family(found).is_disjoint(&sought.family);
+                        sought.known.borrow_mut().insert(found.key(), is_meant);
+                        is_meant
                     })
                 };
-                let is_used = meaning.found().iter().any(&mut is_meant)
+                let is_used = meaning.found().iter().any(is_meant)
                     || self.is_field_of_pattern(file, &whole.0, occurrence, target)
                     || self.is_other_template((file, &whole.0), occurrence, meaning.found(), target)
-                    || is_description && describes(file, occurrence.span);
+                    || sought.is_description && self.is_description(file, occurrence.span);
                 if is_used {
                     let certainty = match meaning {
-                        Meaning::Found(_, certainty) => certainty,
+                        Meaning::Found(_, certainty) => *certainty,
                         Meaning::External | Meaning::Unknown => Certainty::Resolved,
                     };
                     then(Use { file, occurrence: *occurrence, certainty });
                 }
             }
         }
-        self.each_self(target, &targets, then);
     }
 
     /// In Rust a type is also called `Self` where its members stand.

@@ -160,10 +160,7 @@ fn answer(
                 Err(note) => note,
             };
             let resolver = Resolver::within(index, PATIENCE);
-            let uses: Vec<_> = targets(index, &resolver, question, language)?
-                .iter()
-                .flat_map(|target| resolver.references(target))
-                .collect();
+            let uses = resolver.references_to_all(&targets(index, &resolver, question, language)?);
             let places = uses.iter().map(|used| (used.file, used.occurrence.at.line));
             Ok(noted(json!({"locations": locations(index, places)}), joined(note, resolver.note())))
         }

@@ -2,7 +2,7 @@
 
 /// A word, a sign or a literal of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Token {
+pub(in crate::facts) enum Token {
     Word,
     Sign(u8),
     /// `::`.
@@ -15,18 +15,18 @@ pub(super) enum Token {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(in crate::facts) struct Piece {
     pub token: Token,
     pub start: usize,
     pub end: usize,
 }
 
-fn is_word(byte: u8) -> bool {
+pub(in crate::facts) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 /// All words, signs and literals of a text, without its comments and most of its directives.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(in crate::facts) fn pieces(text: &str) -> Vec<Piece> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
