@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use parking_lot::Mutex;
 use stepwell_llm::{Model, RequestOptions};
 use stepwell_protocol::{
@@ -40,6 +41,14 @@ pub struct Workbench {
     pub instructions: Instructions,
     pub extra_roots: Vec<PathBuf>,
     pub checkpoints: Option<Arc<dyn Checkpoints>>,
+    pub overview: Option<Arc<dyn Overview>>,
+}
+
+/// What there is in a workspace, told with the first message of a task.
+#[async_trait]
+pub trait Overview: Send + Sync {
+    /// Nothing where there is nothing to tell, or where it takes too long to find out.
+    async fn overview(&self, cancel: &CancellationToken) -> Option<String>;
 }
 
 /// Where workbenches come from: the assembly knows the tools, the engine does not.
@@ -316,6 +325,10 @@ impl Engine {
             });
         }
         message.parts.extend(outcome.additional_context.into_iter().map(Part::text));
+        if let Some(overview) = run.overview.as_ref().filter(|_| run.session.messages().is_empty()) {
+            let overview = overview.overview(&run.cancel).await;
+            message.parts.extend(overview.map(|text| Part::surroundings(&run.env.redactor.redact(&text))));
+        }
         let mut events = vec![Event::UserMessage { message }];
         events.extend(outcome.notices.into_iter().map(|text| Event::Notice { text }));
         run.session.record(events)
@@ -388,6 +401,7 @@ impl Engine {
                 ..inner.options.request.clone()
             },
             max_turns: inner.options.max_turns,
+            overview: bench.overview,
             cancel,
         })
     }

@@ -19,7 +19,7 @@ mod turn;
 pub use budget::{Budget, Exhausted, Ledger};
 pub use checkpoints::WorkspaceCheckpoints;
 pub use context::{ContextWindow, DoesNotFit, Fitted};
-pub use engine::{Engine, EngineOptions, ModelSource, Workbench, WorkbenchSource};
+pub use engine::{Engine, EngineOptions, ModelSource, Overview, Workbench, WorkbenchSource};
 pub use error::{Error, Result};
 pub use feed::Follower;
 pub use react::RunEnd;

@@ -11,6 +11,7 @@ use stepwell_tool_runtime::{CallEnv, Executor, HookCall, HookEvent, Host, Outcom
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{ContextWindow, DoesNotFit};
+use crate::engine::Overview;
 use crate::error::Result;
 use crate::host::SessionHost;
 use crate::session::Session;
@@ -36,6 +37,7 @@ pub struct Run {
     pub system: Arc<str>,
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
+    pub overview: Option<Arc<dyn Overview>>,
     pub cancel: CancellationToken,
 }
 

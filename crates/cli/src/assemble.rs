@@ -18,9 +18,9 @@ use stepwell_store::Home;
 use stepwell_tool_runtime::{
     Checkpoints, DeniedReads, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
 };
-use stepwell_tools::DebugDesk;
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
+use stepwell_tools::{CodeDesk, DebugDesk};
 use stepwell_workspace::Workspace;
 
 use crate::keys;
@@ -162,6 +162,13 @@ impl Assembly {
     }
 }
 
+/// The tools of a workspace, and the desks at which those of the debugger and those that ask about code work.
+pub struct ToolsAndDesks {
+    pub executor: Arc<Executor>,
+    pub debugger: Arc<DebugDesk>,
+    pub code: Arc<CodeDesk>,
+}
+
 /// Makes the workbench of a workspace.
 pub struct Benches {
     places: Arc<Places>,
@@ -173,22 +180,23 @@ pub struct Benches {
 impl Benches {
     /// The tools of a workspace behind an executor.
     pub fn executor(&self, workspace: &Path) -> anyhow::Result<Arc<Executor>> {
-        Ok(self.executor_and_debugger(workspace)?.0)
+        Ok(self.tools(workspace)?.executor)
     }
 
-    /// The tools, and the desk at which those of the debugger work.
-    pub fn executor_and_debugger(&self, workspace: &Path) -> anyhow::Result<(Arc<Executor>, Arc<DebugDesk>)> {
+    /// The tools, and the desks that others work at, too.
+    pub fn tools(&self, workspace: &Path) -> anyhow::Result<ToolsAndDesks> {
         let denied = self.denied_reads(workspace)?;
         let workspace = self.open(workspace)?;
         let registry = Arc::new(Registry::new());
-        let desk = DebugDesk::new(
+        let debugger = DebugDesk::new(
             workspace.clone(),
             &debugging::options(&self.places, &self.settings, workspace.root())?,
         );
         let options = self.catalog_options(&workspace, denied.as_ref())?;
-        registry.register_all(catalog::builtin(&workspace, &options, &desk))?;
+        let code = catalog::code_desk(&workspace, &options);
+        registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code))?;
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
-        Ok((Arc::new(executor), desk))
+        Ok(ToolsAndDesks { executor: Arc::new(executor), debugger, code })
     }
 
     /// A workspace as tools see it: without what rules deny reading.
@@ -297,8 +305,10 @@ impl WorkbenchSource for Benches {
     fn open(&self, workspace: &Path, mode: &str) -> stepwell_agent::Result<Workbench> {
         let setup =
             |error: anyhow::Error| stepwell_agent::Error::Setup { message: format!("{error:#}"), hint: None };
+        let tools = self.tools(workspace).map_err(setup)?;
         Ok(Workbench {
-            executor: self.executor(workspace).map_err(setup)?,
+            overview: code::overview(&self.settings, &tools.code),
+            executor: tools.executor,
             permission: Arc::new(self.judge(workspace).map_err(setup)?),
             permission_mode: self.permission_mode(),
             hooks: Arc::new(self.hooks().map_err(setup)?),

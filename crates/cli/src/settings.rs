@@ -235,6 +235,14 @@ impl Settings {
         self.value(|layer| layer.code.as_ref()?.embeddings.clone())
     }
 
+    pub fn overview_tokens(&self) -> Option<usize> {
+        self.value(|layer| layer.code.as_ref()?.overview_tokens)
+    }
+
+    pub fn overview_seconds(&self) -> Option<u64> {
+        self.value(|layer| layer.code.as_ref()?.overview_seconds)
+    }
+
     /// The language servers that the person names, by name.
     pub fn named_language_servers(&self) -> BTreeMap<String, LanguageServer> {
         let layers = self.layers.iter().filter_map(|(_, layer)| layer.code.clone());

@@ -116,9 +116,9 @@ impl Embeddings {
             if !entry.language.is_some_and(is_code) || !self.guard.allows(&entry.path) {
                 continue;
             }
-            let whole = index.whole(file);
-            for place in search::wanted(&whole.1) {
-                let text = piece(&whole.0, &whole.1, place);
+            let (source, outline) = (index.source(file), index.outline(file));
+            for place in search::wanted(&outline) {
+                let text = piece(&source, &outline, place);
                 let key = self.key(&text);
                 if !in_use.insert(key) {
                     continue;

@@ -115,6 +115,11 @@ impl FileEntry {
     pub(crate) fn content(&self) -> [u8; 16] {
         self.hash
     }
+
+    /// Hashes of the names it defines for others.
+    pub(crate) fn defined(&self) -> impl Iterator<Item = u32> {
+        self.defines.iter().copied()
+    }
 }
 
 /// What a look at the files found.

@@ -2,19 +2,24 @@
 //!
 //! Whole symbols are ranked: the words of a question are looked for in names (taken apart at their humps), in the
 //! text of each definition with its comment, and in paths, and weighed as BM25 does. Words of programming that mean
-//! the same, in English and Chinese, stand for each other. What is used much comes before what is not. Where vectors
-//! of the symbols are at hand, both rankings are joined by reciprocal ranks.
+//! the same, in English and Chinese, stand for each other. What is used much comes before what is not, and so does what
+//! is near the files in hand. Where vectors of the symbols are at hand, both rankings are joined by reciprocal ranks.
 
+mod map;
+mod scan;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::embeddings::{Embeddings, Sought};
-use crate::facts::{self, Definition, Facts, Kind};
+use crate::facts::{self, Definition, Facts, Kind, Span};
 use crate::index::{FileId, Index, name_hash};
-use crate::resolve::Found;
+use crate::resolve::{Found, Resolver};
+use scan::Patterns;
 
-/// Bytes of source that one search looks through at most.
+pub use map::map;
+
+/// Bytes of source whose symbols are compared with a vector at most.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// BM25's usual constants.
 const SATURATION: f64 = 1.2;
@@ -28,6 +33,19 @@ const RANK_WEIGHT: f64 = 60.0;
 /// Symbols that count as near in meaning, and how near they must be at least.
 const MOST_NEAR: usize = 50;
 const NEAR_ENOUGH: f32 = 0.2;
+/// Symbols of which it is found out how much they are used.
+const MOST_COUNTED: usize = 500;
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub struct Question<'q> {
+    pub words: &'q str,
+    /// Its vector, and those of the symbols.
+    pub near: Option<Near<'q>>,
+    /// The files that whoever asks is at work on: of two symbols, the one near them is rather meant.
+    pub in_hand: &'q [FileId],
+    pub limit: usize,
+}
 
 /// A symbol that was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +63,7 @@ pub struct Hit {
 pub struct Hits {
     /// Best first.
     pub hits: Vec<Hit>,
-    /// There is more source than one search looks through.
+    /// There is more source than can be looked through in time.
     pub is_cut: bool,
 }
 
@@ -59,55 +77,40 @@ pub struct Near<'n> {
 struct Candidate {
     file: FileId,
     definition: u32,
+    name: u32,
     length: f64,
     /// How often each term stands in it, weighed by where.
     counts: Vec<f64>,
+    /// The share of the terms that its name has.
+    named: f64,
     /// How near its vector is to that of the question.
     similarity: Option<f32>,
 }
 
-pub fn search(index: &Index, question: &str, limit: usize) -> Hits {
-    search_near(index, question, None, limit)
-}
-
-/// The same, joined with what is near in meaning.
-pub fn search_near(index: &Index, question: &str, near: Option<Near<'_>>, limit: usize) -> Hits {
-    let terms = words::terms(question);
-    if terms.is_empty() && near.is_none() {
-        return Hits::default();
+pub fn search(index: &Index, question: &Question<'_>) -> Hits {
+    let terms = words::terms(question.words);
+    let patterns = Patterns::of(&terms);
+    let chosen = patterns.as_ref().map(|patterns| scan::choose(index, &terms, patterns)).unwrap_or_default();
+    let mut files = chosen.files;
+    if question.near.is_some() {
+        files = with_all(index, files);
     }
     let mut candidates = Vec::new();
-    let mut seen_bytes = 0;
-    let mut is_cut = false;
-    let mut files: Vec<(FileId, String)> =
-        index.entries().map(|(id, entry)| (id, entry.path.clone())).collect();
-    files.sort_by(|left, right| left.1.cmp(&right.1));
-    for (file, path) in &files {
-        if seen_bytes > MOST_BYTES {
-            is_cut = true;
-            break;
-        }
-        let whole = index.whole(*file);
-        seen_bytes += whole.0.len();
-        let mut found = in_file(*file, path, &whole.0, &whole.1, &terms);
-        if let Some(Near { embeddings, sought }) = near {
-            for one in &mut found {
-                one.similarity = embeddings.similarity(&whole.0, &whole.1, one.definition, sought);
+    for file in files {
+        let (text, outline) = (index.source(file), index.outline(file));
+        let mut found = in_file(file, index.path(file), (&text, &outline), &terms, patterns.as_ref());
+        match question.near {
+            Some(Near { embeddings, sought }) => {
+                for one in &mut found {
+                    one.similarity = embeddings.similarity(&text, &outline, one.definition, sought);
+                }
             }
+            None => found.retain(|one| one.counts.iter().any(|count| *count > 0.0)),
         }
         candidates.extend(found);
     }
-    let average = candidates.iter().map(|one| one.length).sum::<f64>() / (candidates.len().max(1) as f64);
-    let rarities: Vec<f64> = (0..terms.len())
-        .map(|term| {
-            let with = candidates.iter().filter(|one| one.counts[term] > 0.0).count() as f64;
-            (1.0 + (candidates.len() as f64 - with + 0.5) / (with + 0.5)).ln()
-        })
-        .collect();
-    let used = index.use_counts();
-    let by_words = candidates.iter().map(|one| (score(index, one, &rarities, average, &used), one));
-    let by_words = best_first(by_words.filter(|(score, _)| *score > 0.0).collect());
-    let mut ranked = if near.is_none() {
+    let by_words = by_words(index, &candidates, terms.len(), question.in_hand);
+    let mut ranked = if question.near.is_none() {
         by_words
     } else {
         let near = candidates.iter().filter_map(|one| Some((one.similarity?, one)));
@@ -116,9 +119,88 @@ pub fn search_near(index: &Index, question: &str, near: Option<Near<'_>>, limit:
         near.truncate(MOST_NEAR);
         joined(&[by_words, near])
     };
-    ranked.truncate(limit);
+    ranked.truncate(question.limit);
     let hits = ranked.into_iter().filter_map(|(score, one)| shown(index, one, score)).collect();
-    Hits { hits, is_cut }
+    Hits { hits, is_cut: chosen.is_cut }
+}
+
+/// Some files and all others, as far as there may be vectors of what they define.
+fn with_all(index: &Index, mut files: Vec<FileId>) -> Vec<FileId> {
+    let known: HashSet<FileId> = files.iter().copied().collect();
+    let mut others: Vec<FileId> =
+        index.entries().map(|(id, _)| id).filter(|id| !known.contains(id)).collect();
+    others.sort_by(|left, right| index.path(*left).cmp(index.path(*right)));
+    let mut bytes = 0;
+    for file in others {
+        bytes += index.source(file).len();
+        if bytes > MOST_BYTES {
+            break;
+        }
+        files.push(file);
+    }
+    files
+}
+
+/// How much it tells that a term is there which so many of all have.
+fn rarity(all: usize, with: usize) -> f64 {
+    let (all, with) = (all.max(with) as f64, with as f64);
+    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+}
+
+/// The candidates that have words of the question, the best first.
+fn by_words<'c>(
+    index: &Index,
+    candidates: &'c [Candidate],
+    terms: usize,
+    in_hand: &[FileId],
+) -> Vec<(f64, &'c Candidate)> {
+    let average = candidates.iter().map(|one| one.length).sum::<f64>() / (candidates.len().max(1) as f64);
+    let all = index.defined_count();
+    let rarities: Vec<f64> = (0..terms)
+        .map(|term| rarity(all, candidates.iter().filter(|one| one.counts[term] > 0.0).count()))
+        .collect();
+    let scored = candidates.iter().map(|one| (score(index, one, &rarities, average), one));
+    let mut ranked = best_first(scored.filter(|(score, _)| *score > 0.0).collect());
+    let counted = ranked.len().min(MOST_COUNTED);
+    let used = index.use_counts_of(ranked.iter().take(counted).map(|(_, one)| one.name));
+    let around = Around::of(index, in_hand);
+    for (score, one) in ranked.iter_mut().take(counted) {
+        let uses = used.get(&one.name).copied().unwrap_or_default();
+        *score *= (1.0 + 0.08 * f64::from(uses).ln_1p()) * around.weight(index, one.file);
+    }
+    best_first(ranked)
+}
+
+/// What is near the files in hand.
+struct Around<'i> {
+    files: HashSet<FileId>,
+    neighbours: HashSet<FileId>,
+    folders: HashSet<&'i str>,
+}
+
+impl<'i> Around<'i> {
+    fn of(index: &'i Index, in_hand: &[FileId]) -> Self {
+        let resolver = Resolver::new(index);
+        let folder = |file: &FileId| index.path(*file).rsplit_once('/').map_or("", |(folder, _)| folder);
+        Self {
+            files: in_hand.iter().copied().collect(),
+            neighbours: in_hand.iter().flat_map(|file| resolver.dependencies(*file)).collect(),
+            folders: in_hand.iter().map(folder).collect(),
+        }
+    }
+
+    fn weight(&self, index: &Index, file: FileId) -> f64 {
+        let folder = index.path(file).rsplit_once('/').map_or("", |(folder, _)| folder);
+        if self.files.contains(&file) {
+            1.4
+        } else if self.neighbours.contains(&file) {
+            1.3
+        } else if self.folders.contains(folder) {
+            1.15
+        } else {
+            1.0
+        }
+    }
 }
 
 fn best_first(mut ranked: Vec<(f64, &Candidate)>) -> Vec<(f64, &Candidate)> {
@@ -161,19 +243,17 @@ fn is_wanted(definition: &Definition) -> bool {
 fn in_file(
     file: FileId,
     path: &str,
-    text: &str,
-    facts: &facts::Facts,
+    (text, facts): (&str, &Facts),
     terms: &[words::Term],
+    patterns: Option<&Patterns>,
 ) -> Vec<Candidate> {
-    let lower = text.to_lowercase();
-    // Case mapping may change lengths outside of ASCII; places in the text are then not to be trusted.
-    let is_aligned = lower.len() == text.len();
     let mut found: Vec<Candidate> = Vec::new();
-    let mut spans: Vec<(usize, facts::Span)> = Vec::new();
+    let mut spans: Vec<(Span, usize)> = Vec::new();
     let path_words = words::split(path);
     for (index, definition) in facts.definitions.iter().enumerate().filter(|(_, one)| is_wanted(one)) {
         let own = words::split(&definition.name);
         let container = words::split(&facts::described(facts, index as u32));
+        let named = terms.iter().filter(|term| term.matches(&own) > 0.0).count();
         let counts = terms.iter().map(|term| {
             let mut count = 0.0;
             count += IN_NAME * term.matches(&own);
@@ -184,99 +264,61 @@ fn in_file(
             count
         });
         let span = facts::whole(text, definition);
-        spans.push((found.len(), span));
+        spans.push((span, found.len()));
         found.push(Candidate {
             file,
             definition: index as u32,
+            name: name_hash(&definition.name),
             length: f64::from(span.len()) / 40.0 + 1.0,
             counts: counts.collect(),
+            named: named as f64 / terms.len().max(1) as f64,
             similarity: None,
         });
     }
-    if is_aligned {
-        for (place, term) in terms.iter().enumerate() {
-            for at in term.places(&lower) {
-                let around = spans.iter().filter(|(_, span)| span.contains(at as u32));
-                if let Some((candidate, _)) = around.min_by_key(|(_, span)| span.len()) {
-                    found[*candidate].counts[place] += 1.0;
-                }
+    if let Some(patterns) = patterns {
+        spans.sort_by_key(|(span, _)| (span.start, std::cmp::Reverse(span.end)));
+        // The innermost symbol around a place has it.
+        let (mut next, mut open) = (0, Vec::new());
+        for place in patterns.places(text) {
+            while let Some((span, owner)) =
+                spans.get(next).filter(|(span, _)| span.start as usize <= place.start)
+            {
+                open.push((span.end as usize, *owner));
+                next += 1;
+            }
+            while open.last().is_some_and(|(end, _)| *end <= place.start) {
+                open.pop();
+            }
+            if let Some((_, owner)) = open.last() {
+                found[*owner].counts[place.term] += place.weight;
             }
         }
     }
     found
 }
 
-fn score(
-    index: &Index,
-    candidate: &Candidate,
-    rarities: &[f64],
-    average: f64,
-    used: &HashMap<u32, u32>,
-) -> f64 {
+fn score(index: &Index, candidate: &Candidate, rarities: &[f64], average: f64) -> f64 {
     let normal = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * candidate.length / average.max(1.0));
     let weighed = candidate.counts.iter().zip(rarities);
     let sum: f64 =
         weighed.map(|(count, rarity)| rarity * count * (SATURATION + 1.0) / (count + normal)).sum();
     let matched = candidate.counts.iter().filter(|count| **count > 0.0).count() as f64;
     let coverage = matched / candidate.counts.len().max(1) as f64;
-    let whole = index.outline_name(candidate.file, candidate.definition);
-    let uses = whole.and_then(|name| used.get(&name_hash(&name)).copied()).unwrap_or_default();
     let is_test = index.path(candidate.file).contains("test");
-    sum * (0.4 + 0.6 * coverage * coverage)
-        * (1.0 + 0.08 * f64::from(uses).ln_1p())
-        * if is_test { 0.7 } else { 1.0 }
+    let named = 1.0 + 0.6 * candidate.named * candidate.named;
+    sum * (0.4 + 0.6 * coverage * coverage) * named * if is_test { 0.7 } else { 1.0 }
 }
 
 fn shown(index: &Index, candidate: &Candidate, score: f64) -> Option<Hit> {
-    let whole = index.whole(candidate.file);
-    let definition = whole.1.definitions.get(candidate.definition as usize)?.clone();
+    let (text, outline) = (index.source(candidate.file), index.outline(candidate.file));
+    let definition = outline.definitions.get(candidate.definition as usize)?.clone();
     Some(Hit {
-        path: facts::described(&whole.1, candidate.definition),
-        signature: facts::signature(&whole.0, &definition),
-        doc: facts::doc_line(&whole.0, &definition),
+        path: facts::described(&outline, candidate.definition),
+        signature: facts::signature(&text, &definition),
+        doc: facts::doc_line(&text, &definition),
         found: Found { file: candidate.file, definition },
         score,
     })
-}
-
-/// The symbols that matter most, file by file, in about so many tokens: what is used by many files comes first.
-pub fn map(index: &Index, tokens: usize) -> String {
-    const BYTES_PER_TOKEN: usize = 4;
-    let used = index.use_counts();
-    let mut files: Vec<(f64, String)> = Vec::new();
-    for (id, entry) in index.entries() {
-        let outline = index.outline(id);
-        let mut symbols: Vec<(f64, u32, String)> = Vec::new();
-        for (place, definition) in outline.definitions.iter().enumerate() {
-            let is_shown = definition.is_callable() || definition.kind.is_type();
-            if !is_shown || definition.is_declaration {
-                continue;
-            }
-            let uses = used.get(&name_hash(&definition.name)).copied().unwrap_or_default();
-            let weight = f64::from(uses).ln_1p() * if definition.kind.is_type() { 2.0 } else { 1.0 };
-            symbols.push((weight, definition.at.line, facts::described(&outline, place as u32)));
-        }
-        if symbols.is_empty() {
-            continue;
-        }
-        symbols.sort_by(|left, right| right.0.total_cmp(&left.0));
-        symbols.truncate(12);
-        let test = if entry.path.contains("test") { 0.3 } else { 1.0 };
-        let weight = symbols.iter().map(|(weight, ..)| weight).sum::<f64>() * test;
-        let mut names: Vec<(u32, String)> = symbols.into_iter().map(|(_, line, name)| (line, name)).collect();
-        names.sort();
-        let names: Vec<String> = names.into_iter().map(|(line, name)| format!("{name}:{line}")).collect();
-        files.push((weight, format!("{}: {}\n", entry.path, names.join(", "))));
-    }
-    files.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
-    let mut text = String::new();
-    for (_, line) in files {
-        if (text.len() + line.len()) / BYTES_PER_TOKEN > tokens {
-            break;
-        }
-        text.push_str(&line);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -84,6 +84,15 @@ impl Message {
         out
     }
 
+    /// The same without what was added for the model about the surroundings, which nobody said.
+    pub fn said(&self) -> String {
+        let said = self.parts.iter().filter_map(|part| match part {
+            Part::Text { text } if !text.starts_with(Part::SURROUNDINGS) => Some(text.as_str()),
+            _ => None,
+        });
+        said.collect()
+    }
+
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolCall { call } => Some(call),
@@ -100,6 +109,14 @@ impl Message {
 }
 
 impl Part {
+    /// What a text about the surroundings begins with; other agents mark theirs the same way.
+    const SURROUNDINGS: &str = "<environment_details>";
+
+    /// A text about the surroundings, beside what a person said.
+    pub fn surroundings(text: &str) -> Self {
+        Self::text(format!("{}\n{}\n</environment_details>", Self::SURROUNDINGS, text.trim_end()))
+    }
+
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }

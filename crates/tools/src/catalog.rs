@@ -8,7 +8,7 @@ use stepwell_code_intel::lsp::Servers;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
-use crate::{Confinement, DebugDesk};
+use crate::{CodeDesk, Confinement, DebugDesk};
 use crate::{ask, chain, code, complete, debug, files, shell, todo};
 
 /// What the tools must know of the settings.
@@ -31,15 +31,20 @@ pub struct CatalogOptions {
     pub own_program: Option<PathBuf>,
 }
 
+/// The desk at which tools and others ask about code.
+pub fn code_desk(workspace: &Workspace, options: &CatalogOptions) -> Arc<CodeDesk> {
+    let desk = CodeDesk::new(workspace.clone(), options.code_indexes.clone());
+    Arc::new(desk.with(options.language_servers.clone(), options.embeddings.clone()))
+}
+
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
 pub fn builtin(
     workspace: &Workspace,
     options: &CatalogOptions,
     debugger: &Arc<DebugDesk>,
+    code: &Arc<CodeDesk>,
 ) -> Vec<Arc<dyn DynTool>> {
-    let code = code::CodeDesk::new(workspace.clone(), options.code_indexes.clone());
-    let code = Arc::new(code.with(options.language_servers.clone(), options.embeddings.clone()));
-    let desk = files::Desk::new(workspace.clone(), Arc::clone(&code), &options.unfinished_edits);
+    let desk = files::Desk::new(workspace.clone(), Arc::clone(code), &options.unfinished_edits);
     let background = shell::BackgroundCommands::default();
     let mut tools: Vec<Arc<dyn DynTool>> = vec![
         Arc::new(ask::Clarification),
@@ -66,6 +71,6 @@ pub fn builtin(
         Arc::new(todo::TodoWrite),
     ];
     tools.extend(debug::tools(debugger));
-    tools.extend(code::tools(&code));
+    tools.extend(code::tools(code));
     tools
 }

@@ -15,6 +15,7 @@ pub mod ports;
 mod shell;
 mod todo;
 
+pub use code::CodeDesk;
 pub use debug::{DebugDesk, DebugOptions};
 pub use files::{PDF_TEXT_WORD, pdf_text_main};
 pub use shell::confine::{Confinement, Walls};

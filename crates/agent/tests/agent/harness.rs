@@ -182,6 +182,7 @@ impl WorkbenchSource for Bench {
             permission: Arc::new(RuleJudge::new(JudgeOptions::for_mode(self.mode))),
             permission_mode: self.mode,
             hooks: Arc::new(Hooks::none()),
+            overview: None,
             redactor: Arc::new(Redactor::new()),
             instructions: Instructions::default(),
             extra_roots: Vec::new(),

@@ -63,6 +63,9 @@ pub enum IndexCommand {
         /// Results at most
         #[arg(long, default_value_t = 20, value_name = "N")]
         limit: usize,
+        /// A file at hand, as often as wanted: what is near it comes first
+        #[arg(long, value_name = "FILE")]
+        near: Vec<String>,
     },
     /// The most important symbols of every file, within a number of tokens
     Map {

@@ -3,15 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde_json::Value;
+use stepwell_agent::Overview;
 use stepwell_code_intel::lsp::{self, ReadyBy, ServerSpec, Servers, ServersOptions};
-use stepwell_tools::secret_variables;
+use stepwell_tools::{CodeDesk, secret_variables};
 use stepwell_workspace::Workspace;
+use tokio_util::sync::CancellationToken;
 
 use super::confinement::OWN_PROGRAM;
 use crate::report;
 use crate::settings::{LanguageServer, ServersSetting, Settings};
 
+/// Tokens of the overview, and the seconds a task's first message waits for it, where the settings do not say.
+const OVERVIEW_TOKENS: usize = 1_000;
+const OVERVIEW_SECONDS: u64 = 2;
 /// How long a question waits for a server, where the settings do not say.
 const PATIENCE: u64 = 60;
 /// Tools may take longer than this, so that a slow server never costs the answer of the index.
@@ -35,6 +41,28 @@ pub fn servers(settings: &Settings, workspace: &Workspace) -> anyhow::Result<Opt
         patience: Duration::from_secs(seconds),
         idle: IDLE,
     }))))
+}
+
+/// What the agent is told of the code with a task's first message; nothing where the settings have it off.
+pub fn overview(settings: &Settings, desk: &Arc<CodeDesk>) -> Option<Arc<dyn Overview>> {
+    let tokens = settings.overview_tokens().unwrap_or(OVERVIEW_TOKENS);
+    let patience = Duration::from_secs(settings.overview_seconds().unwrap_or(OVERVIEW_SECONDS));
+    let overview = CodeOverview { desk: Arc::clone(desk), tokens, patience };
+    (tokens > 0).then(|| Arc::new(overview) as Arc<dyn Overview>)
+}
+
+struct CodeOverview {
+    desk: Arc<CodeDesk>,
+    tokens: usize,
+    patience: Duration,
+}
+
+#[async_trait]
+impl Overview for CodeOverview {
+    async fn overview(&self, cancel: &CancellationToken) -> Option<String> {
+        let map = self.desk.overview(self.tokens, self.patience, cancel).await?;
+        Some(format!("# Code in the workspace, what is used most first (`name:line`)\n{map}"))
+    }
 }
 
 /// Those the person names first, then the known ones.

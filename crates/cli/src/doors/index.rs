@@ -196,12 +196,14 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
                 looked.tell("the file defines nothing of that kind", "该文件未定义此类符号");
             }
         }
-        IndexCommand::Search { words, limit } => {
+        IndexCommand::Search { words, limit, near } => {
             let question = words.join(" ");
             if !question.contains(char::is_alphanumeric) {
                 return Err(Error::NoWords { question }.into());
             }
-            let (hits, note) = meaning::search(looked, &question, *limit)?;
+            let in_hand = near.iter().map(|path| index.named(path)).collect::<Result<Vec<_>, _>>()?;
+            let asked = search::Question { words: &question, near: None, in_hand: &in_hand, limit: *limit };
+            let (hits, note) = meaning::search(looked, &asked)?;
             tell(note.as_deref());
             show::hits(index, &hits, note, args.json)?;
             if hits.hits.is_empty() {

@@ -64,3 +64,32 @@ fn the_beginning_of_a_request_is_the_request_before_it() {
         assert_eq!(before[..], after[..before.len()], "the prefix changed, so no prompt cache can hold it");
     }
 }
+
+#[test]
+fn the_first_message_of_a_task_tells_what_code_there_is() {
+    let world = World::new([Turn::text("one"), Turn::text("two"), Turn::text("three")]);
+    // A busy machine may need longer than the first message waits for by itself.
+    let config = std::fs::read_to_string(world.config().join("config.toml")).unwrap();
+    world.set_config(&format!("{config}\n[code]\noverview_seconds = 60\n"));
+    world.write("shop.py", "class Order:\n    def total(self):\n        return 1\n");
+    world.write("app.py", "from shop import Order\nprint(Order().total())\n");
+    assert!(world.output(&["run", "what is sold?"]).status.success());
+    let first = world.server.last_request().messages();
+    let told = format!("{first:?}");
+    assert!(told.contains("<environment_details>"), "{told}");
+    assert!(told.contains("shop.py: Order:1, Order.total:2"), "{told}");
+    // It is said once, and stays where it is.
+    assert!(world.output(&["run", "--resume", "1", "and why?"]).status.success());
+    let again = world.server.last_request().messages();
+    assert_eq!(again[..first.len()], first[..]);
+    assert_eq!(format!("{again:?}").matches("<environment_details>").count(), 1);
+    // Nobody said it, so nobody is shown it.
+    let shown = world.output(&["tasks", "export", "1", "--format", "markdown"]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("what is sold?") && !shown.contains("Order.total"), "{shown}");
+    let found = world.output(&["tasks", "search", "Order"]);
+    assert!(!String::from_utf8(found.stdout).unwrap().contains("sold"));
+    world.set_config(&format!("{config}\n[code]\noverview_tokens = 0\n"));
+    assert!(world.output(&["run", "what is sold?"]).status.success());
+    assert!(!format!("{:?}", world.server.last_request().messages()).contains("environment_details"));
+}

@@ -1,9 +1,11 @@
 //! What files say: from the file of the index, from memory, or from the source.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use super::wholes::Whole;
-use super::{FileId, Index, Outline, codec, read, wholes};
+use super::{FileEntry, FileId, Index, Outline, codec, read, wholes};
 use crate::facts::{self, Facts, Manifest};
 
 impl Index {
@@ -68,6 +70,31 @@ impl Index {
         }
     }
 
+    /// What a look at the text of each file gives, by all cores and without parsing, until this time; and whether it was
+    /// enough for all of them.
+    pub(crate) fn each_text<T: Send>(
+        &self,
+        until: Instant,
+        look: &(dyn Fn(FileId, &str) -> Option<T> + Sync),
+    ) -> (Vec<T>, bool) {
+        let files: Vec<(FileId, &FileEntry)> =
+            self.entries().filter(|(_, entry)| entry.omission.is_none()).collect();
+        let (workspace, wholes, is_late) = (&self.workspace, &self.wholes, AtomicBool::new(false));
+        let found = read::by_all_cores(files.len(), &|number| {
+            let (id, entry) = files.get(number)?;
+            if is_late.load(Ordering::Relaxed) {
+                return None;
+            }
+            is_late.fetch_or(Instant::now() >= until, Ordering::Relaxed);
+            if let Some(whole) = wholes.get(&(*id, entry.hash)) {
+                return look(*id, &whole.0);
+            }
+            let text = read::text(workspace, &workspace.place(&entry.path).ok()?).ok()?;
+            look(*id, &text)
+        });
+        (found, !is_late.into_inner())
+    }
+
     /// The text of a file alone, which takes no parsing.
     pub(crate) fn source(&self, id: FileId) -> Arc<String> {
         self.sight.touch(id);
@@ -113,11 +140,6 @@ impl Index {
         let found: Arc<[FileId]> = found.collect();
         *self.packages.borrow_mut() = Some(Arc::clone(&found));
         found
-    }
-
-    /// The name of a definition of a file, by its place among all of them.
-    pub(crate) fn outline_name(&self, id: FileId, definition: u32) -> Option<String> {
-        self.whole(id).1.definitions.get(definition as usize).map(|definition| definition.name.clone())
     }
 
     /// A line of a file, without the white space around it and no longer than anyone reads.

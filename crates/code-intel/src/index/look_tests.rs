@@ -170,6 +170,22 @@ fn a_link_that_led_nowhere_is_found_when_it_leads_somewhere() {
 }
 
 #[test]
+fn a_link_to_a_folder_is_no_file_until_one_is_there() {
+    let (folder, mut watched) = watched(&[(".gitignore", "built/\n"), ("built/x/y.py", "")]);
+    let root = folder.path().join("work");
+    let mut looking = open(folder.path(), "shared");
+    std::os::unix::fs::symlink("built/x", root.join("script")).unwrap();
+    for index in [&mut watched, &mut looking] {
+        assert!(!asked(index).contains_key("script"));
+    }
+    std::fs::remove_dir_all(root.join("built/x")).unwrap();
+    std::fs::write(root.join("built/x"), "#!/bin/sh\nrun() { :; }\n").unwrap();
+    for index in [&mut watched, &mut looking] {
+        assert_eq!(asked(index)["script"], ["run"]);
+    }
+}
+
+#[test]
 fn a_file_that_takes_the_place_of_a_link_to_it_is_read() {
     // The link names the whole path, which is refused.
     for found in found_after(&[Change::Link(0, 6), Change::Rename(0, 6)]) {

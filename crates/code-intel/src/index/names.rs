@@ -126,15 +126,51 @@ impl Index {
         found.map(|(id, _)| id).collect()
     }
 
-    /// How many files use each of the names, by the hashes of [`FileEntry`].
-    pub(crate) fn use_counts(&self) -> HashMap<u32, u32> {
-        let mut counts = HashMap::new();
+    /// How many names the files define for others, about.
+    pub(crate) fn defined_count(&self) -> usize {
+        self.entries().map(|(_, entry)| entry.defines.len()).sum()
+    }
+
+    /// How many files use each of some names, by the hashes of [`FileEntry`].
+    pub(crate) fn use_counts_of(&self, names: impl Iterator<Item = u32>) -> HashMap<u32, u32> {
+        let mut counts: HashMap<u32, u32> = names.map(|name| (name, 0)).collect();
+        // There are many more names than these: most of them are told apart by a few bits.
+        let mut may_be = vec![false; 1 << 16];
+        for name in counts.keys() {
+            may_be[(name & 0xffff) as usize] = true;
+        }
         for (_, entry) in self.entries() {
-            for hash in entry.uses.iter() {
-                *counts.entry(*hash).or_default() += 1;
+            for hash in entry.uses.iter().filter(|hash| may_be[(**hash & 0xffff) as usize]) {
+                counts.entry(*hash).and_modify(|count| *count += 1);
             }
         }
         counts
+    }
+
+    /// How many files use each name, about: names whose hashes end alike are counted together.
+    pub(crate) fn rough_use_counts(&self) -> RoughCounts {
+        let mut counts = RoughCounts(vec![0; 1 << RoughCounts::BITS]);
+        for (_, entry) in self.entries() {
+            for hash in entry.uses.iter() {
+                counts.0[RoughCounts::place(*hash)] += 1;
+            }
+        }
+        counts
+    }
+}
+
+/// Counts of very many names in a few megabytes.
+pub(crate) struct RoughCounts(Vec<u32>);
+
+impl RoughCounts {
+    const BITS: u32 = 21;
+
+    fn place(hash: u32) -> usize {
+        (hash & ((1 << Self::BITS) - 1)) as usize
+    }
+
+    pub fn of(&self, hash: u32) -> f64 {
+        f64::from(self.0[Self::place(hash)])
     }
 }
 

@@ -82,27 +82,34 @@ pub(super) type ReadAbout = (usize, Whole, bool);
 
 /// Texts with what they say about some names, read by all cores at once.
 pub(super) fn about(workspace: &Workspace, wanted: &[(&str, Language)], names: &[&str]) -> Vec<ReadAbout> {
+    by_all_cores(wanted.len(), &|index| {
+        let (path, language) = wanted.get(index)?;
+        let text = self::text(workspace, &place(workspace, path).ok()?).ok()?;
+        Some(match facts::read_about(*language, &text, names).ok()? {
+            Said::Everything(facts) => (index, (text, facts), true),
+            Said::Excerpt(facts) => (index, (text, facts), false),
+        })
+    })
+}
+
+/// What is made of the numbers below this one, in no order.
+pub(super) fn by_all_cores<T: Send>(count: usize, make: &(dyn Fn(usize) -> Option<T> + Sync)) -> Vec<T> {
     const MOST_THREADS: usize = 8;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(count);
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         let mut mine = Vec::new();
         loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((path, language)) = wanted.get(index) else { break };
-            let read = || {
-                let text = self::text(workspace, &place(workspace, path).ok()?).ok()?;
-                Some(match facts::read_about(*language, &text, names).ok()? {
-                    Said::Everything(facts) => (index, (text, facts), true),
-                    Said::Excerpt(facts) => (index, (text, facts), false),
-                })
-            };
-            mine.extend(read());
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                break;
+            }
+            mine.extend(make(number));
         }
         found.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads.min(wanted.len()) {
+        for _ in 0..threads {
             scope.spawn(work);
         }
     });

@@ -1,7 +1,13 @@
 //! What a search in a small workspace finds.
 
 use crate::index::tests::workspace;
-use crate::search;
+use crate::index::{FileId, Index};
+use crate::search::{self, Hits, Question};
+
+fn search(index: &Index, words: &str, in_hand: &[&str]) -> Hits {
+    let in_hand: Vec<FileId> = in_hand.iter().map(|path| index.file(path).unwrap()).collect();
+    search::search(index, &Question { words, near: None, in_hand: &in_hand, limit: 5 })
+}
 
 #[test]
 fn whole_symbols_are_found_by_their_words_and_by_those_that_mean_the_same() {
@@ -22,12 +28,51 @@ fn whole_symbols_are_found_by_their_words_and_by_those_that_mean_the_same() {
         ("open socket", "openSocket"),
         ("waits longer", "retry_request"),
     ] {
-        let hits = search::search(&index, question, 5).hits;
+        let hits = search(&index, question, &[]).hits;
         assert_eq!(hits.first().map(|hit| hit.path.as_str()), Some(expected), "{question}: {hits:?}");
     }
-    assert!(search::search(&index, "the of", 5).hits.is_empty());
-    assert!(search::search(&index, "zebra", 5).hits.is_empty());
+    assert!(search(&index, "the of", &[]).hits.is_empty());
+    assert!(search(&index, "zebra", &[]).hits.is_empty());
     let map = search::map(&index, 1000);
     assert!(map.contains("Store.remove_user:2"), "{map}");
     assert!(search::map(&index, 1).is_empty());
+}
+
+#[test]
+fn forms_and_words_within_names_are_found_in_many_files() {
+    let others: Vec<(String, String)> = (0..600)
+        .map(|number| {
+            (format!("other/f{number}.py"), format!("def other_{number}(page):\n    return page\n"))
+        })
+        .collect();
+    let mut files: Vec<(&str, &str)> =
+        others.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("zone/alloc.py", "def allocPages(order):\n    return order\n\n\ndef rest():\n    pass\n"));
+    let (_folder, index) = workspace(&files);
+    for question in ["allocate pages", "page allocation", "alloc_page"] {
+        let hits = search(&index, question, &[]);
+        assert_eq!(hits.hits[0].path, "allocPages", "{question}: {hits:?}");
+        assert!(!hits.is_cut);
+    }
+}
+
+#[test]
+fn what_is_near_the_files_in_hand_comes_first() {
+    let text = "def send(message):\n    return message\n";
+    let (_folder, index) = workspace(&[
+        ("a/mail.py", text),
+        ("b/mail.py", text),
+        ("c/mail.py", text),
+        ("b/user.py", "import os\n"),
+        ("far.py", "from c import mail\n"),
+    ]);
+    for (in_hand, expected) in [
+        (vec![], "a/mail.py"),
+        (vec!["b/user.py"], "b/mail.py"),
+        (vec!["c/mail.py"], "c/mail.py"),
+        (vec!["far.py"], "c/mail.py"),
+    ] {
+        let hits = search(&index, "send message", &in_hand);
+        assert_eq!(index.path(hits.hits[0].found.file), expected, "{in_hand:?}");
+    }
 }

@@ -45,7 +45,7 @@ fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
         PersonEntry::User { message } => {
             writeln!(out, "## User ({})\n", moment(ts)).ok();
             let images = message.parts.iter().filter(|part| matches!(part, Part::Image { .. })).count();
-            paragraph(out, &message.text());
+            paragraph(out, &message.said());
             if images > 0 {
                 writeln!(out, "*({images} image{} attached)*\n", if images == 1 { "" } else { "s" }).ok();
             }

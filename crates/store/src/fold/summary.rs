@@ -104,7 +104,7 @@ impl TaskSummary {
                 self.totals.messages += 1;
                 self.queued.retain(|queued| queued.id != message.id);
                 if self.first_user_text.is_none() {
-                    self.first_user_text = Some(message.text().chars().take(FIRST_TEXT_CHARS).collect());
+                    self.first_user_text = Some(message.said().chars().take(FIRST_TEXT_CHARS).collect());
                 }
             }
             Event::MessageQueued { message } => self.queued.push(message.clone()),

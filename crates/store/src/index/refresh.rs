@@ -184,7 +184,7 @@ fn texts(records: &[EventRecord]) -> Vec<Text> {
     for record in records {
         match &record.event {
             Event::UserMessage { message } => {
-                texts.push(Text { message: Some(message.id.clone()), kind: "user", body: message.text() });
+                texts.push(Text { message: Some(message.id.clone()), kind: "user", body: message.said() });
             }
             Event::Answer { message_id, content, origin: AnswerOrigin::Text | AnswerOrigin::Completion } => {
                 texts.push(Text { message: Some(message_id.clone()), kind: "answer", body: content.clone() });

@@ -12,7 +12,7 @@ use stepwell_code_intel::answer::Asked;
 use stepwell_code_intel::embeddings::{Embeddings, Piece, Sought};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Inquiry, Question, Reply, Servers};
-use stepwell_code_intel::{Error, Result};
+use stepwell_code_intel::{Error, Result, search};
 use stepwell_protocol::ErrorClass;
 use stepwell_tool_runtime::{ToolContext, ToolError, ToolOutput};
 use stepwell_workspace::Workspace;
@@ -156,6 +156,23 @@ impl CodeDesk {
             }
             self.is_making.store(false, Ordering::Relaxed);
         });
+    }
+
+    /// The symbols that matter most, in about so many tokens; nothing where there are none, or where finding out takes
+    /// longer than this. What was read until then is kept for the next question.
+    pub async fn overview(
+        self: &Arc<Self>,
+        tokens: usize,
+        patience: Duration,
+        cancel: &CancellationToken,
+    ) -> Option<String> {
+        let (desk, cancel) = (Arc::clone(self), cancel.child_token());
+        // Nobody waits for it once this is dropped.
+        let ended = cancel.clone().drop_guard();
+        let question = move || desk.ask_now(&cancel, |index| Ok(search::map(index, tokens)));
+        let told = tokio::time::timeout(patience, tokio::task::spawn_blocking(question)).await;
+        drop(ended);
+        told.ok()?.ok()?.ok().filter(|map| !map.is_empty())
     }
 
     /// Asks a language server. The index is free meanwhile.

@@ -65,6 +65,9 @@ pub struct SearchInput {
     query: String,
     /// 20 by default.
     limit: Option<usize>,
+    /// Files at hand: what is near them comes first.
+    #[serde(default)]
+    near: Vec<String>,
 }
 
 impl DefinitionInput {
@@ -302,7 +305,9 @@ fn found(index: &mut Index, input: &SearchInput, prepared: Option<&Prepared>) ->
     let near = near.map(|(embeddings, sought)| Near { embeddings, sought });
     let note = noted(prepared.and_then(|prepared| prepared.note.as_deref()));
     let limit = input.limit.unwrap_or(20).clamp(1, MOST_SHOWN);
-    let hits = search::search_near(index, &input.query, near, limit);
+    let in_hand = input.near.iter().map(|path| index.named(path)).collect::<Result<Vec<_>>>()?;
+    let asked = search::Question { words: &input.query, near, in_hand: &in_hand, limit };
+    let hits = search::search(index, &asked);
     if hits.hits.is_empty() {
         let nothing =
             format!("Nothing is about `{}`. Try other words, or `grep` for exact text.", input.query);
@@ -316,7 +321,7 @@ fn found(index: &mut Index, input: &SearchInput, prepared: Option<&Prepared>) ->
         text.push_str(&format!("{file}:{lines}: {}: {}{doc}\n", hit.path, hit.signature));
     }
     if hits.is_cut {
-        text.push_str("(the workspace is large: not all of it was searched)\n");
+        text.push_str("(the workspace is large: there was no time for all of it)\n");
     }
     Ok(Told::new(text))
 }

@@ -101,7 +101,8 @@ pub fn bench(mode: PermissionMode) -> Bench {
     };
     let debugger =
         stepwell_tools::DebugDesk::new(workspace.clone(), &stepwell_tools::DebugOptions::default());
-    registry.register_all(catalog::builtin(&workspace, &options, &debugger)).expect("registered");
+    let code = catalog::code_desk(&workspace, &options);
+    registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code)).expect("registered");
     let host = Arc::new(TestHost {
         artifacts,
         todo: Mutex::default(),

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{IsCancelled, WalkRules};
-use crate::files::{self, FileStamp};
+use crate::files::FileStamp;
 use crate::{Inside, Result, Workspace};
 
 /// A file that a survey came by.
@@ -19,7 +19,7 @@ pub struct SurveyedFile {
 /// A name in a folder, with the state of the file behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// `None` where a link leads nowhere.
+    /// `None` where a link leads nowhere, or to a folder: those are found where they are.
     pub stamp: Option<FileStamp>,
     /// Whether it can be changed by another path: a link leads to it, or it is one.
     pub is_shared: bool,
@@ -39,7 +39,8 @@ impl Seen {
         // Of the link as well: a file that is moved over a link to it is not the link, which may have been refused.
         let both =
             |target: FileStamp| FileStamp { inode: target.inode.rotate_left(32) ^ metadata.ino(), ..target };
-        Self { stamp: files::stamp(path).ok().flatten().map(both), is_shared: true }
+        let target = std::fs::metadata(path).ok().filter(|target| !target.is_dir());
+        Self { stamp: target.as_ref().map(FileStamp::of).map(both), is_shared: true }
     }
 }
 

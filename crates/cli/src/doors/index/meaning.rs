@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use stepwell_code_intel::embeddings::{Embeddings, Missing};
-use stepwell_code_intel::search::{self, Hits, Near};
+use stepwell_code_intel::search::{self, Hits, Near, Question};
 
 use super::Looked;
 use crate::report;
@@ -39,15 +39,15 @@ pub fn build(looked: &Looked<'_>) -> anyhow::Result<()> {
 }
 
 /// Finds code by words, and by meaning where the settings name a server; what must be known about that comes with it.
-pub fn search(looked: &Looked<'_>, words: &str, limit: usize) -> anyhow::Result<(Hits, Option<String>)> {
+pub fn search(looked: &Looked<'_>, question: &Question<'_>) -> anyhow::Result<(Hits, Option<String>)> {
     let index = looked.index;
     let Some(embeddings) = looked.assembly.embeddings()? else {
-        return Ok((search::search(index, words, limit), None));
+        return Ok((search::search(index, question), None));
     };
     crate::wait(async {
-        let sought = match embeddings.question(words).await {
+        let sought = match embeddings.question(question.words).await {
             Ok(sought) => sought,
-            Err(why) => return Ok((search::search(index, words, limit), Some(why))),
+            Err(why) => return Ok((search::search(index, question), Some(why))),
         };
         let missing = embeddings.missing(index);
         let note = if missing.count > FEW {
@@ -60,7 +60,7 @@ pub fn search(looked: &Looked<'_>, words: &str, limit: usize) -> anyhow::Result<
             failure.map(|why| format!("embeddings of what changed could not be made: {why}"))
         };
         let near = Near { embeddings: &embeddings, sought: &sought };
-        Ok((search::search_near(index, words, Some(near), limit), note))
+        Ok((search::search(index, &Question { near: Some(near), ..*question }), note))
     })
 }
 

@@ -8,7 +8,7 @@ use stepwell_protocol::TaskId;
 use stepwell_tool_runtime::{Category, HookFacts, RuleJudge};
 
 use super::resources::DebugResources;
-use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::assemble::{Assembly, AssemblyOptions, ToolsAndDesks, workspace_root};
 use crate::settings::SettingsLayer;
 
 pub struct WorkspaceBenches {
@@ -35,7 +35,7 @@ impl WorkspaceBenches {
         let benches = assembly.benches();
         let mut judge = benches.judge_options(&root)?;
         judge.asked_for.clone_from(&self.asked_for);
-        let (executor, desk) = benches.executor_and_debugger(&root)?;
+        let ToolsAndDesks { executor, debugger: desk, .. } = benches.tools(&root)?;
         let redactor = benches.redactor();
         Ok(Bench {
             executor,

@@ -2,7 +2,7 @@
 
 use super::Scan;
 use super::tokens::Token;
-use super::words::{BEHIND, SPECIFIERS, TYPES, is_keyword, is_macro};
+use super::words::{BEHIND, LAYOUTS, SPECIFIERS, TYPES, is_keyword, is_macro};
 
 /// Annotations in a row before a type that are looked past.
 const MOST_IN_A_ROW: usize = 6;
@@ -52,6 +52,11 @@ impl Scan<'_> {
         let before = previous.map(|previous| self.word(previous)).unwrap_or_default();
         // `class EXPORT Name {`.
         if matches!(before, "class" | "struct" | "union") {
+            // `struct __packed {`: one without a name, for no name is given in brackets.
+            let is_nameless = behind == end && self.is_sign(end, b'{');
+            if is_nameless && (behind > at + 1 || LAYOUTS.contains(&self.word(at))) {
+                return true;
+            }
             let names = self.type_end(behind);
             let is_head = names.is_some_and(|names| {
                 names == end && self.is_sign(end, b'{')
@@ -90,16 +95,17 @@ impl Scan<'_> {
         if self.word(first) == "enum" && self.is_name(previous) && self.is_sign(behind, b'{') {
             return true;
         }
+        // `int API f(void)`: between a type and a name.
+        let is_before_name = self.is_name(behind) && self.is_sign(behind + 1, b'(') && behind == at + 1;
+        if is_before_name && (TYPES.contains(&before) || self.is_sign(previous, b'*')) {
+            return true;
+        }
         let is_last = behind == end
             || matches!(self.token(behind), Some(Token::Sign(b'=' | b':' | b',')))
             || BEHIND.contains(&self.word(behind))
             || is_macro(self.word(behind));
         if !is_last {
-            // `int API f(void)`: between a type and a name.
-            return self.is_name(behind)
-                && self.is_sign(behind + 1, b'(')
-                && behind == at + 1
-                && (TYPES.contains(&before) || self.is_sign(previous, b'*') || self.is_name(previous));
+            return is_before_name && self.is_name(previous);
         }
         // Behind the parameters of a function, or behind the name of a variable.
         if self.is_sign(previous, b')') || BEHIND.contains(&before) && self.has_bracket(first, previous) {

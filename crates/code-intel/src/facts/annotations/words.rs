@@ -48,6 +48,9 @@ pub(super) const OTHERS: &[&str] = &[
 /// What stands behind the parameters of a function.
 pub(super) const BEHIND: &[&str] = &["const", "volatile", "override", "final", "noexcept"];
 
+/// What says how a type lies in memory, where a type without a name may begin; other such words name types.
+pub(super) const LAYOUTS: &[&str] = &["__packed", "__randomize_layout", "____cacheline_aligned"];
+
 pub(super) fn is_keyword(word: &str) -> bool {
     SPECIFIERS.contains(&word) || TYPES.contains(&word) || OTHERS.contains(&word)
 }

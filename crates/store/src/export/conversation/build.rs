@@ -94,7 +94,7 @@ fn spoken(message: &Message) -> ConversationMessage {
             Role::User => ConversationRole::User,
             Role::Assistant | Role::Tool => ConversationRole::Assistant,
         },
-        content: message.text(),
+        content: message.said(),
         timestamp: message.ts.0,
         tool_call: None,
         extra,

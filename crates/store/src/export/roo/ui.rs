@@ -90,7 +90,7 @@ impl Chat {
     fn user(&mut self, message: &Message) {
         let kind = if self.begun { "user_feedback" } else { "text" };
         self.begun = true;
-        let mut said = self.message("say", kind, &message.text());
+        let mut said = self.message("say", kind, &message.said());
         let images: Vec<Value> = message
             .parts
             .iter()
