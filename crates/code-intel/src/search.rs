@@ -85,6 +85,8 @@ struct Candidate {
     named: f64,
     /// How near its vector is to that of the question.
     similarity: Option<f32>,
+    /// Its place among all of them, which decides between two that are as good.
+    order: usize,
 }
 
 pub fn search(index: &Index, question: &Question<'_>) -> Hits {
@@ -108,6 +110,9 @@ pub fn search(index: &Index, question: &Question<'_>) -> Hits {
             None => found.retain(|one| one.counts.iter().any(|count| *count > 0.0)),
         }
         candidates.extend(found);
+    }
+    for (place, one) in candidates.iter_mut().enumerate() {
+        one.order = place;
     }
     let by_words = by_words(index, &candidates, terms.len(), question.in_hand);
     let mut ranked = if question.near.is_none() {
@@ -204,10 +209,7 @@ impl<'i> Around<'i> {
 }
 
 fn best_first(mut ranked: Vec<(f64, &Candidate)>) -> Vec<(f64, &Candidate)> {
-    ranked.sort_by(|left, right| {
-        let order = right.0.total_cmp(&left.0);
-        order.then_with(|| (left.1.file, left.1.definition).cmp(&(right.1.file, right.1.definition)))
-    });
+    ranked.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| left.1.order.cmp(&right.1.order)));
     ranked
 }
 
@@ -273,6 +275,7 @@ fn in_file(
             counts: counts.collect(),
             named: named as f64 / terms.len().max(1) as f64,
             similarity: None,
+            order: 0,
         });
     }
     if let Some(patterns) = patterns {

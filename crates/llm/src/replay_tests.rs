@@ -163,6 +163,16 @@ async fn lenient_matching_looks_at_turns_and_last_words() {
 }
 
 #[tokio::test]
+async fn what_is_told_of_the_surroundings_does_not_matter() {
+    let mut told = Message::user("hi");
+    told.parts.push(Part::surroundings("a.py: run:1"));
+    for matching in [Matching::Strict, Matching::Lenient] {
+        let answer = expect![[r#"Text("hi")"#]];
+        check(vec![Message::user("hi")], request(vec![told.clone()]), matching, answer).await;
+    }
+}
+
+#[tokio::test]
 async fn a_cassette_that_ends_says_so() {
     let cassette = record(vec![]).await;
     let replay = Replay::new(&cassette, Matching::Strict, Normalizer::default()).unwrap();

@@ -86,8 +86,9 @@ impl Message {
 
     /// The same without what was added for the model about the surroundings, which nobody said.
     pub fn said(&self) -> String {
-        let said = self.parts.iter().filter_map(|part| match part {
-            Part::Text { text } if !text.starts_with(Part::SURROUNDINGS) => Some(text.as_str()),
+        let said = self.parts.iter().filter(|part| !part.is_surroundings());
+        let said = said.filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
             _ => None,
         });
         said.collect()
@@ -115,6 +116,10 @@ impl Part {
     /// A text about the surroundings, beside what a person said.
     pub fn surroundings(text: &str) -> Self {
         Self::text(format!("{}\n{}\n</environment_details>", Self::SURROUNDINGS, text.trim_end()))
+    }
+
+    pub fn is_surroundings(&self) -> bool {
+        matches!(self, Self::Text { text } if text.starts_with(Self::SURROUNDINGS))
     }
 
     pub fn text(text: impl Into<String>) -> Self {

@@ -86,7 +86,8 @@ impl Normalizer {
     }
 
     fn message(&self, message: &Message) -> NormalMessage {
-        let parts = message.parts.iter().map(|part| match part {
+        // What is told of the surroundings depends on the folder, and on what was found out in time.
+        let parts = message.parts.iter().filter(|part| !part.is_surroundings()).map(|part| match part {
             Part::Text { text } => format!("text: {}", self.text(text)),
             Part::Reasoning { text, .. } => format!("reasoning: {}", self.text(text)),
             Part::Image { image } => {
