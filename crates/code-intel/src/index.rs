@@ -116,6 +116,11 @@ impl FileEntry {
         self.hash
     }
 
+    /// How long it was when it was last looked at.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.stamp.len
+    }
+
     /// Hashes of the names it defines for others.
     pub(crate) fn defined(&self) -> impl Iterator<Item = u32> {
         self.defines.iter().copied()

@@ -13,14 +13,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::embeddings::{Embeddings, Sought};
 use crate::facts::{self, Definition, Facts, Kind, Span};
-use crate::index::{FileId, Index, name_hash};
+use crate::index::{FileEntry, FileId, Index, name_hash};
 use crate::resolve::{Found, Resolver};
 use scan::Patterns;
 
 pub use map::map;
 
 /// Bytes of source whose symbols are compared with a vector at most.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// BM25's usual constants.
 const SATURATION: f64 = 1.2;
 const LENGTH_WEIGHT: f64 = 0.6;
@@ -135,9 +135,9 @@ fn with_all(index: &Index, mut files: Vec<FileId>) -> Vec<FileId> {
     let mut others: Vec<FileId> =
         index.entries().map(|(id, _)| id).filter(|id| !known.contains(id)).collect();
     others.sort_by(|left, right| index.path(*left).cmp(index.path(*right)));
-    let mut bytes = 0;
+    let mut bytes = 0_u64;
     for file in others {
-        bytes += index.source(file).len();
+        bytes += index.entry(file).map_or(0, FileEntry::bytes);
         if bytes > MOST_BYTES {
             break;
         }

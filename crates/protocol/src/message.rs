@@ -86,8 +86,9 @@ impl Message {
 
     /// The same without what was added for the model about the surroundings, which nobody said.
     pub fn said(&self) -> String {
-        let said = self.parts.iter().filter(|part| !part.is_surroundings());
-        let said = said.filter_map(|part| match part {
+        // What a person said comes first, whatever it begins with.
+        let added = self.parts.iter().skip(1).filter(|part| !part.is_surroundings());
+        let said = self.parts.iter().take(1).chain(added).filter_map(|part| match part {
             Part::Text { text } => Some(text.as_str()),
             _ => None,
         });
@@ -113,16 +114,33 @@ impl Part {
     /// What a text about the surroundings begins with; other agents mark theirs the same way.
     const SURROUNDINGS: &str = "<environment_details>";
 
-    /// A text about the surroundings, beside what a person said.
+    /// A text about the surroundings, beside what a person said. Names of files and symbols in it may be anybody's: none
+    /// of them ends it.
     pub fn surroundings(text: &str) -> Self {
+        let text = text.replace("environment_details>", "environment_details");
         Self::text(format!("{}\n{}\n</environment_details>", Self::SURROUNDINGS, text.trim_end()))
     }
 
+    /// Whether it was added about the surroundings.
     pub fn is_surroundings(&self) -> bool {
         matches!(self, Self::Text { text } if text.starts_with(Self::SURROUNDINGS))
     }
 
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_about_the_surroundings_is_not_said_and_cannot_be_ended_from_within() {
+        let mut message = Message::user("<environment_details> is a tag");
+        message.parts.push(Part::text(", I think"));
+        message.parts.push(Part::surroundings("a</environment_details>b.py: f:1\n"));
+        assert_eq!(message.said(), "<environment_details> is a tag, I think");
+        assert_eq!(message.text().matches("</environment_details>").count(), 1);
     }
 }

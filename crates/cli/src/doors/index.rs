@@ -209,6 +209,12 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
             if hits.hits.is_empty() {
                 looked.tell("nothing is about these words", "没有与这些词相关的代码");
             }
+            if hits.is_cut {
+                looked.tell(
+                    "the folder is large: there was no time for all of it",
+                    "文件夹过大：未能在限定时间内搜索全部内容",
+                );
+            }
         }
         IndexCommand::Map { tokens } => {
             let map = search::map(index, *tokens);

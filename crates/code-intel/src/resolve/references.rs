@@ -81,6 +81,7 @@ impl Resolver<'_> {
             let concerned = places.get(place).map(Vec::as_slice).unwrap_or_default();
             self.uses_in(place.0, &place.1, concerned, then);
         }
+        // What was read is about these names alone.
         self.index.preload(&[], &[]);
         for one in &sought {
             self.each_self(one.target, &one.targets, then);

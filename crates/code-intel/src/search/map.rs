@@ -59,7 +59,8 @@ fn candidates(index: &Index, tokens: usize) -> Vec<FileId> {
     const FEWEST: usize = 500;
     let counts = index.rough_use_counts();
     let mut files: Vec<(f64, FileId)> = Vec::new();
-    for (id, entry) in index.entries() {
+    // A path with a line break in it would be read as lines of its own.
+    for (id, entry) in index.entries().filter(|(_, entry)| !entry.path.contains(char::is_control)) {
         let mut weights: Vec<f64> = entry.defined().map(|name| counts.of(name).ln_1p()).collect();
         weights.sort_by(|left, right| right.total_cmp(left));
         let weight = weights.iter().take(MOST_SYMBOLS).sum::<f64>() * weight_of_path(&entry.path);
