@@ -20,7 +20,7 @@ use stepwell_tool_runtime::{
 };
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
-use stepwell_tools::{CodeDesk, DebugDesk};
+use stepwell_tools::{CodeService, DebugService};
 use stepwell_workspace::Workspace;
 
 use crate::keys;
@@ -165,8 +165,8 @@ impl Assembly {
 /// The tools of a workspace, and the desks at which those of the debugger and those that ask about code work.
 pub struct ToolsAndDesks {
     pub executor: Arc<Executor>,
-    pub debugger: Arc<DebugDesk>,
-    pub code: Arc<CodeDesk>,
+    pub debugger: Arc<DebugService>,
+    pub code: Arc<CodeService>,
 }
 
 /// Makes the workbench of a workspace.
@@ -188,12 +188,12 @@ impl Benches {
         let denied = self.denied_reads(workspace)?;
         let workspace = self.open(workspace)?;
         let registry = Arc::new(Registry::new());
-        let debugger = DebugDesk::new(
+        let debugger = DebugService::new(
             workspace.clone(),
             &debugging::options(&self.places, &self.settings, workspace.root())?,
         );
         let options = self.catalog_options(&workspace, denied.as_ref())?;
-        let code = catalog::code_desk(&workspace, &options);
+        let code = catalog::code_service(&workspace, &options);
         registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code))?;
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
         Ok(ToolsAndDesks { executor: Arc::new(executor), debugger, code })

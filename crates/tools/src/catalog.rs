@@ -8,7 +8,7 @@ use stepwell_code_intel::lsp::Servers;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
-use crate::{CodeDesk, Confinement, DebugDesk};
+use crate::{CodeService, Confinement, DebugService};
 use crate::{ask, chain, code, complete, debug, files, shell, todo};
 
 /// What the tools must know of the settings.
@@ -31,18 +31,18 @@ pub struct CatalogOptions {
     pub own_program: Option<PathBuf>,
 }
 
-/// The desk at which tools and others ask about code.
-pub fn code_desk(workspace: &Workspace, options: &CatalogOptions) -> Arc<CodeDesk> {
-    let desk = CodeDesk::new(workspace.clone(), options.code_indexes.clone());
-    Arc::new(desk.with(options.language_servers.clone(), options.embeddings.clone()))
+/// Answers questions about code for the tools and for other callers.
+pub fn code_service(workspace: &Workspace, options: &CatalogOptions) -> Arc<CodeService> {
+    let service = CodeService::new(workspace.clone(), options.code_indexes.clone());
+    Arc::new(service.with(options.language_servers.clone(), options.embeddings.clone()))
 }
 
 /// All built-in tools for a workspace. Cheap: schemas are made when first asked for.
 pub fn builtin(
     workspace: &Workspace,
     options: &CatalogOptions,
-    debugger: &Arc<DebugDesk>,
-    code: &Arc<CodeDesk>,
+    debugger: &Arc<DebugService>,
+    code: &Arc<CodeService>,
 ) -> Vec<Arc<dyn DynTool>> {
     let desk = files::Desk::new(workspace.clone(), Arc::clone(code), &options.unfinished_edits);
     let background = shell::BackgroundCommands::default();

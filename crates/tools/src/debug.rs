@@ -1,15 +1,15 @@
-//! The debugger's tools: start a program, stop it, look, change, compare. One desk holds the sessions of a workspace.
+//! The debugger's tools: start a program, stop it, look, change, compare. One service holds the sessions of a workspace.
 
-// Every tool is called in one way, also those that need neither the desk nor a wait.
+// Every tool is called in one way, also those that need neither the service nor a wait.
 #![allow(clippy::unused_async, clippy::unused_self, reason = "the methods behind the tools have one form")]
 
 mod answer;
 mod breakpoints;
-mod desk;
 mod looking;
 mod memory;
 mod probing;
 mod running;
+mod service;
 mod starting;
 mod tracing;
 
@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 use stepwell_tool_runtime::DynTool;
 
-pub use desk::{DebugDesk, DebugOptions};
+pub use service::{DebugOptions, DebugService};
 
-/// Declares a tool whose work a method of the desk does: its type, its name, its input, its risk, the method.
+/// Declares a tool whose work a method of the service does: its type, its name, its input, its risk, the method.
 macro_rules! debug_tool {
     ($tool:ident, $name:literal, $aliases:expr, $input:ty, $risk:expr, $run:ident, $preview:ident) => {
-        pub struct $tool(pub Arc<DebugDesk>);
+        pub struct $tool(pub Arc<DebugService>);
 
         #[async_trait::async_trait]
         impl stepwell_tool_runtime::Tool for $tool {
@@ -35,8 +35,8 @@ macro_rules! debug_tool {
                     aliases: $aliases,
                     category: stepwell_tool_runtime::Category::Debug,
                     risk: $risk,
-                    time_limit: crate::debug::desk::LONGEST_CALL,
-                    output_limit: crate::debug::desk::OUTPUT_LIMIT,
+                    time_limit: crate::debug::service::LONGEST_CALL,
+                    output_limit: crate::debug::service::OUTPUT_LIMIT,
                 }
             }
 
@@ -61,39 +61,39 @@ macro_rules! debug_tool {
 pub(crate) use debug_tool;
 
 /// All of the debugger's tools.
-pub fn tools(desk: &Arc<DebugDesk>) -> Vec<Arc<dyn DynTool>> {
-    let desk = || Arc::clone(desk);
+pub fn tools(service: &Arc<DebugService>) -> Vec<Arc<dyn DynTool>> {
+    let service = || Arc::clone(service);
     vec![
-        Arc::new(breakpoints::GetBreakpoints(desk())),
-        Arc::new(breakpoints::RemoveBreakpoint(desk())),
-        Arc::new(breakpoints::SetBreakpoint(desk())),
-        Arc::new(breakpoints::SetExceptionBreakpoints(desk())),
-        Arc::new(breakpoints::SetFunctionBreakpoint(desk())),
-        Arc::new(looking::EvaluateExpression(desk())),
-        Arc::new(looking::GetCallStack(desk())),
-        Arc::new(looking::GetOutput(desk())),
-        Arc::new(looking::GetScopes(desk())),
-        Arc::new(looking::GetThreads(desk())),
-        Arc::new(looking::GetVariables(desk())),
-        Arc::new(looking::SendInput(desk())),
-        Arc::new(looking::SetVariable(desk())),
-        Arc::new(memory::Disassemble(desk())),
-        Arc::new(memory::ReadMemory(desk())),
-        Arc::new(memory::SetDataBreakpoint(desk())),
-        Arc::new(probing::DebugCompare(desk())),
-        Arc::new(probing::DebugTracepoints(desk())),
-        Arc::new(running::ContinueDebugging(desk())),
-        Arc::new(running::ListSessions(desk())),
-        Arc::new(running::PauseDebugging(desk())),
-        Arc::new(running::RunToLocation(desk())),
-        Arc::new(running::StepExecution(desk())),
-        Arc::new(running::StopDebugging(desk())),
-        Arc::new(running::WaitForStop(desk())),
-        Arc::new(starting::GetDebuggerConfigurations(desk())),
-        Arc::new(starting::RestartDebugging(desk())),
-        Arc::new(starting::StartDebugging(desk())),
-        Arc::new(tracing::DebugFailure(desk())),
-        Arc::new(tracing::DebugTrace(desk())),
-        Arc::new(tracing::DebugWatch(desk())),
+        Arc::new(breakpoints::GetBreakpoints(service())),
+        Arc::new(breakpoints::RemoveBreakpoint(service())),
+        Arc::new(breakpoints::SetBreakpoint(service())),
+        Arc::new(breakpoints::SetExceptionBreakpoints(service())),
+        Arc::new(breakpoints::SetFunctionBreakpoint(service())),
+        Arc::new(looking::EvaluateExpression(service())),
+        Arc::new(looking::GetCallStack(service())),
+        Arc::new(looking::GetOutput(service())),
+        Arc::new(looking::GetScopes(service())),
+        Arc::new(looking::GetThreads(service())),
+        Arc::new(looking::GetVariables(service())),
+        Arc::new(looking::SendInput(service())),
+        Arc::new(looking::SetVariable(service())),
+        Arc::new(memory::Disassemble(service())),
+        Arc::new(memory::ReadMemory(service())),
+        Arc::new(memory::SetDataBreakpoint(service())),
+        Arc::new(probing::DebugCompare(service())),
+        Arc::new(probing::DebugTracepoints(service())),
+        Arc::new(running::ContinueDebugging(service())),
+        Arc::new(running::ListSessions(service())),
+        Arc::new(running::PauseDebugging(service())),
+        Arc::new(running::RunToLocation(service())),
+        Arc::new(running::StepExecution(service())),
+        Arc::new(running::StopDebugging(service())),
+        Arc::new(running::WaitForStop(service())),
+        Arc::new(starting::GetDebuggerConfigurations(service())),
+        Arc::new(starting::RestartDebugging(service())),
+        Arc::new(starting::StartDebugging(service())),
+        Arc::new(tracing::DebugFailure(service())),
+        Arc::new(tracing::DebugTrace(service())),
+        Arc::new(tracing::DebugWatch(service())),
     ]
 }

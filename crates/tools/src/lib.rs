@@ -15,8 +15,8 @@ pub mod ports;
 mod shell;
 mod todo;
 
-pub use code::CodeDesk;
-pub use debug::{DebugDesk, DebugOptions};
+pub use code::CodeService;
+pub use debug::{DebugOptions, DebugService};
 pub use files::{PDF_TEXT_WORD, pdf_text_main};
 pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, secret_variables};

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use stepwell_agent::Overview;
 use stepwell_code_intel::lsp::{self, ReadyBy, ServerSpec, Servers, ServersOptions};
-use stepwell_tools::{CodeDesk, secret_variables};
+use stepwell_tools::{CodeService, secret_variables};
 use stepwell_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
@@ -46,7 +46,7 @@ pub fn servers(settings: &Settings, workspace: &Workspace) -> anyhow::Result<Opt
 }
 
 /// What the agent is told of the code with a task's first message; nothing where the settings have it off.
-pub fn overview(settings: &Settings, desk: &Arc<CodeDesk>) -> Option<Arc<dyn Overview>> {
+pub fn overview(settings: &Settings, desk: &Arc<CodeService>) -> Option<Arc<dyn Overview>> {
     let tokens = settings.overview_tokens().unwrap_or(OVERVIEW_TOKENS).min(MOST_OVERVIEW_TOKENS);
     let seconds = settings.overview_seconds().unwrap_or(OVERVIEW_SECONDS).min(MOST_OVERVIEW_SECONDS);
     let patience = Duration::from_secs(seconds);
@@ -55,7 +55,7 @@ pub fn overview(settings: &Settings, desk: &Arc<CodeDesk>) -> Option<Arc<dyn Ove
 }
 
 struct CodeOverview {
-    desk: Arc<CodeDesk>,
+    desk: Arc<CodeService>,
     tokens: usize,
     patience: Duration,
 }

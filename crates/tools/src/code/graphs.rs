@@ -10,8 +10,8 @@ use stepwell_code_intel::resolve::{Direction, PATIENCE, Resolver};
 use stepwell_code_intel::{Result, whereabouts};
 
 use super::code_tool;
-use super::desk::{ForServers, FromServer, Source, Told};
 use super::names::{Target, noted, nothing};
+use super::service::{ForServers, FromServer, Source, Told};
 
 const MOST_NODES: usize = 300;
 

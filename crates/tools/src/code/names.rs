@@ -11,7 +11,7 @@ use stepwell_code_intel::search::{self, Near};
 use stepwell_code_intel::{Error, Result, whereabouts};
 
 use super::code_tool;
-use super::desk::{ForServers, FromServer, Prepared, Source, Told};
+use super::service::{ForServers, FromServer, Prepared, Source, Told};
 
 const MOST_SHOWN: usize = 200;
 

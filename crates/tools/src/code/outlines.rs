@@ -7,7 +7,7 @@ use stepwell_code_intel::index::Index;
 use stepwell_code_intel::{Error, Result};
 
 use super::code_tool;
-use super::desk::Told;
+use super::service::Told;
 
 code_tool!(AstFindSymbols, "ast_find_symbols", &["list_code_definition_names"], SymbolsInput, symbols);
 code_tool!(AstExtractFunction, "ast_extract_function", &[], ExtractInput, extracted);

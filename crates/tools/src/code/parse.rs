@@ -11,7 +11,7 @@ use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, counted};
 use stepwell_workspace::Workspace;
 
-use super::desk::Told;
+use super::service::Told;
 use crate::files::{explained, place};
 
 /// A file of which a tree is shown is read whole.

@@ -12,7 +12,7 @@ use stepwell_tool_runtime::ToolContext;
 
 use super::answer::Answer;
 use super::debug_tool;
-use super::desk::{BreakpointRow, DebugDesk};
+use super::service::{BreakpointRow, DebugService};
 
 /// Sets a breakpoint, now or for the next session. Replaces one at the same place.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -122,7 +122,7 @@ struct FunctionRow {
     message: Option<String>,
 }
 
-impl DebugDesk {
+impl DebugService {
     /// A condition and a message run code of the caller's in the program.
     fn preview_set(&self, _: &str, input: &SetBreakpointInput) -> Preview {
         let place = format!("{}:{}", input.file_path, input.line_number);

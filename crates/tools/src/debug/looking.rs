@@ -15,7 +15,7 @@ use stepwell_tool_runtime::ToolContext;
 
 use super::answer::Answer;
 use super::debug_tool;
-use super::desk::DebugDesk;
+use super::service::DebugService;
 
 /// Bytes of a value that are shown unless more are asked for.
 const VALUE: usize = 200;
@@ -143,7 +143,7 @@ struct ScopeRow {
     expensive: bool,
 }
 
-impl DebugDesk {
+impl DebugService {
     fn preview_evaluate(&self, _: &str, input: &EvaluateInput) -> Preview {
         Preview {
             summary: format!("Evaluate `{}` in the program", shortened(&input.expression, 200)),

@@ -14,7 +14,7 @@ use stepwell_tool_runtime::ToolContext;
 
 use super::answer::Answer;
 use super::debug_tool;
-use super::desk::DebugDesk;
+use super::service::DebugService;
 
 const INSTRUCTIONS: i64 = 20;
 const MOST_INSTRUCTIONS: i64 = 200;
@@ -80,7 +80,7 @@ debug_tool!(
 debug_tool!(Disassemble, "disassemble", &[], DisassembleInput, Risk::Read, disassemble, plain_preview);
 debug_tool!(ReadMemory, "read_memory", &[], ReadMemoryInput, Risk::Read, read_memory, plain_preview);
 
-impl DebugDesk {
+impl DebugService {
     async fn set_data_breakpoint(&self, _: &ToolContext, input: SetDataBreakpointInput) -> Result<Answer> {
         let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
         session.stopped()?;

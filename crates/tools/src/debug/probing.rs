@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::debug_tool;
-use super::desk::{DebugDesk, RUN_WAIT};
+use super::service::{DebugService, RUN_WAIT};
 use super::starting::RunInput;
 
 const MOST_HITS: usize = 500;
@@ -116,7 +116,7 @@ struct PointSummary {
     message: Option<String>,
 }
 
-impl DebugDesk {
+impl DebugService {
     fn preview_tracepoints(&self, _: &str, input: &TracepointsInput) -> Preview {
         if input.run.names_something() {
             return self.preview_start("debug_tracepoints", &input.run.start());

@@ -12,7 +12,7 @@ use stepwell_tool_runtime::ToolContext;
 
 use super::answer::Answer;
 use super::debug_tool;
-use super::desk::{DebugDesk, RUN_WAIT, STEP_WAIT};
+use super::service::{DebugService, RUN_WAIT, STEP_WAIT};
 
 /// Lets the program run to the next stop or its end.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -138,7 +138,7 @@ impl SessionRow {
     }
 }
 
-impl DebugDesk {
+impl DebugService {
     async fn continue_debugging(&self, ctx: &ToolContext, input: ContinueInput) -> Result<Answer> {
         let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
         let wait = Self::wait(ctx, input.timeout, RUN_WAIT);

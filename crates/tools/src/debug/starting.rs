@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::debug_tool;
-use super::desk::{DebugDesk, START_WAIT};
+use super::service::{DebugService, START_WAIT};
 
 /// Lists the debug configurations of `.vscode/launch.json`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -126,7 +126,7 @@ debug_tool!(
     plain_preview
 );
 
-impl DebugDesk {
+impl DebugService {
     async fn get_configurations(&self, _: &ToolContext, _: ConfigurationsInput) -> Result<Answer> {
         let file = LaunchFile::read(self.workspace.root()).map_err(launch::from_launch)?;
         let configurations: Vec<&Map<String, Value>> =
@@ -164,7 +164,7 @@ impl DebugDesk {
         self.plan_in(input, self.workspace.root())
     }
 
-    /// As [`DebugDesk::plan`] in another folder, such as that of another commit.
+    /// As [`DebugService::plan`] in another folder, such as that of another commit.
     pub fn plan_in(&self, input: &StartInput, folder: &Path) -> Result<LaunchPlan> {
         let ctx = self.context_of(input, folder)?;
         let args = input.args.clone().unwrap_or_default();

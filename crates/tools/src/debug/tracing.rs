@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::debug_tool;
-use super::desk::{DebugDesk, RUN_WAIT};
+use super::service::{DebugService, RUN_WAIT};
 use super::starting::RunInput;
 
 /// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
@@ -84,7 +84,7 @@ debug_tool!(
     preview_failure
 );
 
-impl DebugDesk {
+impl DebugService {
     fn preview_trace(&self, name: &str, input: &TraceInput) -> Preview {
         if input.run.names_something() {
             return self.preview_start(name, &input.run.start());

@@ -14,7 +14,7 @@ use super::foresee::ShownPaths;
 use super::journal::{Entry, Journal, Note};
 use super::seen::SeenFiles;
 use super::{LARGEST_EDIT, explained, place, report::ChangedFile};
-use crate::code::CodeDesk;
+use crate::code::CodeService;
 
 /// The workspace with what is known of its files. Cheap to clone.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub struct Desk {
     pub workspace: Workspace,
     pub seen: Arc<SeenFiles>,
     /// What is known of the code in it.
-    pub code: Arc<CodeDesk>,
+    pub code: Arc<CodeService>,
     pub shown: Arc<ShownPaths>,
     journal: Journal,
     /// Two calls never write at once: each checks that the files are still what it planned with.
@@ -114,7 +114,7 @@ struct Write {
 
 impl Desk {
     /// Puts back at once what a process that was killed left half done, before anybody looks at the files.
-    pub fn new(workspace: Workspace, code: Arc<CodeDesk>, unfinished_edits: &Path) -> Self {
+    pub fn new(workspace: Workspace, code: Arc<CodeService>, unfinished_edits: &Path) -> Self {
         let journal = Journal::new(unfinished_edits, &workspace);
         journal.recover(&workspace);
         Self {

@@ -100,8 +100,8 @@ pub fn bench(mode: PermissionMode) -> Bench {
         own_program: None,
     };
     let debugger =
-        stepwell_tools::DebugDesk::new(workspace.clone(), &stepwell_tools::DebugOptions::default());
-    let code = catalog::code_desk(&workspace, &options);
+        stepwell_tools::DebugService::new(workspace.clone(), &stepwell_tools::DebugOptions::default());
+    let code = catalog::code_service(&workspace, &options);
     registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code)).expect("registered");
     let host = Arc::new(TestHost {
         artifacts,

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use stepwell_debug::session::Session;
 use stepwell_mcp::{ResourceBody, ResourceEntry, ResourceTemplateEntry, Resources};
 use stepwell_tool_runtime::Redactor;
-use stepwell_tools::DebugDesk;
+use stepwell_tools::DebugService;
 use stepwell_workspace::files;
 
 const OUTPUT: &str = "stepwell://output/";
@@ -19,7 +19,7 @@ const FRAMES: i64 = 50;
 const PLAIN: &str = "text/plain";
 
 pub struct DebugResources {
-    pub desk: Arc<DebugDesk>,
+    pub desk: Arc<DebugService>,
     pub redactor: Arc<Redactor>,
 }
 

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 /// The first question reads the whole workspace.
 pub const LONGEST_CALL: Duration = Duration::from_secs(300);
 
-pub struct CodeDesk {
+pub struct CodeService {
     pub workspace: Workspace,
     indexes: PathBuf,
     index: Mutex<Option<Index>>,
@@ -83,7 +83,7 @@ impl ToolOutput for Told {
     }
 }
 
-impl CodeDesk {
+impl CodeService {
     pub fn new(workspace: Workspace, indexes: PathBuf) -> Self {
         Self {
             workspace,
@@ -143,8 +143,8 @@ impl CodeDesk {
             // Ends with the runtime: what was made until then is kept.
             let mut left = usize::MAX;
             loop {
-                let (desk, own) = (Arc::clone(&self), Arc::clone(&embeddings));
-                let look = move || desk.ask_now(&CancellationToken::new(), |index| Ok(own.missing(index)));
+                let (service, own) = (Arc::clone(&self), Arc::clone(&embeddings));
+                let look = move || service.ask_now(&CancellationToken::new(), |index| Ok(own.missing(index)));
                 let Ok(Ok(missing)) = tokio::task::spawn_blocking(look).await else { break };
                 if missing.pieces.is_empty() || missing.count >= left {
                     break;
@@ -166,10 +166,10 @@ impl CodeDesk {
         patience: Duration,
         cancel: &CancellationToken,
     ) -> Option<String> {
-        let (desk, cancel) = (Arc::clone(self), cancel.child_token());
+        let (service, cancel) = (Arc::clone(self), cancel.child_token());
         // Nobody waits for it once this is dropped.
         let ended = cancel.clone().drop_guard();
-        let question = move || desk.ask_now(&cancel, |index| Ok(search::map(index, tokens)));
+        let question = move || service.ask_now(&cancel, |index| Ok(search::map(index, tokens)));
         let told = tokio::time::timeout(patience, tokio::task::spawn_blocking(question)).await;
         drop(ended);
         told.ok()?.ok()?.ok().filter(|map| !map.is_empty())
@@ -206,8 +206,8 @@ impl CodeDesk {
         ctx: &ToolContext,
         question: impl Fn(&mut Index) -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, ToolError> {
-        let (desk, cancel) = (Arc::clone(self), ctx.cancel.clone());
-        let asked = tokio::task::spawn_blocking(move || desk.ask_now(&cancel, question));
+        let (service, cancel) = (Arc::clone(self), ctx.cancel.clone());
+        let asked = tokio::task::spawn_blocking(move || service.ask_now(&cancel, question));
         asked.await.map_err(|error| ToolError::execution(format!("the code could not be read: {error}")))?
     }
 

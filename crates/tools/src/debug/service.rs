@@ -33,13 +33,13 @@ pub struct DebugOptions {
     pub trusted: bool,
 }
 
-pub struct DebugDesk {
+pub struct DebugService {
     pub debugger: Arc<Debugger>,
     pub workspace: Workspace,
     pub trusted: bool,
 }
 
-impl DebugDesk {
+impl DebugService {
     pub fn new(workspace: Workspace, options: &DebugOptions) -> Arc<Self> {
         let debugger = Arc::new(Debugger::new(options.debugger.clone()));
         Arc::new(Self { debugger, workspace, trusted: options.trusted })
@@ -139,9 +139,9 @@ impl DebugDesk {
     }
 }
 
-impl std::fmt::Debug for DebugDesk {
+impl std::fmt::Debug for DebugService {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("DebugDesk").finish_non_exhaustive()
+        formatter.debug_struct("DebugService").finish_non_exhaustive()
     }
 }
 
