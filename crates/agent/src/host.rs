@@ -28,27 +28,25 @@ impl Host for SessionHost {
         if let Err(error) = self.session.record(vec![Event::ApprovalRequested { request }]) {
             // What cannot be recorded is not allowed.
             self.session.forget_approval(&id);
-            return (ApprovalAnswer::No { reason: Some(error.to_string()) }, ApprovalSource::Policy);
+            return (ApprovalAnswer::no(Some(error.to_string())), ApprovalSource::Policy);
         }
         let (answer, source) = match self.session.attendance {
             Attendance::Headless => {
                 let reason = "the permission mode does not allow it by itself";
-                (ApprovalAnswer::No { reason: Some(reason.into()) }, ApprovalSource::Policy)
+                (ApprovalAnswer::no(Some(reason.into())), ApprovalSource::Policy)
             }
             Attendance::Interactive { deadline } => {
                 let waited = self.wait(what, deadline, answer).await;
                 match waited {
                     Waited::Answered(answer) => (answer, ApprovalSource::Person),
-                    Waited::Nobody(reason) => {
-                        (ApprovalAnswer::No { reason: Some(reason) }, ApprovalSource::Timeout)
-                    }
+                    Waited::Nobody(reason) => (ApprovalAnswer::no(Some(reason)), ApprovalSource::Timeout),
                 }
             }
         };
         self.session.forget_approval(&id);
         match self.session.record(vec![Event::ApprovalResolved { id, answer: answer.clone(), source }]) {
             Ok(()) => (answer, source),
-            Err(error) => (ApprovalAnswer::No { reason: Some(error.to_string()) }, ApprovalSource::Policy),
+            Err(error) => (ApprovalAnswer::no(Some(error.to_string())), ApprovalSource::Policy),
         }
     }
 

@@ -47,9 +47,9 @@ impl Pending {
         match self {
             Self::Approval(request, reply) => {
                 let answer = match answered(content).filter(|_| accepted) {
-                    Some(YES) => ApprovalAnswer::Yes,
-                    Some(YES_FOR_SESSION) if request.grant.is_some() => ApprovalAnswer::YesForSession,
-                    _ => ApprovalAnswer::No { reason: None },
+                    Some(YES) => ApprovalAnswer::yes(),
+                    Some(YES_FOR_SESSION) if request.grant.is_some() => ApprovalAnswer::yes_for_session(),
+                    _ => ApprovalAnswer::no(None),
                 };
                 reply.send((answer, ApprovalSource::Person)).ok();
             }
@@ -79,7 +79,7 @@ impl Pending {
                         request.reason
                     ),
                 };
-                reply.send((ApprovalAnswer::No { reason: Some(way) }, ApprovalSource::Policy)).ok();
+                reply.send((ApprovalAnswer::no(Some(way)), ApprovalSource::Policy)).ok();
             }
             Self::Question(question, reply) => {
                 let by =
@@ -93,7 +93,7 @@ impl Pending {
     pub(crate) fn too_late(self) {
         match self {
             Self::Approval(_, reply) => {
-                reply.send((ApprovalAnswer::No { reason: None }, ApprovalSource::Timeout)).ok();
+                reply.send((ApprovalAnswer::no(None), ApprovalSource::Timeout)).ok();
             }
             Self::Question(question, reply) => {
                 let option = question.default_option;

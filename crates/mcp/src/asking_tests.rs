@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use stepwell_protocol::{
-    AnsweredBy, ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, ClarificationKind, Preview,
-    Question, QuestionAnswer, QuestionId, QuestionKind, QuestionOption, Risk, ToolCall, ToolCallId,
+    AnsweredBy, ApprovalAnswer, ApprovalDecision, ApprovalId, ApprovalRequest, ApprovalSource,
+    ClarificationKind, Preview, Question, QuestionAnswer, QuestionId, QuestionKind, QuestionOption, Risk,
+    ToolCall, ToolCallId,
 };
 use tokio::sync::oneshot;
 
@@ -38,13 +39,13 @@ fn answered(grant: Option<&str>, result: Value) -> (ApprovalAnswer, ApprovalSour
 #[test]
 fn only_a_clear_yes_is_one() {
     let grant = Some("bash(curl *)");
-    let no = ApprovalAnswer::No { reason: None };
+    let no = ApprovalAnswer::no(None);
     let table = [
-        (grant, json!({"action": "accept", "content": {"answer": YES}}), ApprovalAnswer::Yes),
+        (grant, json!({"action": "accept", "content": {"answer": YES}}), ApprovalAnswer::yes()),
         (
             grant,
             json!({"action": "accept", "content": {"answer": YES_FOR_SESSION}}),
-            ApprovalAnswer::YesForSession,
+            ApprovalAnswer::yes_for_session(),
         ),
         (grant, json!({"action": "accept", "content": {"answer": NO}}), no.clone()),
         (grant, json!({"action": "accept", "content": {"answer": "yes"}}), no.clone()),
@@ -80,7 +81,7 @@ fn nobody_to_ask_is_a_refusal_with_a_way_out() {
         let (reply, mut answer) = oneshot::channel();
         Pending::Approval(request(grant), reply).nobody();
         let (answer, source) = answer.try_recv().unwrap();
-        let ApprovalAnswer::No { reason: Some(reason) } = answer else { panic!("{answer:?}") };
+        let reason = answer.reason.filter(|_| answer.decision == ApprovalDecision::No).unwrap();
         assert!(reason.contains(way) && source == ApprovalSource::Policy, "{reason}");
     }
 }

@@ -81,7 +81,7 @@ impl Host for CallHost {
         {
             return answer;
         }
-        (ApprovalAnswer::No { reason: None }, ApprovalSource::Timeout)
+        (ApprovalAnswer::no(None), ApprovalSource::Timeout)
     }
 
     async fn ask(&self, question: Question) -> QuestionAnswer {

@@ -78,6 +78,9 @@ pub struct Preview {
     pub summary: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The same file by file, where one can be refused and the others approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PreviewFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,25 +96,63 @@ pub struct Preview {
     pub unconfined: Option<String>,
 }
 
-/// The person's word.
+/// One file of a call that concerns several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
-#[serde(tag = "answer", rename_all = "snake_case")]
-pub enum ApprovalAnswer {
+pub struct PreviewFile {
+    /// As it stands in [`Preview::paths`].
+    pub path: String,
+    /// What would change in it; absent for one that is only read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// The person's answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ApprovalAnswer {
+    #[serde(rename = "answer")]
+    pub decision: ApprovalDecision,
+    /// What the model reads: why the call was refused, or what to mind from here on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Paths of [`Preview::files`] that are left out of what is approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_files: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalDecision {
     Yes,
     /// Also for later calls of this kind in this task.
     YesForSession,
     /// Also in later tasks.
     Always,
-    No {
-        /// What the model is told.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-    },
+    No,
 }
 
 impl ApprovalAnswer {
+    pub fn new(decision: ApprovalDecision) -> Self {
+        Self { decision, reason: None, refused_files: Vec::new() }
+    }
+
+    pub fn yes() -> Self {
+        Self::new(ApprovalDecision::Yes)
+    }
+
+    pub fn yes_for_session() -> Self {
+        Self::new(ApprovalDecision::YesForSession)
+    }
+
+    pub fn always() -> Self {
+        Self::new(ApprovalDecision::Always)
+    }
+
+    pub fn no(reason: Option<String>) -> Self {
+        Self { reason, ..Self::new(ApprovalDecision::No) }
+    }
+
     pub fn is_yes(&self) -> bool {
-        !matches!(self, Self::No { .. })
+        self.decision != ApprovalDecision::No
     }
 }
 

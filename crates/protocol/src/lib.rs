@@ -27,7 +27,10 @@ mod todo;
 mod tool;
 mod usage;
 
-pub use approval::{ApprovalAnswer, ApprovalRequest, ApprovalSource, PermissionMode, Preview, Risk};
+pub use approval::{
+    ApprovalAnswer, ApprovalDecision, ApprovalRequest, ApprovalSource, PermissionMode, Preview, PreviewFile,
+    Risk,
+};
 pub use command::Command;
 pub use event::{
     AnswerOrigin, ChangedFile, ErrorKind, ErrorReport, Event, EventRecord, FileChange, OutputStream,

@@ -68,7 +68,7 @@ fn the_events_of_a_turn() {
     check(
         &Event::ApprovalResolved {
             id: ApprovalId::new("a1"),
-            answer: ApprovalAnswer::No { reason: Some("not now".into()) },
+            answer: ApprovalAnswer::no(Some("not now".into())),
             source: ApprovalSource::Person,
         },
         expect![[
@@ -82,7 +82,7 @@ fn a_command_reads_back() {
     let command = Command::Approve {
         task: TaskId::new("t"),
         approval: ApprovalId::new("a"),
-        answer: ApprovalAnswer::YesForSession,
+        answer: ApprovalAnswer::yes_for_session(),
     };
     let text = serde_json::to_string(&command).unwrap();
     expect![[r#"{"type":"approve","task":"t","approval":"a","answer":"yes_for_session"}"#]].assert_eq(&text);

@@ -44,9 +44,7 @@ pub fn repair_events(folds: &TaskFolds) -> Vec<Event> {
     for request in &summary.open_approvals {
         events.push(Event::ApprovalResolved {
             id: request.id.clone(),
-            answer: ApprovalAnswer::No {
-                reason: Some("Stepwell stopped before this was answered.".to_owned()),
-            },
+            answer: ApprovalAnswer::no(Some("Stepwell stopped before this was answered.".to_owned())),
             source: ApprovalSource::Timeout,
         });
     }

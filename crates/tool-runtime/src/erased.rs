@@ -3,13 +3,16 @@
 //! Every [`Tool`] is a [`DynTool`] by a blanket implementation. Tools whose types are known only at run time
 //! (an MCP server's) implement [`DynTool`] themselves.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
-use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, ToolDefinition};
+use stepwell_protocol::{Artifact, ErrorClass, Image, ToolDefinition};
 
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 /// Schema keyword with which a field declares other names: `#[schemars(extend("x-aliases" = ["path"]))]`.
 /// The executor renames such arguments; the model never sees the keyword.
@@ -35,10 +38,15 @@ pub trait DynTool: Send + Sync + 'static {
     /// JSON schema of the typed output, where there is one.
     fn output_schema(&self) -> Option<Value>;
 
-    /// What the person is shown before the call is allowed. Arguments that cannot be read are an error.
-    async fn preview(&self, ctx: &ToolContext, arguments: &Value) -> Result<Preview, ToolError>;
+    /// See [`Tool::plan`]. Arguments that do not fit the schema are an error.
+    async fn plan(&self, ctx: &ToolContext, arguments: Value) -> Result<Planned<DynPlan>, ToolError>;
 
-    async fn run(&self, ctx: &ToolContext, arguments: Value) -> Result<DynOutput, ToolError>;
+    /// See [`Tool::exclude`].
+    fn exclude(&self, _plan: DynPlan, _refused: &[String]) -> Result<DynPlan, ToolError> {
+        Err(ToolError::permission("this call cannot be run in part, so all of it is refused"))
+    }
+
+    async fn run(&self, ctx: &ToolContext, plan: DynPlan) -> Result<DynOutput, ToolError>;
 
     /// The tool as it is offered to a model.
     fn definition(&self) -> ToolDefinition {
@@ -46,6 +54,22 @@ pub trait DynTool: Send + Sync + 'static {
         strip_hidden(&mut input_schema);
         strip_keyword(&mut input_schema, ALIASES_KEYWORD);
         ToolDefinition { name: self.name().to_owned(), description: self.description(), input_schema }
+    }
+}
+
+/// A plan without its type. Only the tool that made it can run it.
+#[derive(Clone)]
+pub struct DynPlan(Arc<dyn Any + Send + Sync>);
+
+impl DynPlan {
+    pub fn new<P: Send + Sync + 'static>(plan: P) -> Self {
+        Self(Arc::new(plan))
+    }
+
+    /// The plan, copied only while somebody else holds it too.
+    pub fn take<P: Clone + Send + Sync + 'static>(self) -> Result<P, ToolError> {
+        let plan = self.0.downcast::<P>().map_err(|_| ToolError::execution("the plan is of another tool"))?;
+        Ok(Arc::unwrap_or_clone(plan))
     }
 }
 
@@ -84,14 +108,17 @@ impl<T: Tool> DynTool for T {
         Some(schema)
     }
 
-    async fn preview(&self, ctx: &ToolContext, arguments: &Value) -> Result<Preview, ToolError> {
-        let input = read_input::<T::Input>(arguments.clone())?;
-        Ok(Tool::preview(self, ctx, &input).await)
+    async fn plan(&self, ctx: &ToolContext, arguments: Value) -> Result<Planned<DynPlan>, ToolError> {
+        let input = read_input::<T::Input>(arguments)?;
+        Ok(Tool::plan(self, ctx, input).await.map(DynPlan::new))
     }
 
-    async fn run(&self, ctx: &ToolContext, arguments: Value) -> Result<DynOutput, ToolError> {
-        let input = read_input::<T::Input>(arguments)?;
-        let output = Tool::run(self, ctx, input).await?;
+    fn exclude(&self, plan: DynPlan, refused: &[String]) -> Result<DynPlan, ToolError> {
+        Tool::exclude(self, plan.take()?, refused).map(DynPlan::new)
+    }
+
+    async fn run(&self, ctx: &ToolContext, plan: DynPlan) -> Result<DynOutput, ToolError> {
+        let output = Tool::run(self, ctx, plan.take()?).await?;
         let value = serde_json::to_value(&output).map_err(|error| {
             ToolError::execution(format!("the output cannot be written as JSON: {error}"))
         })?;

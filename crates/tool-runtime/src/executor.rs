@@ -111,7 +111,8 @@ const DEEPEST: usize = 3;
 /// 3. the arguments are repaired and validated. This stands before permission, because a person can only judge
 ///    what can be shown: an invalid call is never asked about;
 /// 4. hooks may refuse or change the call (changed arguments are validated again), then the judge decides and
-///    the person is asked where it says so. The very value that was judged is the one that runs;
+///    the person is asked where it says so. The tool plans the call before, the preview shows that plan, and the same
+///    plan runs;
 /// 5. the state of the workspace is kept where the call may change it;
 /// 6. the tool runs with its time limit and the task's cancel, and again where a retry is safe;
 /// 7. the result is redacted, cut to its limit (the whole kept as an artifact), and hooks hear of it.
@@ -209,8 +210,8 @@ impl Executor {
             Ok(kept) => kept,
             Err(outcome) => return *outcome,
         };
-        let arguments = permitted.facts.arguments.clone();
-        let ran = self.run_with_retries(tool, &ctx, permitted.facts.arguments).await;
+        let arguments = permitted.facts.arguments;
+        let ran = self.run_with_retries(tool, &ctx, permitted.plan).await;
         host.flush();
         self.after_checkpoint(env, kept).await;
         let time = started.elapsed();
@@ -257,7 +258,7 @@ impl Executor {
         let tool = self.resolve(&call.name)?;
         let prepared = tool.arguments().prepare(&call.arguments, tool.spec().risk)?;
         let (ctx, ..) = self.context(call, env, 0);
-        permit::facts(&tool, env, &ctx, prepared.arguments).await
+        permit::plan(&tool, env, &ctx, prepared.arguments).await.map(|(facts, _)| facts)
     }
 
     /// Tells the hooks what came of the call; they may add to what the model reads.

@@ -30,7 +30,7 @@ pub use compose::{
     Aggregate, Chain, ChainError, ChainStep, Filter, FilterOperator, Misfit, StepReport, Transform,
     TransformError, compatibility, extract_path,
 };
-pub use erased::{ALIASES_KEYWORD, DynOutput, DynTool};
+pub use erased::{ALIASES_KEYWORD, DynOutput, DynPlan, DynTool};
 pub use executor::{CallEnv, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};
 pub use hooks::{
     HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission, HookProcess,
@@ -51,6 +51,6 @@ pub use registry::{
     Statistics, ToolSource, ToolStatus,
 };
 pub use retry::RetryPolicy;
-pub use tool::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+pub use tool::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub use truncate::{Truncated, cut_middle};
 pub use wording::counted;

@@ -15,6 +15,8 @@ mod ruling;
 mod settings;
 mod warnings;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,7 @@ use serde_json::Value;
 use stepwell_protocol::{ApprovalAnswer, PermissionMode, Preview, Risk, TaskId};
 
 use crate::Category;
+use crate::shell::Analysis;
 
 pub use denied::DeniedReads;
 pub use grant::{Grant, GrantKeeper};
@@ -45,6 +48,8 @@ pub struct CallFacts {
     /// The arguments as the tool will get them.
     pub arguments: Value,
     pub preview: Preview,
+    /// The command of the preview, taken apart once for everybody who looks at it.
+    pub command: Option<Arc<Analysis>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,20 +12,57 @@ use serde_json::Value;
 use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
+use crate::shell::{Analysis, analyse};
 use crate::{Host, Invoker, NetworkGate, Redactor};
 
 /// One ability. The description a model reads is the doc comment of `Input`; the schema comes from its fields.
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
+    /// What a call is going to do, worked out once. Tools that have nothing to work out use `Input`.
+    type Plan: Clone + Send + Sync + 'static;
     type Output: ToolOutput;
 
     fn spec(&self) -> ToolSpec;
 
-    /// What the person is shown before the call is allowed.
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview;
+    /// Works out what a call would do, without changing anything. The preview shows the plan, the judge decides on the
+    /// preview, and [`Tool::run`] gets the same plan.
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<Self::Plan>;
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError>;
+    /// Leaves files out of a plan, because the person approved the rest only. `refused` holds paths of
+    /// [`Preview::files`].
+    fn exclude(&self, _plan: Self::Plan, _refused: &[String]) -> Result<Self::Plan, ToolError> {
+        Err(ToolError::permission("this call cannot be run in part, so all of it is refused"))
+    }
+
+    async fn run(&self, ctx: &ToolContext, plan: Self::Plan) -> Result<Self::Output, ToolError>;
+}
+
+/// A plan and what the person is shown of it.
+#[derive(Clone, Debug)]
+pub struct Planned<P> {
+    pub preview: Preview,
+    /// The error of a call that cannot run. It is reported only once the judge has seen the preview, because it may
+    /// quote what the call may not read.
+    pub plan: Result<P, ToolError>,
+    /// The command of the preview, taken apart.
+    pub command: Option<Arc<Analysis>>,
+}
+
+impl<P> Planned<P> {
+    pub fn new(preview: Preview, plan: Result<P, ToolError>) -> Self {
+        let command = preview.command.as_deref().map(|command| Arc::new(analyse(command)));
+        Self { preview, plan, command }
+    }
+
+    /// A plan that can run.
+    pub fn ready(preview: Preview, plan: P) -> Self {
+        Self::new(preview, Ok(plan))
+    }
+
+    pub(crate) fn map<Q>(self, change: impl FnOnce(P) -> Q) -> Planned<Q> {
+        Planned { preview: self.preview, plan: self.plan.map(change), command: self.command }
+    }
 }
 
 /// What a tool gives back, for programs (its JSON) and for the model (its text).

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{
-    Category, Chain, ChainError, ChainStep, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, Transform,
+    Category, Chain, ChainError, ChainStep, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+    Transform,
 };
 
 const MOST_STEPS: usize = 20;
@@ -19,12 +20,12 @@ pub struct ToolChain;
 /// Runs tools one after another; each gets the structured output of the one before it. Fields of that output
 /// fill arguments of the same name that you leave out; `transform` and `into` say otherwise. Each step needs the
 /// same permission as a call of its own.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ChainInput {
     steps: Vec<StepInput>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct StepInput {
     tool: String,
     #[serde(default)]
@@ -55,6 +56,7 @@ impl ToolOutput for ChainOutput {
 #[async_trait]
 impl Tool for ToolChain {
     type Input = ChainInput;
+    type Plan = ChainInput;
     type Output = ChainOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -70,12 +72,13 @@ impl Tool for ToolChain {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let tools: Vec<&str> = input.steps.iter().map(|step| step.tool.as_str()).collect();
-        Preview { summary: format!("Run {}", tools.join(", then ")), ..Preview::default() }
+        let preview = Preview { summary: format!("Run {}", tools.join(", then ")), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         if input.steps.len() > MOST_STEPS {
             return Err(ToolError::validation(format!("a chain has at most {MOST_STEPS} steps")));
         }

@@ -42,6 +42,7 @@ macro_rules! code_tool {
         #[async_trait::async_trait]
         impl stepwell_tool_runtime::Tool for $tool {
             type Input = $input;
+            type Plan = $input;
             type Output = crate::code::service::Told;
 
             fn spec(&self) -> stepwell_tool_runtime::ToolSpec {
@@ -55,23 +56,24 @@ macro_rules! code_tool {
                 }
             }
 
-            async fn preview(
+            async fn plan(
                 &self,
                 _: &stepwell_tool_runtime::ToolContext,
-                input: &Self::Input,
-            ) -> stepwell_protocol::Preview {
+                input: Self::Input,
+            ) -> stepwell_tool_runtime::Planned<Self::Plan> {
                 let (subject, paths) = input.subject();
-                stepwell_protocol::Preview {
+                let preview = stepwell_protocol::Preview {
                     summary: format!("Ask `{}` about {subject}", $name),
                     paths,
                     ..stepwell_protocol::Preview::default()
-                }
+                };
+                stepwell_tool_runtime::Planned::ready(preview, input)
             }
 
             async fn run(
                 &self,
                 $ctx: &stepwell_tool_runtime::ToolContext,
-                $given: Self::Input,
+                $given: Self::Plan,
             ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
                 let $service = &self.0;
                 $run

@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 pub struct AttemptCompletion;
 
 /// Ends the task with its result. Use it once everything asked for is done and checked.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CompletionInput {
     /// What was done and found, for the person; final, without a question.
     #[schemars(extend("x-aliases" = ["summary", "message", "answer"]))]
@@ -33,6 +33,7 @@ impl ToolOutput for CompletionOutput {
 #[async_trait]
 impl Tool for AttemptCompletion {
     type Input = CompletionInput;
+    type Plan = CompletionInput;
     type Output = CompletionOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -46,11 +47,12 @@ impl Tool for AttemptCompletion {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, _: &Self::Input) -> Preview {
-        Preview { summary: "Complete the task".to_owned(), ..Preview::default() }
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview = Preview { summary: "Complete the task".to_owned(), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         if input.result.trim().is_empty() {
             return Err(ToolError::validation("`result` is empty; say what was done"));
         }

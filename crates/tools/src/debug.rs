@@ -27,6 +27,7 @@ macro_rules! debug_tool {
         #[async_trait::async_trait]
         impl stepwell_tool_runtime::Tool for $tool {
             type Input = $input;
+            type Plan = $input;
             type Output = crate::debug::answer::Answer;
 
             fn spec(&self) -> stepwell_tool_runtime::ToolSpec {
@@ -40,18 +41,18 @@ macro_rules! debug_tool {
                 }
             }
 
-            async fn preview(
+            async fn plan(
                 &self,
                 _ctx: &stepwell_tool_runtime::ToolContext,
-                input: &Self::Input,
-            ) -> stepwell_protocol::Preview {
-                self.0.$preview($name, input)
+                input: Self::Input,
+            ) -> stepwell_tool_runtime::Planned<Self::Plan> {
+                stepwell_tool_runtime::Planned::ready(self.0.$preview($name, &input), input)
             }
 
             async fn run(
                 &self,
                 ctx: &stepwell_tool_runtime::ToolContext,
-                input: Self::Input,
+                input: Self::Plan,
             ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
                 self.0.$run(ctx, input).await.map_err(crate::debug::answer::failed)
             }

@@ -2,11 +2,10 @@
 
 mod apply_diff;
 mod batch_edit;
-mod desk;
 mod diff;
 mod edit;
 mod edit_by_ast;
-mod foresee;
+mod edit_plan;
 mod glob;
 mod grep;
 mod insert;
@@ -21,6 +20,7 @@ mod read;
 mod replace;
 mod report;
 mod seen;
+mod service;
 mod structure;
 mod write;
 
@@ -32,7 +32,6 @@ use stepwell_workspace::{Error, Inside, Workspace};
 
 pub use apply_diff::ApplyDiff;
 pub use batch_edit::BatchEdit;
-pub use desk::Desk;
 pub use edit::Edit;
 pub use edit_by_ast::EditByAst;
 pub use glob::Glob;
@@ -42,6 +41,7 @@ pub use list::List;
 pub use patch::Patch;
 pub use preview_edit::PreviewEdit;
 pub use read::{PDF_TEXT_WORD, Read, pdf_text_main};
+pub use service::FileService;
 pub use write::Write;
 
 /// Files larger than this are not edited as a whole.

@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Event, Preview, Risk, TodoItem, TodoPriority, TodoStatus};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
 
 pub struct TodoRead;
 pub struct TodoWrite;
 
 /// Reads the todo list of this task.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TodoReadInput {
     /// Only items of this status.
     status: Option<TodoStatus>,
@@ -21,13 +21,13 @@ pub struct TodoReadInput {
 
 /// Replaces the todo list of this task. For work of three or more steps: write the list first, keep one item in
 /// progress, mark each completed as soon as it is.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TodoWriteInput {
     /// The whole list; or a checklist of `- [ ]`, `- [-]` and `- [x]` lines.
     todos: Vec<TodoEntry>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TodoEntry {
     id: Option<String>,
     #[schemars(extend("x-aliases" = ["text", "task", "title"]))]
@@ -82,17 +82,19 @@ fn spec(name: &'static str, aliases: &'static [&'static str]) -> ToolSpec {
 #[async_trait]
 impl Tool for TodoRead {
     type Input = TodoReadInput;
+    type Plan = TodoReadInput;
     type Output = TodoOutput;
 
     fn spec(&self) -> ToolSpec {
         spec("todoread", &["todo_read"])
     }
 
-    async fn preview(&self, _: &ToolContext, _: &Self::Input) -> Preview {
-        Preview { summary: "Read the todo list".to_owned(), ..Preview::default() }
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview = Preview { summary: "Read the todo list".to_owned(), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let mut todos = ctx.host.todo();
         todos.retain(|item| input.status.is_none_or(|status| item.status == status));
         Ok(TodoOutput { todos })
@@ -102,20 +104,22 @@ impl Tool for TodoRead {
 #[async_trait]
 impl Tool for TodoWrite {
     type Input = TodoWriteInput;
+    type Plan = TodoWriteInput;
     type Output = TodoOutput;
 
     fn spec(&self) -> ToolSpec {
         spec("todowrite", &["update_todo_list", "todo_write"])
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
-        Preview {
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview = Preview {
             summary: format!("Write the todo list ({})", counted(input.todos.len() as u64, "item")),
             ..Preview::default()
-        }
+        };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let todos = items(input.todos)?;
         ctx.host
             .record(Event::Todo { items: todos.clone() })

@@ -24,7 +24,7 @@ use stepwell_protocol::{
 };
 use stepwell_store::Home;
 use stepwell_tool_runtime::{
-    ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, JudgeOptions, LoopLimits,
+    ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, JudgeOptions, LoopLimits, Planned,
     Redactor, Registry, RuleJudge, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
 };
 use tokio::sync::Notify;
@@ -102,7 +102,7 @@ pub fn usage(input: u64, output: u64) -> Step {
 }
 
 /// Gives back what it is given.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct EchoInput {
     pub text: String,
 }
@@ -128,6 +128,7 @@ struct SmallTool {
 #[async_trait]
 impl Tool for SmallTool {
     type Input = EchoInput;
+    type Plan = EchoInput;
     type Output = EchoOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -141,8 +142,9 @@ impl Tool for SmallTool {
         }
     }
 
-    async fn preview(&self, _ctx: &ToolContext, input: &EchoInput) -> Preview {
-        Preview { summary: format!("{} {}", self.name, input.text), ..Preview::default() }
+    async fn plan(&self, _ctx: &ToolContext, input: EchoInput) -> Planned<EchoInput> {
+        let preview = Preview { summary: format!("{} {}", self.name, input.text), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
     async fn run(&self, ctx: &ToolContext, input: EchoInput) -> Result<EchoOutput, ToolError> {

@@ -26,7 +26,7 @@ async fn headless_refuses_by_policy_and_says_so() {
     assert!(log.iter().any(|event| {
         matches!(
             event,
-            Event::ApprovalResolved { source: ApprovalSource::Policy, answer: ApprovalAnswer::No { .. }, .. }
+            Event::ApprovalResolved { source: ApprovalSource::Policy, answer, .. } if !answer.is_yes()
         )
     }));
     assert!(log.iter().any(|event| {
@@ -53,7 +53,7 @@ async fn a_person_says_yes_once() {
     let yes = || Command::Approve {
         task: harness.task.clone(),
         approval: approval.clone(),
-        answer: ApprovalAnswer::Yes,
+        answer: ApprovalAnswer::yes(),
     };
     harness.engine.submit(yes()).await.unwrap();
     assert_eq!(session.run_end().await, Some(RunEnd::Answered("ok".into())));
@@ -70,7 +70,7 @@ async fn a_yes_for_the_session_holds_for_the_next_message_too() {
     let harness = Harness::new(Setup { mode: setup.mode, attendance: setup.attendance, ..Setup::new(turns) });
     let session = harness.start("go").await;
     let approval = request(&harness).await;
-    let answer = ApprovalAnswer::YesForSession;
+    let answer = ApprovalAnswer::yes_for_session();
     harness.engine.submit(Command::Approve { task: harness.task.clone(), approval, answer }).await.unwrap();
     assert_eq!(session.run_end().await, Some(RunEnd::Answered("ok".into())));
     let more = Command::SendMessage { task: harness.task.clone(), parts: vec![Part::text("once more")] };
@@ -90,7 +90,7 @@ async fn a_queued_message_never_approves() {
     harness.engine.submit(said).await.unwrap();
     assert!(session.is_running());
     assert_eq!(harness.calls.load(Ordering::SeqCst), 0);
-    let no = ApprovalAnswer::No { reason: Some("not that file".into()) };
+    let no = ApprovalAnswer::no(Some("not that file".into()));
     harness
         .engine
         .submit(Command::Approve { task: harness.task.clone(), approval, answer: no })

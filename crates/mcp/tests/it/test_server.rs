@@ -14,8 +14,9 @@ use stepwell_mcp::{
 };
 use stepwell_protocol::{ClarificationKind, Event, Image, Preview, Question, QuestionId, QuestionKind, Risk};
 use stepwell_tool_runtime::{
-    ArtifactWriter, Category, DynOutput, DynTool, Executor, ExecutorOptions, HookFacts, Hooks, HostError,
-    JudgeOptions, JudgePlaces, Redactor, Registry, RuleJudge, ToolContext, ToolError, ToolSpec,
+    ArtifactWriter, Category, DynOutput, DynPlan, DynTool, Executor, ExecutorOptions, HookFacts, Hooks,
+    HostError, JudgeOptions, JudgePlaces, Planned, Redactor, Registry, RuleJudge, ToolContext, ToolError,
+    ToolSpec,
 };
 use stepwell_workspace::files::{self, Privacy};
 
@@ -107,12 +108,14 @@ impl DynTool for TestTool {
         }))
     }
 
-    async fn preview(&self, _ctx: &ToolContext, arguments: &Value) -> Result<Preview, ToolError> {
+    async fn plan(&self, _ctx: &ToolContext, arguments: Value) -> Result<Planned<DynPlan>, ToolError> {
         let paths = arguments.get("path").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
-        Ok(Preview { summary: format!("Run {}", self.name), paths, ..Preview::default() })
+        let preview = Preview { summary: format!("Run {}", self.name), paths, ..Preview::default() };
+        Ok(Planned::ready(preview, DynPlan::new(arguments)))
     }
 
-    async fn run(&self, ctx: &ToolContext, arguments: Value) -> Result<DynOutput, ToolError> {
+    async fn run(&self, ctx: &ToolContext, plan: DynPlan) -> Result<DynOutput, ToolError> {
+        let arguments: Value = plan.take()?;
         let show = |line: &str| {
             ctx.host.show(Event::ToolProgress { call_id: ctx.call_id.clone(), text: line.to_owned() });
         };

@@ -211,7 +211,7 @@ fn step_events(step: &Step, id: &mut impl FnMut(&str) -> String, events: &mut Ve
             });
             events.push(Event::ApprovalResolved {
                 id: approval,
-                answer: ApprovalAnswer::Yes,
+                answer: ApprovalAnswer::yes(),
                 source: ApprovalSource::Person,
             });
         }

@@ -5,7 +5,6 @@ use stepwell_protocol::{Risk, ToolCall};
 use super::{CallEnv, Executor, Outcome, notify};
 use crate::checkpoints::{AfterCall, CheckpointCall, CheckpointReach};
 use crate::permission::CallFacts;
-use crate::shell::analyse;
 use crate::{ToolError, checkpoints};
 
 impl Executor {
@@ -53,8 +52,8 @@ fn reach(facts: &CallFacts) -> Option<CheckpointReach> {
     match facts.risk {
         Risk::Control | Risk::Read | Risk::Network => None,
         Risk::Write => Some(CheckpointReach::Paths(facts.preview.paths.clone())),
-        Risk::Execute => match &facts.preview.command {
-            Some(command) if analyse(command).is_read_only() => None,
+        Risk::Execute => match &facts.command {
+            Some(command) if command.is_read_only() => None,
             _ => Some(CheckpointReach::Anything),
         },
     }

@@ -46,12 +46,13 @@ impl CallNetwork {
             risk: Risk::Network,
             arguments: json!({"host": host, "port": port}),
             preview,
+            command: None,
         };
         match self.env.permission.judge(&facts).await {
             Verdict::Allow => Ok(()),
             Verdict::Deny { reason } => Err(format!("connecting to {target} is not allowed: {reason}")),
             Verdict::Ask { reason } => match ask(&self.env, &facts, &self.call, reason).await {
-                Answered::Yes => Ok(()),
+                Answered::Yes(_) => Ok(()),
                 Answered::No { words, .. } => Err(format!("connecting to {target}: {words}")),
                 Answered::Cancelled => Err(format!("connecting to {target}: the run was cancelled")),
             },

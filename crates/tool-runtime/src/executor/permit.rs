@@ -5,17 +5,19 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use serde_json::Value;
-use stepwell_protocol::{ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, Preview, ToolCall};
+use stepwell_protocol::{ApprovalId, ApprovalRequest, ApprovalSource, Risk, ToolCall};
 
+use super::run::{late, passed};
 use super::{CallEnv, Executor, Outcome, RefusedBy, notify};
 use crate::hooks::{HookCall, HookEvent, HookOutcome, HookPermission};
 use crate::permission::{CallFacts, Verdict, add_warnings};
 use crate::registry::RegisteredTool;
-use crate::{ToolContext, ToolError};
+use crate::{DynPlan, Planned, ToolContext, ToolError};
 
 /// A call that may run.
 pub(super) struct Permitted {
     pub facts: CallFacts,
+    pub plan: DynPlan,
     /// For the model: what was bent, and what hooks add.
     pub notes: Vec<String>,
 }
@@ -59,9 +61,13 @@ impl Executor {
             notes.push(format!("note: a hook changed the arguments to {}", prepared.arguments));
         }
         notes.extend(said.additional_context);
-        let notes: Vec<String> = notes.iter().map(|note| redact(note)).collect();
+        let mut notes: Vec<String> = notes.iter().map(|note| redact(note)).collect();
 
-        let facts = facts(tool, env, ctx, prepared.arguments).await.map_err(failed)?;
+        let (facts, plan) = plan(tool, env, ctx, prepared.arguments).await.map_err(failed)?;
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(error) => return Err(self.cannot_run(call, env, facts, error).await),
+        };
         let verdict = match (env.permission.judge(&facts).await, said.permission) {
             (Verdict::Ask { .. }, Some(HookPermission::Allow)) if !env.permission.insists(&facts) => {
                 Verdict::Allow
@@ -80,9 +86,38 @@ impl Executor {
                     format!("not allowed: {reason}"),
                 )));
             }
-            Verdict::Ask { reason } => self.ask(call, env, &facts, reason).await?,
+            Verdict::Ask { reason } => {
+                let approved = self.ask(call, env, &facts, reason).await?;
+                let (facts, plan) = approved.narrow(tool, facts, plan).map_err(failed)?;
+                notes.extend(approved.words());
+                return Ok(Permitted { facts, plan, notes });
+            }
         }
-        Ok(Permitted { facts, notes })
+        Ok(Permitted { facts, plan, notes })
+    }
+
+    /// The outcome of a call that cannot run. What is wrong with it is said only to a caller who may read what it is
+    /// about; otherwise the answer would show what rules hide.
+    async fn cannot_run(
+        &self,
+        call: &ToolCall,
+        env: &CallEnv,
+        facts: CallFacts,
+        error: ToolError,
+    ) -> Box<Outcome> {
+        let failed = Box::new(Outcome::failed(call, redacted(error, env)));
+        let reason = match env.permission.judge(&facts).await {
+            Verdict::Allow => return failed,
+            Verdict::Deny { reason } => {
+                return Box::new(Outcome::refused(call, RefusedBy::Policy, format!("not allowed: {reason}")));
+            }
+            Verdict::Ask { reason } => reason,
+        };
+        let reading = CallFacts { risk: facts.risk.min(Risk::Read), command: None, ..facts.clone() };
+        if env.permission.judge(&reading).await == Verdict::Allow {
+            return failed;
+        }
+        self.ask(call, env, &facts, reason).await.err().unwrap_or(failed)
     }
 
     async fn before_hooks(
@@ -109,18 +144,53 @@ impl Executor {
         env: &CallEnv,
         facts: &CallFacts,
         reason: String,
-    ) -> Result<(), Box<Outcome>> {
+    ) -> Result<Approved, Box<Outcome>> {
         match ask(env, facts, call, reason).await {
-            Answered::Yes => Ok(()),
+            Answered::Yes(approved) => Ok(approved),
             Answered::No { by, words } => Err(Box::new(Outcome::refused(call, by, words))),
             Answered::Cancelled => Err(Box::new(Outcome::interrupted(call))),
         }
     }
 }
 
+/// What the person said with a yes.
+pub(super) struct Approved {
+    /// Words for the model.
+    reason: Option<String>,
+    refused_files: Vec<String>,
+}
+
+impl Approved {
+    /// Takes the refused files out of what was judged and what will run.
+    fn narrow(
+        &self,
+        tool: &RegisteredTool,
+        mut facts: CallFacts,
+        plan: DynPlan,
+    ) -> Result<(CallFacts, DynPlan), ToolError> {
+        if self.refused_files.is_empty() {
+            return Ok((facts, plan));
+        }
+        let plan = tool.tool().exclude(plan, &self.refused_files)?;
+        let is_kept = |path: &String| !self.refused_files.contains(path);
+        facts.preview.paths.retain(is_kept);
+        facts.preview.files.retain(|file| is_kept(&file.path));
+        Ok((facts, plan))
+    }
+
+    fn words(&self) -> Vec<String> {
+        let refused = (!self.refused_files.is_empty()).then(|| {
+            let files: Vec<String> = self.refused_files.iter().map(|path| format!("`{path}`")).collect();
+            format!("note: the person refused this for {}; the rest was done", files.join(", "))
+        });
+        let said = self.reason.as_ref().map(|words| format!("The person approved this and says: {words}"));
+        refused.into_iter().chain(said).collect()
+    }
+}
+
 /// What came of asking.
 pub(super) enum Answered {
-    Yes,
+    Yes(Approved),
     No { by: RefusedBy, words: String },
     Cancelled,
 }
@@ -141,12 +211,16 @@ pub(super) async fn ask(env: &CallEnv, facts: &CallFacts, call: &ToolCall, reaso
         answer = env.host.approve(request) => answer,
         () = env.cancel.cancelled() => return Answered::Cancelled,
     };
-    let ApprovalAnswer::No { reason } = answer else {
-        if let Err(problem) = env.permission.granted(facts, &answer) {
+    if answer.is_yes() {
+        // A yes to some of the files says nothing about later calls.
+        let whole = answer.refused_files.is_empty();
+        let granted = if whole { env.permission.granted(facts, &answer) } else { Ok(()) };
+        if let Err(problem) = granted {
             notify(env, &[problem]).await;
         }
-        return Answered::Yes;
-    };
+        return Answered::Yes(Approved { reason: answer.reason, refused_files: answer.refused_files });
+    }
+    let reason = answer.reason;
     let (by, who) = match source {
         ApprovalSource::Person => (RefusedBy::Person, "the person refused this call"),
         ApprovalSource::Policy => (RefusedBy::Nobody, "nobody can be asked here, so this call is refused"),
@@ -160,17 +234,31 @@ pub(super) async fn ask(env: &CallEnv, facts: &CallFacts, call: &ToolCall, reaso
     Answered::No { by, words }
 }
 
-/// Everything that is known about a call before it is judged.
-pub(super) async fn facts(
+/// Works out what a call would do, and everything that is known about it before it is judged. A tool that breaks here
+/// is not run at all.
+pub(super) async fn plan(
     tool: &RegisteredTool,
     env: &CallEnv,
     ctx: &ToolContext,
     arguments: Value,
-) -> Result<CallFacts, ToolError> {
-    let mut preview = preview(tool, ctx, &arguments).await?;
+) -> Result<(CallFacts, Result<DynPlan, ToolError>), ToolError> {
+    let planning = AssertUnwindSafe(tool.tool().plan(ctx, arguments.clone())).catch_unwind();
+    let limit = tool.spec().time_limit;
+    let planned = tokio::select! {
+        biased;
+        planned = planning => planned,
+        () = ctx.cancel.cancelled() => return Err(ToolError::interrupted("the call was cancelled before it ran")),
+        () = passed(limit) => return Err(late(tool, limit, None)),
+    };
+    let Planned { mut preview, plan, command } = planned.unwrap_or_else(|_| {
+        Err(ToolError::execution(format!(
+            "the tool `{}` cannot show what it would do, which is a bug",
+            tool.name()
+        )))
+    })?;
     add_warnings(&mut preview);
     let spec = tool.spec();
-    Ok(CallFacts {
+    let facts = CallFacts {
         task: env.task.clone(),
         tool: tool.name().to_owned(),
         aliases: spec.aliases,
@@ -178,18 +266,9 @@ pub(super) async fn facts(
         risk: spec.risk,
         arguments,
         preview,
-    })
-}
-
-/// What the person would be shown; a tool that breaks here is not run at all.
-async fn preview(tool: &RegisteredTool, ctx: &ToolContext, arguments: &Value) -> Result<Preview, ToolError> {
-    let shown = AssertUnwindSafe(tool.tool().preview(ctx, arguments)).catch_unwind().await;
-    shown.unwrap_or_else(|_| {
-        Err(ToolError::execution(format!(
-            "the tool `{}` cannot show what it would do, which is a bug",
-            tool.name()
-        )))
-    })
+        command,
+    };
+    Ok((facts, plan))
 }
 
 fn redacted(error: ToolError, env: &CallEnv) -> ToolError {

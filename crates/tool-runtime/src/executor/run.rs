@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use serde_json::Value;
 use stepwell_protocol::{ErrorClass, Event};
 use tokio::time::Instant;
 
 use super::Executor;
-use crate::erased::DynOutput;
+use crate::erased::{DynOutput, DynPlan};
 use crate::registry::RegisteredTool;
 use crate::retry::wait;
 use crate::{ToolContext, ToolError};
@@ -28,14 +27,14 @@ impl Executor {
         &self,
         tool: &Arc<RegisteredTool>,
         ctx: &ToolContext,
-        arguments: Value,
+        plan: DynPlan,
     ) -> Result<DynOutput, ToolError> {
         let policy = &self.options.retry;
         let mut attempt = 0;
         loop {
             // Each attempt has its own token: the one of an attempt that ran late is spent.
             let attempt_ctx = ToolContext { cancel: ctx.cancel.child_token(), ..ctx.clone() };
-            let error = match self.run_once(tool, &attempt_ctx, arguments.clone()).await {
+            let error = match self.run_once(tool, &attempt_ctx, plan.clone()).await {
                 Ok(output) => return Ok(output),
                 Err(error) => error,
             };
@@ -61,7 +60,7 @@ impl Executor {
         &self,
         tool: &RegisteredTool,
         ctx: &ToolContext,
-        arguments: Value,
+        plan: DynPlan,
     ) -> Result<DynOutput, ToolError> {
         // A cancel during hooks, preview or approval: the tool must not even begin.
         if ctx.cancel.is_cancelled() {
@@ -70,7 +69,7 @@ impl Executor {
         let limit = tool.spec().time_limit;
         // A panic is a bug of the tool and must not end the task. Release builds abort instead: nothing may
         // rely on this.
-        let run = AssertUnwindSafe(tool.tool().run(ctx, arguments)).catch_unwind();
+        let run = AssertUnwindSafe(tool.tool().run(ctx, plan)).catch_unwind();
         tokio::pin!(run);
         let stopped = tokio::select! {
             biased;
@@ -95,7 +94,7 @@ impl Executor {
     }
 }
 
-fn late(tool: &RegisteredTool, limit: Duration, so_far: Option<&str>) -> ToolError {
+pub(super) fn late(tool: &RegisteredTool, limit: Duration, so_far: Option<&str>) -> ToolError {
     let mut message = format!("`{}` was stopped at its time limit of {} s", tool.name(), limit.as_secs_f64());
     if let Some(so_far) = so_far {
         message.push('\n');
@@ -119,7 +118,7 @@ fn said(
 }
 
 /// Ends when the time has passed; never for a time that does not fit the clock.
-fn passed(limit: Duration) -> impl Future<Output = ()> {
+pub(super) fn passed(limit: Duration) -> impl Future<Output = ()> {
     let deadline = Instant::now().checked_add(limit);
     async move {
         match deadline {

@@ -17,7 +17,7 @@ use stepwell_protocol::{
 
 use super::*;
 use crate::hooks::{HookExit, HookProcess, HookRunner};
-use crate::{Category, HostError, JudgeOptions, LoopLimits, RuleJudge, Tool, ToolOutput, ToolSpec};
+use crate::{Category, HostError, JudgeOptions, LoopLimits, Planned, RuleJudge, Tool, ToolOutput, ToolSpec};
 
 #[derive(Default)]
 struct TestHost {
@@ -35,7 +35,7 @@ impl Host for TestHost {
         self.approvals.lock().push(request);
         match self.answer.lock().clone() {
             Some(answer) => (answer, ApprovalSource::Person),
-            None => (ApprovalAnswer::No { reason: None }, ApprovalSource::Policy),
+            None => (ApprovalAnswer::no(None), ApprovalSource::Policy),
         }
     }
 
@@ -79,7 +79,7 @@ impl ArtifactWriter for Kept {
 }
 
 /// What a test tool does, by its argument.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 struct ActInput {
     act: String,
 }
@@ -105,6 +105,7 @@ struct Act {
 #[async_trait]
 impl Tool for Act {
     type Input = ActInput;
+    type Plan = ActInput;
     type Output = ActOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -118,11 +119,12 @@ impl Tool for Act {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &ActInput) -> Preview {
-        Preview { summary: input.act.clone(), ..Preview::default() }
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview = Preview { summary: input.act.clone(), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: ActInput) -> Result<ActOutput, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<ActOutput, ToolError> {
         let run = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
         match input.act.as_str() {
             "panic" => panic!("on purpose"),
@@ -271,11 +273,11 @@ async fn permission_is_asked_with_the_arguments_that_run_and_fails_closed() {
     let bench = bench(PermissionMode::Default);
     expect!["PermissionError: nobody can be asked here, so this call is refused; do not try it again in another way [Nobody]"]
         .assert_eq(&bench.run("change", "x").await);
-    *bench.host.answer.lock() = Some(ApprovalAnswer::No { reason: Some("not on Sundays".into()) });
+    *bench.host.answer.lock() = Some(ApprovalAnswer::no(Some("not on Sundays".into())));
     expect!["PermissionError: the person refused this call: not on Sundays [Person]"]
         .assert_eq(&bench.run("change", "y").await);
     assert_eq!(bench.runs(), 0);
-    *bench.host.answer.lock() = Some(ApprovalAnswer::YesForSession);
+    *bench.host.answer.lock() = Some(ApprovalAnswer::yes_for_session());
     let text = ToolCall { arguments: json!("{act: 'z'}"), ..call("Change", "") };
     expect!["change did z"].assert_eq(&shown(&bench.executor.execute(&text, &bench.env).await));
     let asked = bench.host.approvals.lock().last().cloned().expect("asked");
@@ -575,13 +577,13 @@ async fn a_host_is_judged_like_a_call_and_remembered() {
     assert!(refused.starts_with("connecting to a.example:443: nobody can be asked here"), "{refused}");
     assert_eq!(bench.host.approvals.lock().len(), 2, "the same host and port is asked about once in a call");
 
-    *bench.host.answer.lock() = Some(ApprovalAnswer::Yes);
+    *bench.host.answer.lock() = Some(ApprovalAnswer::yes());
     assert_eq!(bench.run("look", "connect b.example").await, "connected; connected; connected");
     let before = bench.host.approvals.lock().len();
     assert_eq!(bench.run("look", "connect b.example").await, "connected; connected; connected");
     assert!(bench.host.approvals.lock().len() > before, "a plain yes is for one call");
 
-    *bench.host.answer.lock() = Some(ApprovalAnswer::YesForSession);
+    *bench.host.answer.lock() = Some(ApprovalAnswer::yes_for_session());
     bench.run("look", "connect C.example.").await;
     let asked = bench.host.approvals.lock().last().cloned().expect("asked");
     assert_eq!(asked.grant.as_deref(), Some("`network(c.example)`"));
@@ -600,7 +602,7 @@ async fn a_host_is_judged_like_a_call_and_remembered() {
 #[tokio::test]
 async fn an_approval_is_bound_to_the_call_it_was_given_for() {
     let bench = bench(PermissionMode::Default);
-    *bench.host.answer.lock() = Some(ApprovalAnswer::Yes);
+    *bench.host.answer.lock() = Some(ApprovalAnswer::yes());
     expect!["change did one"].assert_eq(&bench.run("change", "one").await);
     *bench.host.answer.lock() = None;
     let refused = bench.run("change", "two").await;

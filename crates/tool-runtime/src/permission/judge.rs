@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
-use stepwell_protocol::{ApprovalAnswer, PermissionMode};
+use stepwell_protocol::{ApprovalAnswer, ApprovalDecision, PermissionMode};
 
 use super::grant::{Grant, GrantKeeper, candidates};
 use super::places::JudgePlaces;
@@ -95,7 +95,7 @@ impl RuleJudge {
             return None;
         }
         // Offered is only what would spare the question.
-        candidates(facts, ruling.analysis.as_ref(), &ruling.findings).into_iter().find(|grant| {
+        candidates(facts, ruling.analysis.as_deref(), &ruling.findings).into_iter().find(|grant| {
             let with: Vec<Rule> = rules.iter().cloned().chain(self.rules_of(grant)).collect();
             self.rule_on(facts, &with).verdict == Verdict::Allow
         })
@@ -172,7 +172,7 @@ impl PermissionJudge for RuleJudge {
 
     fn granted(&self, facts: &CallFacts, answer: &ApprovalAnswer) -> Result<(), String> {
         *self.approved.lock() = Approved::default();
-        if !matches!(answer, ApprovalAnswer::YesForSession | ApprovalAnswer::Always) {
+        if !matches!(answer.decision, ApprovalDecision::YesForSession | ApprovalDecision::Always) {
             return Ok(());
         }
         let Some(grant) = self.grant(facts) else { return Ok(()) };
@@ -182,8 +182,8 @@ impl PermissionJudge for RuleJudge {
             known.extend(rules);
         }
         drop(known);
-        match (&self.keeper, answer) {
-            (Some(keeper), ApprovalAnswer::Always) => keeper.keep(&grant),
+        match (&self.keeper, answer.decision) {
+            (Some(keeper), ApprovalDecision::Always) => keeper.keep(&grant),
             _ => Ok(()),
         }
     }

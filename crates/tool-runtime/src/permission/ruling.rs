@@ -3,6 +3,8 @@
 //! The order is fixed: the blacklist, denials, protected files, a missing sandbox, rules that ask, rules that allow,
 //! classes that are approved by themselves, and last the mode.
 
+use std::sync::Arc;
+
 use stepwell_protocol::{PermissionMode, Risk, protected_part};
 
 use super::blacklist::forbidden;
@@ -26,7 +28,7 @@ pub struct Ruling {
     /// Whether the person must be asked whatever rules say.
     pub always_asks: bool,
     /// The command, taken apart.
-    pub analysis: Option<Analysis>,
+    pub analysis: Option<Arc<Analysis>>,
 }
 
 /// What one thing that a call does came to.
@@ -80,7 +82,7 @@ fn decided(effect: Effect, because: impl Into<String>) -> Decision {
 
 impl Court<'_> {
     pub(super) fn rule_on(&self, facts: &CallFacts) -> Ruling {
-        let analysis = facts.preview.command.as_deref().map(shell::analyse);
+        let analysis = facts.command.clone();
         let mut ruling = Ruling {
             verdict: Verdict::Allow,
             findings: Vec::new(),
@@ -99,7 +101,7 @@ impl Court<'_> {
             && let Some(reason) = forbidden(analysis, self.places, &bases)
         {
             ruling.verdict = Verdict::Deny { reason: format!("this is never run: {reason}") };
-            ruling.analysis = Some(analysis.clone());
+            ruling.analysis = Some(Arc::clone(analysis));
             return ruling;
         }
         let mut protected = Vec::new();
@@ -110,7 +112,7 @@ impl Court<'_> {
             None => self.look_at_call(facts, &mut ruling.findings, &mut protected),
         }
         ruling.by_class = ruling.findings.iter().any(|finding| finding.by_class);
-        ruling.verdict = self.verdict(facts, analysis.as_ref(), &protected, &ruling.findings);
+        ruling.verdict = self.verdict(facts, analysis.as_deref(), &protected, &ruling.findings);
         ruling.always_asks = !protected.is_empty() || self.unconfined(facts).is_some();
         ruling.analysis = analysis;
         ruling

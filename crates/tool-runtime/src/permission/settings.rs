@@ -162,6 +162,7 @@ impl RuleTable {
             risk: Risk::Execute,
             arguments: serde_json::Value::Null,
             preview: Preview::default(),
+            command: None,
         };
         if self.path.is_some() {
             let path = places.resolve(example, None);

@@ -22,6 +22,7 @@ fn command(text: &str) -> CallFacts {
         risk: Risk::Execute,
         arguments: json!({"command": text}),
         preview: Preview { summary: "Run".into(), command: Some(text.to_owned()), ..Preview::default() },
+        command: Some(Arc::new(crate::shell::analyse(text))),
     }
 }
 
@@ -34,6 +35,7 @@ fn file(tool: &str, risk: Risk, path: &str) -> CallFacts {
         risk,
         arguments: json!({"file_path": path}),
         preview: Preview { paths: vec![path.to_owned()], ..Preview::default() },
+        command: None,
     }
 }
 
@@ -335,9 +337,9 @@ async fn what_is_offered_is_what_is_kept_and_what_holds() {
         });
         let facts = command(text);
         assert_eq!(judge.offer(&facts).as_deref(), Some(offered), "{text}");
-        judge.granted(&facts, &ApprovalAnswer::Yes).unwrap();
+        judge.granted(&facts, &ApprovalAnswer::yes()).unwrap();
         assert_ne!(judge.judge(&facts).await, Verdict::Allow, "a plain yes is for one call: {text}");
-        judge.granted(&facts, &ApprovalAnswer::Always).unwrap();
+        judge.granted(&facts, &ApprovalAnswer::always()).unwrap();
         assert_eq!(kept.0.lock().iter().map(ToString::to_string).collect::<Vec<_>>(), [offered]);
         assert_eq!(judge.judge(&facts).await, Verdict::Allow, "{text}");
         assert_eq!(judge.judge(&command(covered)).await, Verdict::Allow, "{covered}");
@@ -349,12 +351,12 @@ async fn what_is_offered_is_what_is_kept_and_what_holds() {
         );
     }
     let judge = judge(PermissionMode::Default, Vec::new());
-    judge.granted(&file("write", Risk::Write, "a"), &ApprovalAnswer::YesForSession).unwrap();
+    judge.granted(&file("write", Risk::Write, "a"), &ApprovalAnswer::yes_for_session()).unwrap();
     assert_eq!(judge.judge(&file("write", Risk::Write, "b")).await, Verdict::Allow);
     assert_ne!(judge.judge(&file("edit", Risk::Write, "b")).await, Verdict::Allow);
     let protected = file("write", Risk::Write, ".git/config");
     assert_eq!(judge.offer(&protected), None, "a protected file is asked about every time");
-    judge.granted(&protected, &ApprovalAnswer::Always).unwrap();
+    judge.granted(&protected, &ApprovalAnswer::always()).unwrap();
     assert_ne!(judge.judge(&protected).await, Verdict::Allow);
 }
 
@@ -368,7 +370,7 @@ async fn automatic_approval_has_limits() {
     assert_eq!(judge.judge(&facts).await, Verdict::Allow);
     let Verdict::Ask { reason } = judge.judge(&facts).await else { panic!("asks") };
     assert!(reason.contains("2 calls"), "{reason}");
-    judge.granted(&facts, &ApprovalAnswer::Yes).unwrap();
+    judge.granted(&facts, &ApprovalAnswer::yes()).unwrap();
     assert_eq!(judge.judge(&facts).await, Verdict::Allow, "the count begins anew");
     judge.spent(1.5);
     let Verdict::Ask { reason } = judge.judge(&facts).await else { panic!("asks") };

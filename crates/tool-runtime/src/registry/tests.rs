@@ -8,7 +8,7 @@ use stepwell_protocol::{Preview, Risk};
 use tokio::sync::watch;
 
 use super::*;
-use crate::{DynOutput, ToolContext, ToolError, ToolSpec};
+use crate::{DynOutput, DynPlan, Planned, ToolContext, ToolError, ToolSpec};
 
 /// A tool with a name made at run time.
 struct Named(String, &'static [&'static str]);
@@ -42,11 +42,11 @@ impl DynTool for Named {
         None
     }
 
-    async fn preview(&self, _: &ToolContext, _: &Value) -> Result<Preview, ToolError> {
-        Ok(Preview::default())
+    async fn plan(&self, _: &ToolContext, _: Value) -> Result<Planned<DynPlan>, ToolError> {
+        Ok(Planned::ready(Preview::default(), DynPlan::new(())))
     }
 
-    async fn run(&self, _: &ToolContext, _: Value) -> Result<DynOutput, ToolError> {
+    async fn run(&self, _: &ToolContext, _: DynPlan) -> Result<DynOutput, ToolError> {
         Ok(DynOutput::default())
     }
 }

@@ -8,14 +8,14 @@ use serde::Deserialize;
 use stepwell_protocol::{
     ClarificationKind, Preview, Question, QuestionId, QuestionKind, QuestionOption, Risk,
 };
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec};
 
 use super::answer::{AnswerOutput, ask, with_ids};
 
 pub struct Clarification;
 
 /// Asks the person what they mean, when the task cannot be done well without knowing and no file tells.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ClarificationInput {
     question: String,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct ClarificationInput {
     context: Option<String>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ClarificationOption {
     id: Option<String>,
     #[schemars(extend("x-aliases" = ["text", "answer", "value", "title"]))]
@@ -43,6 +43,7 @@ pub struct ClarificationOption {
 #[async_trait]
 impl Tool for Clarification {
     type Input = ClarificationInput;
+    type Plan = ClarificationInput;
     type Output = AnswerOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -57,11 +58,12 @@ impl Tool for Clarification {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
-        Preview { summary: format!("Ask: {}", input.question), ..Preview::default() }
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview = Preview { summary: format!("Ask: {}", input.question), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<AnswerOutput, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<AnswerOutput, ToolError> {
         if input.question.trim().is_empty() {
             return Err(ToolError::validation("the question is empty"));
         }

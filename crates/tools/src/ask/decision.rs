@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_protocol::{DecisionKind, Preview, Question, QuestionId, QuestionKind, QuestionOption, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, near_names};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, near_names};
 
 use super::answer::{AnswerOutput, ask, with_ids};
 
 pub struct Decision;
 
 /// Lets the person decide at a fork: a branch, a method, a confirmation or a risk, with the options weighed.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct DecisionInput {
     question: String,
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct DecisionInput {
     timeout: Option<u64>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct DecisionOption {
     id: Option<String>,
     #[schemars(extend("x-aliases" = ["text", "value", "title"]))]
@@ -47,6 +47,7 @@ pub struct DecisionOption {
 #[async_trait]
 impl Tool for Decision {
     type Input = DecisionInput;
+    type Plan = DecisionInput;
     type Output = AnswerOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -61,11 +62,12 @@ impl Tool for Decision {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
-        Preview { summary: format!("Ask: {}", input.question), ..Preview::default() }
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview = Preview { summary: format!("Ask: {}", input.question), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<AnswerOutput, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<AnswerOutput, ToolError> {
         if input.question.trim().is_empty() {
             return Err(ToolError::validation("the question is empty"));
         }

@@ -19,7 +19,7 @@ code_tool!(CallGraph, "call_graph", &[], CallInput, calls, asking_servers);
 code_tool!(DependencyGraph, "dependency_graph", &[], DependencyInput, dependencies);
 
 /// Shows who calls a function, or whom it calls, several steps far, with rings.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CallInput {
     #[serde(flatten)]
     target: Target,
@@ -34,7 +34,7 @@ pub struct CallInput {
 }
 
 /// Shows which files import which, with rings: of one file, or of all.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct DependencyInput {
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
     file: Option<String>,

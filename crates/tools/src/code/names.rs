@@ -27,7 +27,7 @@ code_tool!(FindReferences, "find_references", &["find_usages"], ReferencesInput,
 code_tool!(CodebaseSearch, "codebase_search", &["semantic_search"], SearchInput, found, with_embeddings);
 
 /// Says where a name is defined, by scopes, imports and types, not by text. With a position it is right far more often than by the name alone.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct DefinitionInput {
     #[serde(flatten)]
     target: Target,
@@ -36,7 +36,7 @@ pub struct DefinitionInput {
 }
 
 /// Lists where a definition is used, in all files; other things of the same name are left out.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ReferencesInput {
     #[serde(flatten)]
     target: Target,
@@ -60,7 +60,7 @@ pub struct Target {
 }
 
 /// Finds functions, types and constants by what they are about, in words of English or Chinese; the best first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SearchInput {
     query: String,
     /// 20 by default.

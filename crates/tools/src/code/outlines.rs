@@ -15,7 +15,7 @@ code_tool!(AstGetImports, "ast_get_imports", &[], ImportsInput, imports);
 code_tool!(CodeIndexBuild, "code_index_build", &[], BuildInput, built);
 
 /// Lists what a file defines: functions, types, members, constants, each with its line, kind and signature.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SymbolsInput {
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
     file: String,
@@ -25,7 +25,7 @@ pub struct SymbolsInput {
 }
 
 /// Gives the whole source of a function, method or type, with its comments and decorators.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ExtractInput {
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
     file: String,
@@ -35,14 +35,14 @@ pub struct ExtractInput {
 }
 
 /// Lists what a file imports, as it is written.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ImportsInput {
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
     file: String,
 }
 
 /// Reads what changed in the workspace and says what the code index holds and leaves out. Not needed before other questions: they do the same.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct BuildInput {
     /// Forget everything and read every file.
     #[serde(default)]

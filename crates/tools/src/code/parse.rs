@@ -8,7 +8,7 @@ use serde::Deserialize;
 use stepwell_code_intel::structure::nodes::{self, Bounds, Lines};
 use stepwell_code_intel::structure::{Refusal, Source};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
 use stepwell_workspace::Workspace;
 
 use super::service::Told;
@@ -21,7 +21,7 @@ const MOST_NODES: usize = 400;
 pub struct AstParse(pub Workspace);
 
 /// Shows the syntax tree of a file: nodes with field, kind and place, of some lines or of what a tree-sitter query captures.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ParseInput {
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
     file: String,
@@ -76,6 +76,7 @@ impl ParseInput {
 #[async_trait]
 impl Tool for AstParse {
     type Input = ParseInput;
+    type Plan = ParseInput;
     type Output = Told;
 
     fn spec(&self) -> ToolSpec {
@@ -89,12 +90,13 @@ impl Tool for AstParse {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let summary = format!("Show the syntax tree of `{}`", input.file);
-        Preview { summary, paths: vec![input.file.clone()], ..Preview::default() }
+        let preview = Preview { summary, paths: vec![input.file.clone()], ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, _: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, _: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let workspace = self.0.clone();
         tokio::task::spawn_blocking(move || input.parsed(&workspace))
             .await

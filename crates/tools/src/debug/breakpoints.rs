@@ -15,7 +15,7 @@ use super::debug_tool;
 use super::service::{BreakpointRow, DebugService};
 
 /// Sets a breakpoint, now or for the next session. Replaces one at the same place.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetBreakpointInput {
     #[schemars(extend("x-aliases" = ["path", "file"]))]
     file_path: String,
@@ -32,14 +32,14 @@ pub struct SetBreakpointInput {
 }
 
 /// Removes breakpoints: one of `breakpoint_id`, `location`, `clear_all`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RemoveBreakpointInput {
     breakpoint_id: Option<i64>,
     location: Option<Location>,
     clear_all: Option<bool>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Location {
     #[schemars(extend("x-aliases" = ["path", "file"]))]
     file_path: String,
@@ -48,11 +48,11 @@ pub struct Location {
 }
 
 /// Lists all breakpoints and whether each is bound.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct GetBreakpointsInput {}
 
 /// Stops when a function is entered.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetFunctionBreakpointInput {
     function_name: String,
     condition: Option<String>,
@@ -60,7 +60,7 @@ pub struct SetFunctionBreakpointInput {
 }
 
 /// Chooses which exceptions stop the program. Without filters it lists those the debugger has.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetExceptionBreakpointsInput {
     /// Such as `raised`, `uncaught`; an empty list for none.
     filters: Option<Vec<String>>,

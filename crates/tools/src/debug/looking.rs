@@ -27,14 +27,14 @@ const OUTPUT: usize = 4000;
 const MOST_OUTPUT: usize = 32 * 1024;
 
 /// Lists the scopes of a frame.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ScopesInput {
     /// From `stop_event_data.call_stack`.
     frame_id: i64,
 }
 
 /// Lists what is in a scope or a value.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct VariablesInput {
     variables_reference: i64,
     /// The first to show; 0 by default.
@@ -46,7 +46,7 @@ pub struct VariablesInput {
 }
 
 /// Evaluates an expression of the program's language in a frame. It can change the program.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct EvaluateInput {
     expression: String,
     /// The top frame by default.
@@ -59,7 +59,7 @@ pub struct EvaluateInput {
 }
 
 /// Gives a variable another value in the running program.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetVariableInput {
     name: String,
     /// In the program's language.
@@ -71,13 +71,13 @@ pub struct SetVariableInput {
 }
 
 /// Lists the threads of a program.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ThreadsInput {
     session_id: Option<String>,
 }
 
 /// Shows the stack of a thread, library frames included.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CallStackInput {
     session_id: Option<String>,
     thread_id: Option<i64>,
@@ -90,7 +90,7 @@ pub struct CallStackInput {
 }
 
 /// Reads what the program printed.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct OutputInput {
     session_id: Option<String>,
     /// A position of an earlier answer; the beginning by default.
@@ -100,7 +100,7 @@ pub struct OutputInput {
 }
 
 /// Types into the program's terminal (configurations with `"console": "integratedTerminal"`).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SendInputInput {
     /// Sent as it is; end it with a line feed.
     text: String,

@@ -23,7 +23,7 @@ const MOST_BYTES: i64 = 4096;
 const BYTES_OF_A_LINE: usize = 16;
 
 /// Stops the program when a variable or field is written or read (C, C++, Rust).
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SetDataBreakpointInput {
     /// The variable or field; without it, those that are set are listed.
     expression: Option<String>,
@@ -44,7 +44,7 @@ pub enum AccessWord {
 }
 
 /// Shows machine instructions where a frame stands.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct DisassembleInput {
     /// Instead of the frame's place.
     address: Option<String>,
@@ -57,7 +57,7 @@ pub struct DisassembleInput {
 }
 
 /// Shows bytes of the program's memory.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ReadMemoryInput {
     /// An address, or a variable whose memory is meant.
     address: String,

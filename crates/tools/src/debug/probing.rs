@@ -27,7 +27,7 @@ const ROWS: usize = 12;
 
 /// Runs a program once and tells the values of expressions at places, without stopping there or editing source.
 /// Runs `command`, or goes on with the stopped session.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TracepointsInput {
     points: Vec<Point>,
     #[serde(flatten)]
@@ -49,7 +49,7 @@ pub struct Point {
 
 /// Runs a program twice with the same points and tells the first difference and what led to it. The runs differ by
 /// command, arguments, environment or revision.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CompareInput {
     points: Vec<Point>,
     first: ComparedRun,
@@ -57,7 +57,7 @@ pub struct CompareInput {
     max_hits: Option<usize>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ComparedRun {
     command: String,
     env: Option<BTreeMap<String, String>>,

@@ -15,7 +15,7 @@ use super::debug_tool;
 use super::service::{DebugService, RUN_WAIT, STEP_WAIT};
 
 /// Lets the program run to the next stop or its end.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ContinueInput {
     session_id: Option<String>,
     /// From `stop_event_data`; the thread that stopped by default.
@@ -25,7 +25,7 @@ pub struct ContinueInput {
 }
 
 /// Makes one step and tells where the program is then.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct StepInput {
     session_id: Option<String>,
     thread_id: Option<i64>,
@@ -44,14 +44,14 @@ pub enum StepType {
 }
 
 /// Waits for a running program to stop or end.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct WaitInput {
     session_id: Option<String>,
     timeout: Option<f64>,
 }
 
 /// Stops a running program where it is.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct PauseInput {
     session_id: Option<String>,
     thread_id: Option<i64>,
@@ -59,7 +59,7 @@ pub struct PauseInput {
 }
 
 /// Lets the program run until it reaches a line, without a lasting breakpoint.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RunToInput {
     #[schemars(extend("x-aliases" = ["path", "file"]))]
     file_path: String,
@@ -70,13 +70,13 @@ pub struct RunToInput {
 }
 
 /// Ends a session and its program; all sessions where none is named and several run.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct StopInput {
     session_id: Option<String>,
 }
 
 /// Lists debug sessions and their state.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ListSessionsInput {}
 
 debug_tool!(

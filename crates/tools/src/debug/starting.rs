@@ -22,12 +22,12 @@ use super::debug_tool;
 use super::service::{DebugService, START_WAIT};
 
 /// Lists the debug configurations of `.vscode/launch.json`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ConfigurationsInput {}
 
 /// Starts or attaches to a program and waits for its first stop or its end. Set breakpoints before. Name one of
 /// `configuration_name`, `command`, `program`, `module`, `test`, `process_id`, `core`, `configuration`.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct StartInput {
     /// Of `.vscode/launch.json`.
     configuration_name: Option<String>,
@@ -92,7 +92,7 @@ impl RunInput {
 }
 
 /// Starts a session's program again; breakpoints stay.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RestartInput {
     session_id: Option<String>,
     timeout: Option<f64>,

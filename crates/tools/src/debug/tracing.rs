@@ -22,7 +22,7 @@ use super::starting::RunInput;
 
 /// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
 /// many single steps. Runs `command`, or goes on with the stopped session.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TraceInput {
     /// The function by name; or its first line by `file_path` and `line_number`.
     function: Option<String>,
@@ -43,7 +43,7 @@ pub struct TraceInput {
 }
 
 /// Goes on from the stop and tells every write to a variable or field: where, old and new value, the stack.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct WatchInput {
     /// Of the stopped frame, such as `total` or `self.balance`.
     expression: String,
@@ -56,7 +56,7 @@ pub struct WatchInput {
 
 /// Runs a failing command or test and tells why it fails: the exception or signal, the frames with their values, where
 /// these were set, the output. Use it first.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct FailureInput {
     /// Runs it a second time to see the last writes of the values.
     writes: Option<bool>,

@@ -7,22 +7,22 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Redactor, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Redactor, Tool, ToolContext, ToolError, ToolSpec, counted};
 
-use super::desk::{Caller, Change, Desk, like};
-use super::foresee::Asked;
+use super::edit_plan::{Asked, EditPlan};
 use super::matching::{self, Amount, Source, Unit, Wanted};
 use super::replace::{Replaced, spliced, told};
 use super::report::ChangedFiles;
+use super::service::{Caller, Change, FileService, like};
 
 pub struct ApplyDiff {
-    desk: Desk,
+    service: FileService,
 }
 
 impl ApplyDiff {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
@@ -87,16 +87,16 @@ impl ApplyDiffInput {
     }
 
     /// The files with all blocks applied, not yet written.
-    pub fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Vec<Change>, ToolError> {
+    pub fn planned(&self, service: &FileService, caller: &Caller) -> Result<Vec<Change>, ToolError> {
         let mut changes: Vec<Change> = Vec::new();
         for FileDiff { file_path, diff } in self.file_diffs()? {
-            let place = desk.place(&file_path)?;
+            let place = service.place(&file_path)?;
             if changes.iter().any(|change| change.place.absolute() == place.absolute()) {
                 return Err(ToolError::validation(format!(
                     "`{file_path}` is named twice; put all its blocks into one diff"
                 )));
             }
-            let before = desk.open(caller, &place)?;
+            let before = service.open(caller, &place)?;
             let applied = applied(&place.display(), &before.file.text, &diff, &caller.redactor)?;
             let after = like(Some(&before), applied.text);
             let mut change = Change::new(place, Some(before), Some(after));
@@ -169,6 +169,7 @@ pub fn applied(name: &str, text: &str, diff: &str, redactor: &Redactor) -> Resul
 #[async_trait]
 impl Tool for ApplyDiff {
     type Input = ApplyDiffInput;
+    type Plan = EditPlan;
     type Output = ChangedFiles;
 
     fn spec(&self) -> ToolSpec {
@@ -182,19 +183,22 @@ impl Tool for ApplyDiff {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (files, call) = (input.file_diffs().unwrap_or_default(), input.clone());
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
+        let files = input.file_diffs().unwrap_or_default();
         let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.file_path)).collect();
         let asked = Asked {
             summary: format!("Apply a diff to {}", names.join(", ")),
             diff: Some(files.iter().map(|file| file.diff.as_str()).collect::<Vec<_>>().join("\n")),
             paths: files.into_iter().map(|file| file.file_path).collect(),
         };
-        self.desk.foresee(ctx, asked, move |desk, caller| call.planned(desk, caller)).await
+        self.service.plan_edit(ctx, asked, move |service, caller| input.planned(service, caller)).await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let files = self.desk.carry_out(ctx, move |desk, caller| input.planned(desk, caller)).await?;
-        Ok(ChangedFiles { files })
+    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+        plan.without(refused)
+    }
+
+    async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {
+        Ok(ChangedFiles { files: self.service.apply(ctx, plan).await? })
     }
 }

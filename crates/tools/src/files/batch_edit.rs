@@ -3,22 +3,22 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
 
-use super::desk::{Caller, Change, Desk, like};
-use super::foresee::Asked;
+use super::edit_plan::{Asked, EditPlan};
 use super::report::ChangedFiles;
+use super::service::{Caller, Change, FileService, like};
 use super::structure::OneEdit;
 use crate::code::LONGEST_CALL;
 
 pub struct BatchEdit {
-    desk: Desk,
+    service: FileService,
 }
 
 impl BatchEdit {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
@@ -32,14 +32,14 @@ pub struct BatchEditInput {
 
 impl BatchEditInput {
     /// The files with all edits made, not yet written.
-    pub fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Vec<Change>, ToolError> {
+    pub fn planned(&self, service: &FileService, caller: &Caller) -> Result<Vec<Change>, ToolError> {
         if self.edits.is_empty() {
             return Err(ToolError::validation("`edits` is empty"));
         }
         let mut changes: Vec<Change> = Vec::new();
         let mut failures: Vec<(usize, ToolError)> = Vec::new();
         for (nth, edit) in self.edits.iter().enumerate() {
-            if let Err(error) = step(desk, caller, &mut changes, edit) {
+            if let Err(error) = step(service, caller, &mut changes, edit) {
                 failures.push((nth + 1, error));
             }
         }
@@ -59,14 +59,19 @@ impl BatchEditInput {
 }
 
 /// Adds one edit to what is planned.
-fn step(desk: &Desk, caller: &Caller, changes: &mut Vec<Change>, edit: &OneEdit) -> Result<(), ToolError> {
+fn step(
+    service: &FileService,
+    caller: &Caller,
+    changes: &mut Vec<Change>,
+    edit: &OneEdit,
+) -> Result<(), ToolError> {
     let edit = match edit {
         OneEdit::Text(edit) => edit,
-        OneEdit::Structure(edit) => return edit.plan(desk, caller, changes),
+        OneEdit::Structure(edit) => return edit.plan(service, caller, changes),
     };
-    let place = desk.place(&edit.file_path)?;
+    let place = service.place(&edit.file_path)?;
     let Some(change) = changes.iter_mut().find(|change| change.place.absolute() == place.absolute()) else {
-        changes.push(edit.planned(desk, caller)?);
+        changes.push(edit.planned(service, caller)?);
         return Ok(());
     };
     let replaced = edit.replacement()?.apply(&place.display(), change.new_text(), &caller.redactor)?;
@@ -85,6 +90,7 @@ fn step(desk: &Desk, caller: &Caller, changes: &mut Vec<Change>, edit: &OneEdit)
 #[async_trait]
 impl Tool for BatchEdit {
     type Input = BatchEditInput;
+    type Plan = EditPlan;
     type Output = ChangedFiles;
 
     fn spec(&self) -> ToolSpec {
@@ -98,7 +104,7 @@ impl Tool for BatchEdit {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
         let mut paths: Vec<String> = Vec::new();
         for edit in &input.edits {
             let path = edit.path().filter(|path| !paths.contains(path));
@@ -107,18 +113,14 @@ impl Tool for BatchEdit {
         let named: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
         let edits = counted(input.edits.len() as u64, "edit");
         let asked = Asked { summary: format!("Make {edits} in {}", named.join(", ")), diff: None, paths };
-        let call = input.clone();
-        self.desk.foresee(ctx, asked, move |desk, caller| call.planned(desk, caller)).await
+        self.service.plan_edit(ctx, asked, move |service, caller| input.planned(service, caller)).await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let is_by_structure = input.edits.iter().any(|edit| matches!(edit, OneEdit::Structure(_)));
-        let plan = move |desk: &Desk, caller: &Caller| input.planned(desk, caller);
-        let files = if is_by_structure {
-            self.desk.carry_out_shown(ctx, plan).await?
-        } else {
-            self.desk.carry_out(ctx, plan).await?
-        };
-        Ok(ChangedFiles { files })
+    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+        plan.without(refused)
+    }
+
+    async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {
+        Ok(ChangedFiles { files: self.service.apply(ctx, plan).await? })
     }
 }

@@ -6,24 +6,24 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_code_intel::syntax::introduced;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Redactor, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Redactor, Tool, ToolContext, ToolError, ToolSpec};
 use stepwell_workspace::Inside;
 
-use super::desk::{Before, Caller, Change, Desk, like};
 use super::diff;
-use super::foresee::Asked;
+use super::edit_plan::{Asked, EditPlan};
 use super::matching::Amount;
 use super::replace::{Pattern, Replacement};
 use super::report::{self, ChangedFile};
+use super::service::{Before, Caller, Change, FileService, like};
 
 pub struct Edit {
-    desk: Desk,
+    service: FileService,
 }
 
 impl Edit {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
@@ -117,10 +117,10 @@ impl EditInput {
     }
 
     /// The file with the edit made, not yet written.
-    pub fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Change, ToolError> {
-        let place = desk.place(&self.file_path)?;
+    pub fn planned(&self, service: &FileService, caller: &Caller) -> Result<Change, ToolError> {
+        let place = service.place(&self.file_path)?;
         let replacement = self.replacement()?;
-        let before = desk.open(caller, &place)?;
+        let before = service.open(caller, &place)?;
         let replaced = replacement.apply(&place.display(), &before.file.text, &caller.redactor)?;
         self.check_escapes(&place, &before, &replaced.text, &caller.redactor)?;
         let after = like(Some(&before), replaced.text);
@@ -136,6 +136,7 @@ impl EditInput {
 #[async_trait]
 impl Tool for Edit {
     type Input = EditInput;
+    type Plan = EditPlan;
     type Output = ChangedFile;
 
     fn spec(&self) -> ToolSpec {
@@ -149,19 +150,19 @@ impl Tool for Edit {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (path, call) = (&input.file_path, input.clone());
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
+        let path = &input.file_path;
         let asked = Asked {
             summary: format!("Edit `{path}`"),
             diff: Some(diff::change(&ctx.redactor, path, &input.old_str, &input.new_str).diff),
             paths: vec![path.clone()],
         };
-        self.desk.foresee(ctx, asked, move |desk, caller| Ok(vec![call.planned(desk, caller)?])).await
+        self.service
+            .plan_edit(ctx, asked, move |service, caller| Ok(vec![input.planned(service, caller)?]))
+            .await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let changed =
-            self.desk.carry_out(ctx, move |desk, caller| Ok(vec![input.planned(desk, caller)?])).await?;
-        report::only(changed)
+    async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {
+        report::only(self.service.apply(ctx, plan).await?)
     }
 }

@@ -1,34 +1,39 @@
 //! `edit_by_ast`: code changed by its structure, in one file or in all that mean the same.
 
 use async_trait::async_trait;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec};
 
-use super::desk::{Caller, Change, Desk};
-use super::foresee::Asked;
+use super::edit_plan::{Asked, EditPlan};
 use super::report::ChangedFiles;
+use super::service::{Caller, Change, FileService};
 use super::structure::StructureEditInput;
 use crate::code::LONGEST_CALL;
 
 pub struct EditByAst {
-    desk: Desk,
+    service: FileService,
 }
 
 impl EditByAst {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
-fn planned(input: &StructureEditInput, desk: &Desk, caller: &Caller) -> Result<Vec<Change>, ToolError> {
+fn planned(
+    input: &StructureEditInput,
+    service: &FileService,
+    caller: &Caller,
+) -> Result<Vec<Change>, ToolError> {
     let mut changes = Vec::new();
-    input.plan(desk, caller, &mut changes)?;
+    input.plan(service, caller, &mut changes)?;
     Ok(changes)
 }
 
 #[async_trait]
 impl Tool for EditByAst {
     type Input = StructureEditInput;
+    type Plan = EditPlan;
     type Output = ChangedFiles;
 
     fn spec(&self) -> ToolSpec {
@@ -42,15 +47,17 @@ impl Tool for EditByAst {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
         let asked =
             Asked { summary: input.summary(), diff: None, paths: input.file_path.iter().cloned().collect() };
-        let call = input.clone();
-        self.desk.foresee(ctx, asked, move |desk, caller| planned(&call, desk, caller)).await
+        self.service.plan_edit(ctx, asked, move |service, caller| planned(&input, service, caller)).await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let files = self.desk.carry_out_shown(ctx, move |desk, caller| planned(&input, desk, caller)).await?;
-        Ok(ChangedFiles { files })
+    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+        plan.without(refused)
+    }
+
+    async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {
+        Ok(ChangedFiles { files: self.service.apply(ctx, plan).await? })
     }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::Workspace;
 use stepwell_workspace::search::{NameQuery, WalkRules};
 
@@ -28,7 +28,7 @@ impl Glob {
 
 /// Finds files by name: `*.rs` anywhere, `src/**/*.{ts,tsx}` by path. The most recently changed come first. What git
 /// ignores is left out.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct GlobInput {
     #[schemars(extend("x-aliases" = ["glob", "glob_pattern", "file_pattern", "name"]))]
     pattern: String,
@@ -66,6 +66,7 @@ impl ToolOutput for GlobOutput {
 #[async_trait]
 impl Tool for Glob {
     type Input = GlobInput;
+    type Plan = GlobInput;
     type Output = GlobOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -79,15 +80,16 @@ impl Tool for Glob {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
-        Preview {
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview = Preview {
             summary: format!("Find files like `{}`", input.pattern),
             paths: vec![input.path.clone().unwrap_or_else(|| ".".to_owned())],
             ..Preview::default()
-        }
+        };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let folder = input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
         let place = place(&self.workspace, folder)?;
         let limit = input.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, LARGEST_LIMIT);

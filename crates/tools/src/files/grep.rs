@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{
-    Category, Redactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted,
+    Category, Planned, Redactor, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted,
 };
 use stepwell_workspace::search::{FileMatches, TextQuery, WalkRules};
 use stepwell_workspace::{Inside, Workspace};
@@ -38,7 +38,7 @@ impl Grep {
 
 /// Searches file contents by regular expression (Rust's syntax, as ripgrep has it), in a folder or one file. Matching
 /// lines come with their numbers, by path. What git ignores and binary files are left out.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct GrepInput {
     #[schemars(extend("x-aliases" = ["regex", "query", "search"]))]
     pattern: String,
@@ -166,6 +166,7 @@ fn write_lines(text: &mut String, file: &GrepFile) -> std::fmt::Result {
 #[async_trait]
 impl Tool for Grep {
     type Input = GrepInput;
+    type Plan = GrepInput;
     type Output = GrepOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -179,16 +180,17 @@ impl Tool for Grep {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let path = input.path.as_deref().unwrap_or(".");
-        Preview {
+        let preview = Preview {
             summary: format!("Search `{path}` for `{}`", input.pattern),
             paths: vec![path.to_owned()],
             ..Preview::default()
-        }
+        };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let path = input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
         let place = place(&self.workspace, path)?;
         let context = |one: Option<usize>| one.or(input.context).unwrap_or(0).min(MOST_CONTEXT);

@@ -5,22 +5,22 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
 
-use super::desk::{Caller, Change, Desk, like};
 use super::diff;
-use super::foresee::Asked;
+use super::edit_plan::{Asked, EditPlan};
 use super::matching::{Source, split_lines};
 use super::report::{self, ChangedFile};
+use super::service::{Caller, Change, FileService, like};
 
 pub struct Insert {
-    desk: Desk,
+    service: FileService,
 }
 
 impl Insert {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
@@ -39,12 +39,12 @@ pub struct InsertInput {
 }
 
 impl InsertInput {
-    fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Change, ToolError> {
-        let place = desk.place(&self.file_path)?;
+    fn planned(&self, service: &FileService, caller: &Caller) -> Result<Change, ToolError> {
+        let place = service.place(&self.file_path)?;
         if self.content.is_empty() {
             return Err(ToolError::validation("`content` is empty; there is nothing to insert"));
         }
-        let before = desk.open_if_exists(caller, &place)?;
+        let before = service.open_if_exists(caller, &place)?;
         let old = before.as_ref().map_or("", |before| before.file.text.as_str());
         let source = Source::new(old);
         let count = source.lines.len();
@@ -57,7 +57,8 @@ impl InsertInput {
             )));
         }
         let index = if self.line == 0 { count } else { self.line - 1 };
-        let line_end = if old.contains(['\n', '\r']) { source.line_end } else { desk.line_end_for(&place) };
+        let line_end =
+            if old.contains(['\n', '\r']) { source.line_end } else { service.line_end_for(&place) };
         let (lines, _) = split_lines(&self.content);
         let added = lines.join(line_end);
         let at = source.line_range_bytes(index, index).start;
@@ -77,6 +78,7 @@ impl InsertInput {
 #[async_trait]
 impl Tool for Insert {
     type Input = InsertInput;
+    type Plan = EditPlan;
     type Output = ChangedFile;
 
     fn spec(&self) -> ToolSpec {
@@ -90,19 +92,19 @@ impl Tool for Insert {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (path, call) = (&input.file_path, input.clone());
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
+        let path = &input.file_path;
         let asked = Asked {
             summary: format!("Insert into `{path}`"),
             diff: Some(diff::change(&ctx.redactor, path, "", &input.content).diff),
             paths: vec![path.clone()],
         };
-        self.desk.foresee(ctx, asked, move |desk, caller| Ok(vec![call.planned(desk, caller)?])).await
+        self.service
+            .plan_edit(ctx, asked, move |service, caller| Ok(vec![input.planned(service, caller)?]))
+            .await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let changed =
-            self.desk.carry_out(ctx, move |desk, caller| Ok(vec![input.planned(desk, caller)?])).await?;
-        report::only(changed)
+    async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {
+        report::only(self.service.apply(ctx, plan).await?)
     }
 }

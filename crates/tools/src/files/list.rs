@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::search::WalkRules;
 use stepwell_workspace::{EntryKind, Workspace};
 
@@ -27,7 +27,7 @@ impl List {
 }
 
 /// Lists a folder: subfolders end in `/`, files have their size. What git ignores is left out.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ListInput {
     /// The workspace by default.
     #[schemars(extend("x-aliases" = ["dir", "directory", "folder", "file_path"]))]
@@ -84,6 +84,7 @@ impl ToolOutput for ListOutput {
 #[async_trait]
 impl Tool for List {
     type Input = ListInput;
+    type Plan = ListInput;
     type Output = ListOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -97,12 +98,14 @@ impl Tool for List {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let path = input.path.as_deref().unwrap_or(".");
-        Preview { summary: format!("List `{path}`"), paths: vec![path.to_owned()], ..Preview::default() }
+        let preview =
+            Preview { summary: format!("List `{path}`"), paths: vec![path.to_owned()], ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let path = input.path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".");
         let place = place(&self.workspace, path)?;
         let rules = WalkRules {

@@ -3,8 +3,8 @@
 
 use stepwell_tool_runtime::{Redactor, ToolError};
 
-use super::desk::Change;
 use super::matching::without_numbers;
+use super::service::Change;
 
 /// Refuses a change that would put a stand-in where real text was.
 pub fn check(change: &Change, redactor: &Redactor) -> Result<(), ToolError> {

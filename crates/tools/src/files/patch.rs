@@ -10,22 +10,22 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec};
 use stepwell_workspace::{Executable, Inside};
 
-use super::desk::{Caller, Change, Desk, like};
-use super::foresee::{Asked, Foreseen};
+use super::edit_plan::{Asked, EditPlan, Proposed};
 use super::report::ChangedFiles;
+use super::service::{Caller, Change, FileService, like};
 use model::{FilePatch, Hunk, Kind};
 
 pub struct Patch {
-    desk: Desk,
+    service: FileService,
 }
 
 impl Patch {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
@@ -69,7 +69,7 @@ impl PatchInput {
     }
 
     /// The files with the patch applied, not yet written.
-    pub fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Vec<Change>, ToolError> {
+    pub fn planned(&self, service: &FileService, caller: &Caller) -> Result<Vec<Change>, ToolError> {
         let files = self.files()?;
         if self.file_path.is_some() && files.len() > 1 {
             return Err(ToolError::validation(format!(
@@ -79,11 +79,11 @@ impl PatchInput {
         }
         let mut changes: Vec<Change> = Vec::new();
         for file in &files {
-            let (old, new) = self.places(desk, file)?;
+            let (old, new) = self.places(service, file)?;
             let planned = match file.kind {
-                Kind::Add => added(desk, caller, new, file)?,
-                Kind::Delete => deleted(desk, caller, old, file)?,
-                Kind::Update => updated(desk, caller, &mut changes, old, new, file)?,
+                Kind::Add => added(service, caller, new, file)?,
+                Kind::Delete => deleted(service, caller, old, file)?,
+                Kind::Update => updated(service, caller, &mut changes, old, new, file)?,
             };
             for change in planned {
                 if changes.iter().any(|other| other.place.absolute() == change.place.absolute()) {
@@ -99,15 +99,16 @@ impl PatchInput {
     }
 
     /// Where a file is and where it will be. What the call names cannot be overruled by the patch.
-    fn places(&self, desk: &Desk, file: &FilePatch) -> Result<(Inside, Inside), ToolError> {
-        let named = |path: &Option<String>| path.as_deref().map(|path| header_place(desk, path)).transpose();
+    fn places(&self, service: &FileService, file: &FilePatch) -> Result<(Inside, Inside), ToolError> {
+        let named =
+            |path: &Option<String>| path.as_deref().map(|path| header_place(service, path)).transpose();
         let (old, new) = (named(&file.old_path)?, named(&file.new_path)?);
         let Some(path) = &self.file_path else {
             let nameless = || ToolError::validation("the patch names no file; give `file_path`");
             let old_place = old.clone().or_else(|| new.clone()).ok_or_else(nameless)?;
             return Ok((old_place, new.or(old).ok_or_else(nameless)?));
         };
-        let place = desk.place(path)?;
+        let place = service.place(path)?;
         for header in [&old, &new].into_iter().flatten() {
             // A header may name less of the path, never another file.
             let is_same =
@@ -125,25 +126,32 @@ impl PatchInput {
 }
 
 /// The place a header names. Git writes `a/` and `b/` before paths; a folder of that name is meant where only that exists.
-fn header_place(desk: &Desk, path: &str) -> Result<Inside, ToolError> {
-    let raw = desk.place(path);
+fn header_place(service: &FileService, path: &str) -> Result<Inside, ToolError> {
+    let raw = service.place(path);
     let Some(stripped) = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")) else { return raw };
-    let stripped = desk.place(stripped)?;
+    let stripped = service.place(stripped)?;
     match raw {
-        Ok(raw) if desk.workspace.peek(&raw).is_ok() && desk.workspace.peek(&stripped).is_err() => Ok(raw),
+        Ok(raw) if service.workspace.peek(&raw).is_ok() && service.workspace.peek(&stripped).is_err() => {
+            Ok(raw)
+        }
         _ => Ok(stripped),
     }
 }
 
-fn added(desk: &Desk, caller: &Caller, place: Inside, file: &FilePatch) -> Result<Vec<Change>, ToolError> {
-    let before = desk.open_if_exists(caller, &place)?;
+fn added(
+    service: &FileService,
+    caller: &Caller,
+    place: Inside,
+    file: &FilePatch,
+) -> Result<Vec<Change>, ToolError> {
+    let before = service.open_if_exists(caller, &place)?;
     if before.as_ref().is_some_and(|before| !before.bytes.is_empty()) {
         return Err(ToolError::validation(format!(
             "the patch creates `{}`, which exists; nothing was changed; update it instead",
             place.display()
         )));
     }
-    let line_end = desk.line_end_for(&place);
+    let line_end = service.line_end_for(&place);
     let lines: Vec<&model::HunkLine> = file.hunks.iter().flat_map(Hunk::new_side).collect();
     let mut text = lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(line_end);
     if lines.last().is_some_and(|line| !line.unended) {
@@ -156,8 +164,13 @@ fn added(desk: &Desk, caller: &Caller, place: Inside, file: &FilePatch) -> Resul
     Ok(vec![change])
 }
 
-fn deleted(desk: &Desk, caller: &Caller, place: Inside, file: &FilePatch) -> Result<Vec<Change>, ToolError> {
-    let before = desk.open(caller, &place)?;
+fn deleted(
+    service: &FileService,
+    caller: &Caller,
+    place: Inside,
+    file: &FilePatch,
+) -> Result<Vec<Change>, ToolError> {
+    let before = service.open(caller, &place)?;
     if !file.hunks.is_empty() {
         let left = hunks::applied(&place.display(), &before.file.text, &file.hunks, &caller.redactor)
             .map_err(|failures| failed(&place, &failures))?;
@@ -172,7 +185,7 @@ fn deleted(desk: &Desk, caller: &Caller, place: Inside, file: &FilePatch) -> Res
 }
 
 fn updated(
-    desk: &Desk,
+    service: &FileService,
     caller: &Caller,
     changes: &mut Vec<Change>,
     old: Inside,
@@ -186,7 +199,7 @@ fn updated(
     let mut base = if let Some(index) = earlier {
         changes.remove(index)
     } else {
-        let before = desk.open(caller, &old)?;
+        let before = service.open(caller, &old)?;
         let after = before.file.clone();
         Change { replacements: 0, ..Change::new(old.clone(), Some(before), Some(after)) }
     };
@@ -215,7 +228,7 @@ fn updated(
         base.after = Some(after);
         return Ok(vec![base]);
     }
-    if desk.workspace.peek(&new).is_ok() {
+    if service.workspace.peek(&new).is_ok() {
         return Err(ToolError::validation(format!(
             "the patch moves `{}` to `{}`, which exists; nothing was changed",
             old.display(),
@@ -223,7 +236,7 @@ fn updated(
         )));
     }
     let executable = match file.executable {
-        Executable::Keep if desk.workspace.is_executable(&old) => Executable::Yes,
+        Executable::Keep if service.workspace.is_executable(&old) => Executable::Yes,
         said => said,
     };
     let old_text = base.old_text().to_owned();
@@ -249,6 +262,7 @@ fn failed(place: &Inside, failures: &[String]) -> ToolError {
 #[async_trait]
 impl Tool for Patch {
     type Input = PatchInput;
+    type Plan = EditPlan;
     type Output = ChangedFiles;
 
     fn spec(&self) -> ToolSpec {
@@ -262,25 +276,28 @@ impl Tool for Patch {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (paths, call) = (input.named_paths(), input.clone());
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
+        let paths = input.named_paths();
         let asked = Asked {
             summary: format!("Patch {}", paths.join(", ")),
             diff: Some(input.patch_content.clone()),
             paths,
         };
-        let plan = move |desk: &Desk, caller: &Caller| {
-            let changes = call.planned(desk, caller)?;
+        let plan = move |service: &FileService, caller: &Caller| {
+            let changes = input.planned(service, caller)?;
             let names: Vec<String> =
                 changes.iter().map(|change| format!("`{}`", change.place.display())).collect();
-            Ok(Foreseen { summary: Some(format!("Patch {}", names.join(", "))), changes })
+            Ok(Proposed { summary: Some(format!("Patch {}", names.join(", "))), changes })
         };
-        self.desk.foresee(ctx, asked, plan).await
+        self.service.plan_edit(ctx, asked, plan).await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let files = self.desk.carry_out(ctx, move |desk, caller| input.planned(desk, caller)).await?;
-        Ok(ChangedFiles { files })
+    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+        plan.without(refused)
+    }
+
+    async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {
+        Ok(ChangedFiles { files: self.service.apply(ctx, plan).await? })
     }
 }
 

@@ -6,26 +6,26 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 use super::apply_diff::ApplyDiffInput;
 use super::batch_edit::BatchEditInput;
-use super::desk::{Caller, Change, Desk};
 use super::edit::EditInput;
-use super::omission;
+use super::edit_plan::{Asked, EditPlan};
 use super::patch::PatchInput;
 use super::report::{ChangedFile, ChangedFiles};
+use super::service::{Caller, Change, FileService};
 use super::structure::OneEdit;
 use crate::code::LONGEST_CALL;
 
 pub struct PreviewEdit {
-    desk: Desk,
+    service: FileService,
 }
 
 impl PreviewEdit {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
@@ -55,7 +55,7 @@ pub struct PreviewEditInput {
 }
 
 impl PreviewEditInput {
-    fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Vec<Change>, ToolError> {
+    fn planned(&self, service: &FileService, caller: &Caller) -> Result<Vec<Change>, ToolError> {
         let named = || self.file_path.clone().ok_or_else(|| ToolError::parameter("`file_path` is missing"));
         match (&self.old_str, &self.diff, &self.patch_content, self.edits.as_slice()) {
             (Some(old_str), None, None, []) => {
@@ -73,7 +73,7 @@ impl PreviewEditInput {
                     use_regex: false,
                     ignore_case: false,
                 };
-                Ok(vec![edit.planned(desk, caller)?])
+                Ok(vec![edit.planned(service, caller)?])
             }
             (None, Some(diff), None, []) => {
                 let input = ApplyDiffInput {
@@ -82,18 +82,18 @@ impl PreviewEditInput {
                     files: Vec::new(),
                     args: None,
                 };
-                input.planned(desk, caller)
+                input.planned(service, caller)
             }
             (None, None, Some(patch), []) => {
                 PatchInput { file_path: self.file_path.clone(), patch_content: patch.clone() }
-                    .planned(desk, caller)
+                    .planned(service, caller)
             }
             (None, None, None, edits) if !edits.is_empty() => {
                 let edits = edits.iter().map(|edit| serde_json::from_value::<OneEdit>(edit.clone()));
                 let edits = edits
                     .collect::<Result<Vec<OneEdit>, _>>()
                     .map_err(|error| ToolError::parameter(format!("`edits` does not fit: {error}")))?;
-                BatchEditInput { edits }.planned(desk, caller)
+                BatchEditInput { edits }.planned(service, caller)
             }
             _ => Err(ToolError::parameter(
                 "give exactly one of `old_str` with `new_str`, `diff`, `patch_content` or `edits`",
@@ -132,6 +132,7 @@ impl ToolOutput for PreviewEditOutput {
 #[async_trait]
 impl Tool for PreviewEdit {
     type Input = PreviewEditInput;
+    type Plan = EditPlan;
     type Output = PreviewEditOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -145,24 +146,21 @@ impl Tool for PreviewEdit {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (caller, asked) = (Caller::of(ctx), input.clone());
-        let planned = self.desk.in_background(move |desk| Ok(desk.paths(&asked.planned(desk, &caller)?)));
-        let paths = planned.await.unwrap_or_else(|_| {
-            let edits = input.edits.iter().filter_map(|edit| edit.get("file_path")?.as_str());
-            self.desk.named(input.file_path.iter().cloned().chain(edits.map(str::to_owned)))
-        });
-        Preview { summary: "Preview an edit".to_owned(), paths, ..Preview::default() }
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
+        let edits = input.edits.iter().filter_map(|edit| edit.get("file_path")?.as_str());
+        let paths = input.file_path.iter().cloned().chain(edits.map(str::to_owned)).collect();
+        let asked = Asked { summary: "Preview an edit".to_owned(), diff: None, paths };
+        self.service.plan_edit(ctx, asked, move |service, caller| input.planned(service, caller)).await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(
+        &self,
+        ctx: &ToolContext,
+        EditPlan { changes }: EditPlan,
+    ) -> Result<Self::Output, ToolError> {
         let caller = Caller::of(ctx);
-        self.desk
-            .in_background(move |desk| {
-                let changes = input.planned(desk, &caller)?;
-                for change in &changes {
-                    omission::check(change, &caller.redactor)?;
-                }
+        self.service
+            .in_background(move |_| {
                 let is_told = |change: &&Change| {
                     let moved = |other: &Change| {
                         other

@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepwell_protocol::{ErrorClass, Image, Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
+use stepwell_protocol::{ErrorClass, Image, Preview, PreviewFile, Risk};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
 use stepwell_workspace::{Inside, Workspace};
 
 use self::content::{Call, Found, content, told};
 use self::documents::pdf::{self, PdfReader};
 use self::wanted::{ReadInput, Wanted};
-use super::desk::Desk;
 use super::explained;
+use super::service::FileService;
 use crate::catalog::CatalogOptions;
 
 pub use documents::pdf::{PDF_TEXT_WORD, pdf_text_main};
@@ -40,13 +40,13 @@ const MOST_IMAGES: usize = 20;
 const LARGEST_IMAGES: usize = 16 * 1024 * 1024;
 
 pub struct Read {
-    desk: Desk,
+    service: FileService,
     pdf: Option<PdfReader>,
 }
 
 impl Read {
-    pub fn new(desk: Desk, options: &CatalogOptions) -> Self {
-        Self { desk, pdf: PdfReader::new(options) }
+    pub fn new(service: FileService, options: &CatalogOptions) -> Self {
+        Self { service, pdf: PdfReader::new(options) }
     }
 }
 
@@ -152,6 +152,7 @@ impl ToolOutput for ReadOutput {
 #[async_trait]
 impl Tool for Read {
     type Input = ReadInput;
+    type Plan = ReadInput;
     type Output = ReadOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -165,16 +166,27 @@ impl Tool for Read {
         }
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let quoted: Vec<String> = input.files.iter().map(|file| format!("`{}`", file.path)).collect();
-        Preview {
+        let single = |file: &Wanted| PreviewFile { path: file.path.clone(), diff: None };
+        let preview = Preview {
             summary: format!("Read {}", quoted.join(", ")),
-            paths: self.desk.named(input.files.iter().map(|file| file.path.clone())),
+            paths: self.service.named(input.files.iter().map(|file| file.path.clone())),
+            files: if input.files.len() > 1 { input.files.iter().map(single).collect() } else { Vec::new() },
             ..Preview::default()
-        }
+        };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    fn exclude(&self, mut plan: ReadInput, refused: &[String]) -> Result<ReadInput, ToolError> {
+        plan.files.retain(|file| !refused.contains(&file.path));
+        if plan.files.is_empty() {
+            return Err(ToolError::permission("the person refused every file of this call"));
+        }
+        Ok(plan)
+    }
+
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let wanted = input.files;
         let count = wanted.len();
         let started = Instant::now();
@@ -196,7 +208,7 @@ impl Tool for Read {
                 }
             }
         }
-        self.desk.record_seen(ctx).await;
+        self.service.record_seen(ctx).await;
         if failures.len() == count
             && let Some(first) = failures.first()
         {
@@ -219,7 +231,7 @@ impl Read {
         started: Instant,
     ) -> Result<FileRead, ToolError> {
         let (workspace, place) = self.find(ctx, &wanted.path).await?;
-        let (seen, task) = (Arc::clone(&self.desk.seen), ctx.task.clone());
+        let (seen, task) = (Arc::clone(&self.service.seen), ctx.task.clone());
         let call = Call {
             lines: wanted.lines.clone(),
             budget,
@@ -255,9 +267,9 @@ impl Read {
 
     /// The workspace a path belongs to: the task's own, or the folder of its artifacts.
     async fn find(&self, ctx: &ToolContext, path: &str) -> Result<(Workspace, Inside), ToolError> {
-        let refused = match self.desk.workspace.place(path) {
-            Ok(place) => return Ok((self.desk.workspace.clone(), place)),
-            Err(error) => explained(&self.desk.workspace, None, error),
+        let refused = match self.service.workspace.place(path) {
+            Ok(place) => return Ok((self.service.workspace.clone(), place)),
+            Err(error) => explained(&self.service.workspace, None, error),
         };
         if !Path::new(path).is_absolute() {
             return Err(refused);

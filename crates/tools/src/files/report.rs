@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-use stepwell_protocol::Preview;
 use stepwell_tool_runtime::{Redactor, ToolError, ToolOutput, counted};
 
-use super::desk::{Change, Desk};
 use super::diff;
+use super::service::Change;
 
 /// A diff longer than this is not shown to the model.
 const LONGEST_SHOWN: usize = 4 * 1024;
@@ -171,18 +170,6 @@ impl ToolOutput for ChangedFiles {
             "files": self.files.iter().map(ChangedFile::facts).collect::<Vec<_>>(),
         }))
     }
-}
-
-/// What a person is shown before planned changes are made: every path that would be touched, and the diff.
-pub fn preview(summary: String, redactor: &Redactor, desk: &Desk, changes: &[Change]) -> Preview {
-    let diff: String = changes
-        .iter()
-        .map(|change| {
-            diff::change(redactor, &change.place.display(), change.old_text(), change.new_text()).diff
-        })
-        .collect();
-    let warnings = changes.iter().flat_map(|change| change.notes.iter().cloned()).collect();
-    Preview { summary, diff: Some(diff), paths: desk.paths(changes), warnings, ..Preview::default() }
 }
 
 /// The report of a call that changes one file.

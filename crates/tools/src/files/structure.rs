@@ -19,8 +19,8 @@ use stepwell_code_intel::whereabouts;
 use stepwell_tool_runtime::ToolError;
 use stepwell_workspace::Inside;
 
-use super::desk::{Before, Caller, Change, Desk, like};
 use super::edit::EditInput;
+use super::service::{Before, Caller, Change, FileService, like};
 
 /// Changes code by its structure: a symbol, a name everywhere, or all code of a form. Only that code changes; an edit that
 /// would break the syntax is refused.
@@ -89,10 +89,15 @@ impl StructureEditInput {
     }
 
     /// Adds the edit to what is planned.
-    pub fn plan(&self, desk: &Desk, caller: &Caller, changes: &mut Vec<Change>) -> Result<(), ToolError> {
+    pub fn plan(
+        &self,
+        service: &FileService,
+        caller: &Caller,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), ToolError> {
         match self.operation {
-            What::Rename => return self.plan_rename(desk, caller, changes),
-            What::Rewrite => return self.plan_rewrite(desk, caller, changes),
+            What::Rename => return self.plan_rename(service, caller, changes),
+            What::Rewrite => return self.plan_rewrite(service, caller, changes),
             _ => {}
         }
         let code = || self.code.clone().ok_or_else(|| ToolError::parameter("`code` is missing"));
@@ -103,8 +108,8 @@ impl StructureEditInput {
             What::InsertAfter => Operation::InsertAfter(code()?),
             What::Delete | What::Rename | What::Rewrite => Operation::Delete,
         };
-        let (place, target) = self.located(desk, caller)?;
-        let file = Planned::open(desk, caller, changes, place)?;
+        let (place, target) = self.located(service, caller)?;
+        let file = Planned::open(service, caller, changes, place)?;
         let source = file.source()?;
         let made = symbols::find(&source, &target, Want::Declarations).and_then(|symbol| {
             let splices = edits::plan(&source, symbol, &operation)?;
@@ -123,20 +128,20 @@ impl StructureEditInput {
     }
 
     /// The file the symbol is in and how it is called there.
-    fn located(&self, desk: &Desk, caller: &Caller) -> Result<(Inside, Target), ToolError> {
+    fn located(&self, service: &FileService, caller: &Caller) -> Result<(Inside, Target), ToolError> {
         let target = self.target();
         if target.symbol.is_none() && (target.line.is_none() || self.file_path.is_none()) {
             return Err(ToolError::parameter("give a `symbol`, or `file_path` and `line`"));
         }
         if let Some(path) = &self.file_path {
-            return Ok((desk.place(path)?, target));
+            return Ok((service.place(path)?, target));
         }
         let name = target.symbol.clone().unwrap_or_default();
-        let (path, line) = desk.code.ask_now(&caller.cancel, |index| {
+        let (path, line) = service.code.ask_now(&caller.cancel, |index| {
             Ok(unique(index, &name)
                 .map(|found| (index.path(found.file).to_owned(), found.definition.at.line)))
         })??;
-        Ok((desk.place(&path)?, Target { line: Some(line), ..target }))
+        Ok((service.place(&path)?, Target { line: Some(line), ..target }))
     }
 }
 
@@ -189,12 +194,17 @@ pub struct Planned {
 }
 
 impl Planned {
-    fn open(desk: &Desk, caller: &Caller, changes: &[Change], place: Inside) -> Result<Self, ToolError> {
+    fn open(
+        service: &FileService,
+        caller: &Caller,
+        changes: &[Change],
+        place: Inside,
+    ) -> Result<Self, ToolError> {
         let planned = changes.iter().find(|change| change.place.absolute() == place.absolute());
         if let Some(change) = planned {
             return Ok(Self { place, text: change.new_text().to_owned(), before: None });
         }
-        let before = desk.open(caller, &place)?;
+        let before = service.open(caller, &place)?;
         Ok(Self { place, text: before.file.text.clone(), before: Some(before) })
     }
 

@@ -5,23 +5,23 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec};
 use stepwell_workspace::{Error, TextFile};
 
 use super::LARGEST_EDIT;
-use super::desk::{Before, Caller, Change, Desk, like};
-use super::foresee::{Asked, Foreseen};
+use super::edit_plan::{Asked, EditPlan, Proposed};
 use super::report::{self, ChangedFile};
+use super::service::{Before, Caller, Change, FileService, like};
 use super::{diff, matching, omission};
 
 pub struct Write {
-    desk: Desk,
+    service: FileService,
 }
 
 impl Write {
-    pub fn new(desk: Desk) -> Self {
-        Self { desk }
+    pub fn new(service: FileService) -> Self {
+        Self { service }
     }
 }
 
@@ -43,15 +43,15 @@ pub struct WriteInput {
 }
 
 impl WriteInput {
-    fn planned(&self, desk: &Desk, caller: &Caller) -> Result<Change, ToolError> {
-        let place = desk.place(&self.file_path)?;
+    fn planned(&self, service: &FileService, caller: &Caller) -> Result<Change, ToolError> {
+        let place = service.place(&self.file_path)?;
         if let Some(announced) = self.line_count {
             omission::check_line_count(&self.content, announced)?;
         }
         let (content, mut notes) = omission::cleaned(&self.file_path, &self.content);
-        let before = match desk.workspace.read(&place, LARGEST_EDIT) {
+        let before = match service.workspace.read(&place, LARGEST_EDIT) {
             Ok(bytes) => {
-                let is_known = desk.knows(caller, &place);
+                let is_known = service.knows(caller, &place);
                 if !is_known && !self.overwrite && !bytes.is_empty() && bytes != content.as_bytes() {
                     return Err(ToolError::validation(format!(
                         "`{}` exists and you have not read it, so nothing was written; read it first, or set \
@@ -61,18 +61,18 @@ impl WriteInput {
                 }
                 // What is no text is replaced as a whole.
                 match stepwell_workspace::decode(&bytes) {
-                    Some(_) => Some(desk.open(caller, &place)?),
+                    Some(_) => Some(service.open(caller, &place)?),
                     None => None,
                 }
             }
             Err(Error::NotFound { .. }) => None,
-            Err(error) => return Err(desk.explained(&place, error)),
+            Err(error) => return Err(service.explained(&place, error)),
         };
         let line_end = match &before {
             Some(before) if before.file.text.contains(['\n', '\r']) => {
                 matching::Source::new(&before.file.text).line_end
             }
-            _ => desk.line_end_for(&place),
+            _ => service.line_end_for(&place),
         };
         // Line ends that were chosen on purpose are left alone.
         let content = match line_end {
@@ -92,6 +92,7 @@ impl WriteInput {
 #[async_trait]
 impl Tool for Write {
     type Input = WriteInput;
+    type Plan = EditPlan;
     type Output = ChangedFile;
 
     fn spec(&self) -> ToolSpec {
@@ -105,24 +106,22 @@ impl Tool for Write {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let (path, call) = (&input.file_path, input.clone());
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
+        let path = &input.file_path;
         let asked = Asked {
             summary: format!("Write `{path}`"),
             diff: Some(diff::change(&ctx.redactor, path, "", &input.content).diff),
             paths: vec![path.clone()],
         };
-        let plan = move |desk: &Desk, caller: &Caller| {
-            let change = call.planned(desk, caller)?;
+        let plan = move |service: &FileService, caller: &Caller| {
+            let change = input.planned(service, caller)?;
             let verb = if change.before.is_some() { "Replace" } else { "Create" };
-            Ok(Foreseen { summary: Some(format!("{verb} `{}`", call.file_path)), changes: vec![change] })
+            Ok(Proposed { summary: Some(format!("{verb} `{}`", input.file_path)), changes: vec![change] })
         };
-        self.desk.foresee(ctx, asked, plan).await
+        self.service.plan_edit(ctx, asked, plan).await
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        let changed =
-            self.desk.carry_out(ctx, move |desk, caller| Ok(vec![input.planned(desk, caller)?])).await?;
-        report::only(changed)
+    async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {
+        report::only(self.service.apply(ctx, plan).await?)
     }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_protocol::{Artifact, ArtifactId, ErrorClass, Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, shell};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::process::{
     self, Ending, Environment, KeepOutput, OutputFilters, ProgramCall, TextFilter,
 };
@@ -62,7 +62,7 @@ impl Bash {
 /// is kept for the next call, variables are not. There is no input, so use flags that avoid prompts. Processes left in the
 /// background with `&` end with the call; for servers and watchers use `background`. It runs in a sandbox: only the
 /// workspace and /tmp can be written, files that steer tools are read-only, and every host is asked about.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct BashInput {
     #[schemars(extend("x-aliases" = ["cmd", "script"]))]
     command: String,
@@ -90,6 +90,15 @@ pub enum OnTimeout {
     #[default]
     Kill,
     Background,
+}
+
+/// A command and where it runs.
+#[derive(Clone, Debug)]
+pub struct BashPlan {
+    input: BashInput,
+    folder: PathBuf,
+    /// Such a command gets no way to the network.
+    reads_only: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -144,6 +153,7 @@ impl ToolOutput for BashOutput {
 #[async_trait]
 impl Tool for Bash {
     type Input = BashInput;
+    type Plan = BashPlan;
     type Output = BashOutput;
 
     fn spec(&self) -> ToolSpec {
@@ -158,29 +168,30 @@ impl Tool for Bash {
         }
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
-        let folder = self.wanted_folder(ctx, input);
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<BashPlan> {
+        let folder = self.wanted_folder(ctx, &input);
         let mut place = folder.as_ref().map(|folder| format!(" in `{folder}`")).unwrap_or_default();
         if input.background {
             place.push_str(" in the background");
         }
-        Preview {
+        let run_in = self.checked_folder(&input.command, folder.as_deref());
+        let preview = Preview {
             summary: format!("Run `{}`{place}", visible(&first_line(&input.command))),
             command: Some(input.command.clone()),
             paths: folder.into_iter().collect(),
             unconfined: self.confinement.missing(),
             ..Preview::default()
+        };
+        let mut planned =
+            Planned::new(preview, run_in.map(|folder| BashPlan { input, folder, reads_only: false }));
+        if let (Ok(plan), Some(command)) = (&mut planned.plan, &planned.command) {
+            plan.reads_only = command.is_read_only();
         }
+        planned
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
-        if input.command.trim().is_empty() {
-            return Err(ToolError::validation("the command is empty"));
-        }
-        if input.command.contains('\0') {
-            return Err(ToolError::validation("the command contains a NUL character"));
-        }
-        let folder = self.folder(self.wanted_folder(ctx, &input).as_deref())?;
+    async fn run(&self, ctx: &ToolContext, plan: BashPlan) -> Result<Self::Output, ToolError> {
+        let BashPlan { input, folder, reads_only } = plan;
         let seconds = input.timeout.unwrap_or(DEFAULT_TIMEOUT).clamp(1, LONGEST_TIMEOUT);
         let id = ArtifactId::generate();
         let file = ctx.host.artifact_dir().await.ok().map(|folder| folder.join(format!("{id}.txt")));
@@ -197,7 +208,6 @@ impl Tool for Bash {
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
         };
         // Lives as long as the command: it holds the way to the network.
-        let reads_only = shell::analyse(&input.command).is_read_only();
         let network = (!reads_only).then(|| Arc::clone(&ctx.network));
         let confined = self.confinement.confine(call, network)?;
         let from = if input.pty { From::Terminal } else { From::Pipe };
@@ -349,6 +359,17 @@ impl Bash {
         let place = self.workspace.place(&ended_in?).ok()?;
         self.folders.keep(&ctx.task, place.absolute().to_path_buf());
         Some(place.display()).filter(|shown| shown != ".")
+    }
+
+    /// The folder to run in, for a command that can run.
+    fn checked_folder(&self, command: &str, working_dir: Option<&str>) -> Result<PathBuf, ToolError> {
+        if command.trim().is_empty() {
+            return Err(ToolError::validation("the command is empty"));
+        }
+        if command.contains('\0') {
+            return Err(ToolError::validation("the command contains a NUL character"));
+        }
+        self.folder(working_dir)
     }
 
     fn folder(&self, working_dir: Option<&str>) -> Result<std::path::PathBuf, ToolError> {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
 use stepwell_workspace::process::Ending;
 
 use super::background::{BackgroundCommands, Command, State};
@@ -46,7 +46,7 @@ impl ProcessKill {
 }
 
 /// Reads the new output of a command that `bash` runs in the background. Without an id it lists them all.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ProcessReadInput {
     #[schemars(extend("x-aliases" = ["process_id", "artifact_id", "bash_id"]))]
     id: Option<u32>,
@@ -56,7 +56,7 @@ pub struct ProcessReadInput {
 }
 
 /// Writes to the standard input of a command in the background.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ProcessInputInput {
     #[schemars(extend("x-aliases" = ["process_id"]))]
     id: u32,
@@ -68,7 +68,7 @@ pub struct ProcessInputInput {
 }
 
 /// Ends a command in the background with all its children.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ProcessKillInput {
     #[schemars(extend("x-aliases" = ["process_id", "bash_id"]))]
     id: u32,
@@ -167,17 +167,20 @@ fn spec(name: &'static str, aliases: &'static [&'static str], risk: Risk) -> Too
 #[async_trait]
 impl Tool for ProcessRead {
     type Input = ProcessReadInput;
+    type Plan = ProcessReadInput;
     type Output = ProcessOutput;
 
     fn spec(&self) -> ToolSpec {
         spec("process_read", &["read_command_output", "bash_output"], Risk::Read)
     }
 
-    async fn preview(&self, _: &ToolContext, _: &Self::Input) -> Preview {
-        Preview { summary: "Read the output of a background command".to_owned(), ..Preview::default() }
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview =
+            Preview { summary: "Read the output of a background command".to_owned(), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let Some(id) = input.id else {
             let all = self.commands.list(&ctx.task);
             let processes = all.iter().map(|command| ProcessState::of(command, None)).collect();
@@ -195,22 +198,24 @@ impl Tool for ProcessRead {
 #[async_trait]
 impl Tool for ProcessInput {
     type Input = ProcessInputInput;
+    type Plan = ProcessInputInput;
     type Output = ProcessOutput;
 
     fn spec(&self) -> ToolSpec {
         spec("process_input", &["bash_input"], Risk::Execute)
     }
 
-    async fn preview(&self, ctx: &ToolContext, input: &Self::Input) -> Preview {
+    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let to = self.commands.find(&ctx.task, input.id);
         let to = to.map_or_else(|_| String::new(), |command| format!(" (`{}`)", command.line));
-        Preview {
+        let preview = Preview {
             summary: format!("Write to background command {}{to}: {:?}", input.id, input.text),
             ..Preview::default()
-        }
+        };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let command = self.commands.find(&ctx.task, input.id)?;
         command.write(input.text).await?;
         let time = Duration::from_secs(input.wait.unwrap_or(1).min(LONGEST_WAIT));
@@ -225,17 +230,20 @@ impl Tool for ProcessInput {
 #[async_trait]
 impl Tool for ProcessKill {
     type Input = ProcessKillInput;
+    type Plan = ProcessKillInput;
     type Output = ProcessOutput;
 
     fn spec(&self) -> ToolSpec {
         spec("process_kill", &["kill_process", "kill_bash"], Risk::Control)
     }
 
-    async fn preview(&self, _: &ToolContext, input: &Self::Input) -> Preview {
-        Preview { summary: format!("End background command {}", input.id), ..Preview::default() }
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let preview =
+            Preview { summary: format!("End background command {}", input.id), ..Preview::default() };
+        Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Input) -> Result<Self::Output, ToolError> {
+    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let command = self.commands.find(&ctx.task, input.id)?;
         command.kill().await;
         Ok(one(&command))

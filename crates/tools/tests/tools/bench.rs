@@ -35,7 +35,7 @@ pub struct TestHost {
 impl Host for TestHost {
     async fn approve(&self, request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource) {
         self.approvals.lock().push(request);
-        (ApprovalAnswer::No { reason: None }, ApprovalSource::Policy)
+        (ApprovalAnswer::no(None), ApprovalSource::Policy)
     }
 
     async fn ask(&self, question: Question) -> QuestionAnswer {

@@ -40,7 +40,7 @@ impl Host for CommandLineHost {
         let mut needed = Needed::default();
         needed.add(&request);
         let reason = needed.told(Language::English);
-        (ApprovalAnswer::No { reason: Some(reason) }, ApprovalSource::Policy)
+        (ApprovalAnswer::no(Some(reason)), ApprovalSource::Policy)
     }
 
     async fn ask(&self, question: Question) -> QuestionAnswer {

@@ -13,7 +13,7 @@ const MOST_FILES: usize = 50;
 const MOST_RANGES: usize = 100;
 
 /// The files of a call; what cannot be understood is refused before anyone is asked about it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ReadInput {
     pub files: Vec<Wanted>,
 }
@@ -36,7 +36,7 @@ impl JsonSchema for ReadInput {
 }
 
 /// Reads files and kept artifacts: text with line numbers (2000 lines from `offset`), images, PDF, DOCX, ODT, notebooks.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 struct Form {
     /// Within the workspace.
     #[schemars(extend("x-aliases" = ["path", "file", "filename", "target_file"]))]
@@ -56,7 +56,7 @@ struct Form {
     other: OtherForms,
 }
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 struct FileInput {
     #[schemars(extend("x-aliases" = ["path", "file", "filename", "target_file"]))]
     file_path: String,
@@ -71,7 +71,7 @@ struct FileInput {
 }
 
 // Forms of other agents, which are understood and not offered. A doc comment would be the model's to read.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 struct OtherForms {
     /// `slice` is what is done anyway.
     #[serde(rename = "mode")]

@@ -9,7 +9,7 @@ use stepwell_code_intel::structure::{Refusal, Source};
 use stepwell_tool_runtime::{ToolError, counted};
 
 use super::{Planned, StructureEditInput, unique};
-use crate::files::desk::{Caller, Change, Desk};
+use crate::files::service::{Caller, Change, FileService};
 
 /// Places that are listed.
 const LISTED: usize = 100;
@@ -23,7 +23,7 @@ struct Prepared {
 impl StructureEditInput {
     pub(super) fn plan_rename(
         &self,
-        desk: &Desk,
+        service: &FileService,
         caller: &Caller,
         changes: &mut Vec<Change>,
     ) -> Result<(), ToolError> {
@@ -34,7 +34,7 @@ impl StructureEditInput {
             return Err(ToolError::parameter("give a `symbol`, or `file_path` and `line`"));
         }
         let unsure = if self.include_unsure { Unsure::Rename } else { Unsure::LeaveAlone };
-        let prepared = desk.code.ask_now(&caller.cancel, |index| {
+        let prepared = service.code.ask_now(&caller.cancel, |index| {
             let found = self.meant(index, &target)?;
             Ok(found.and_then(|found| {
                 let made = rename::plan(index, &found, new_name, unsure);
@@ -45,13 +45,13 @@ impl StructureEditInput {
         })??;
         let mut rest = prepared.rest;
         for (path, renamed, mut notes) in prepared.files {
-            let place = desk.place(&path)?;
+            let place = service.place(&path)?;
             if changes.iter().any(|change| change.place.absolute() == place.absolute()) {
                 return Err(ToolError::validation(format!(
                     "an edit before the rename changes `{path}` too; make the rename the first edit, or a call of its own"
                 )));
             }
-            let file = Planned::open(desk, caller, changes, place)?;
+            let file = Planned::open(service, caller, changes, place)?;
             if file.text != renamed.before {
                 return Err(ToolError::execution(format!(
                     "`{path}` was changed by someone else at this very moment; nothing was changed; try again"

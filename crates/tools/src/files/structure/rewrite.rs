@@ -12,7 +12,7 @@ use stepwell_workspace::search::{NameQuery, WalkRules};
 
 use super::{Planned, StructureEditInput, first_line};
 use crate::files::LARGEST_EDIT;
-use crate::files::desk::{Caller, Change, Desk};
+use crate::files::service::{Caller, Change, FileService};
 
 const MOST_FILES: usize = 20_000;
 const MOST_PLACES: usize = 5_000;
@@ -20,14 +20,14 @@ const MOST_PLACES: usize = 5_000;
 impl StructureEditInput {
     pub(super) fn plan_rewrite(
         &self,
-        desk: &Desk,
+        service: &FileService,
         caller: &Caller,
         changes: &mut Vec<Change>,
     ) -> Result<(), ToolError> {
         let missing = |what: &str| ToolError::parameter(format!("`{what}` is missing"));
         let pattern = self.pattern.as_deref().ok_or_else(|| missing("pattern"))?;
         let replacement = self.code.as_deref().ok_or_else(|| missing("code"))?;
-        let places = self.rewritten_places(desk, caller)?;
+        let places = self.rewritten_places(service, caller)?;
         let mut patterns: HashMap<Language, Result<Pattern, ToolError>> = HashMap::new();
         let (mut looked_at, mut found) = (0, 0);
         let mut last_error = None;
@@ -35,7 +35,7 @@ impl StructureEditInput {
             if caller.cancel.is_cancelled() {
                 return Err(ToolError::execution("it was cancelled; nothing was changed"));
             }
-            let Some(text) = text_of(desk, changes, &place) else { continue };
+            let Some(text) = text_of(service, changes, &place) else { continue };
             let Some(language) = Language::detect(place.relative(), &text) else { continue };
             let parsed = patterns.entry(language).or_insert_with(|| {
                 Pattern::parse(language, pattern)
@@ -52,7 +52,7 @@ impl StructureEditInput {
             if !parsed.may_be_in(&text) {
                 continue;
             }
-            let count = rewrite(desk, caller, changes, place, parsed, replacement)?;
+            let count = rewrite(service, caller, changes, place, parsed, replacement)?;
             found += count;
             if found > MOST_PLACES {
                 return Err(ToolError::validation(format!(
@@ -74,48 +74,48 @@ impl StructureEditInput {
     }
 
     /// The files that are looked at, in the order of their names.
-    fn rewritten_places(&self, desk: &Desk, caller: &Caller) -> Result<Vec<Inside>, ToolError> {
+    fn rewritten_places(&self, service: &FileService, caller: &Caller) -> Result<Vec<Inside>, ToolError> {
         if let Some(path) = &self.file_path {
-            let place = desk.place(path)?;
-            desk.workspace.peek(&place).map_err(|error| desk.explained(&place, error))?;
+            let place = service.place(path)?;
+            service.workspace.peek(&place).map_err(|error| service.explained(&place, error))?;
             return Ok(vec![place]);
         }
         let glob = self.glob.clone().filter(|glob| !glob.trim().is_empty());
         let pattern =
             glob.ok_or_else(|| ToolError::parameter("give `file_path` or a `glob` of the files to rewrite"))?;
-        let root = desk.place(".")?;
+        let root = service.place(".")?;
         let query = NameQuery { pattern, limit: MOST_FILES };
         let is_cancelled = || caller.cancel.is_cancelled();
-        let found = desk.workspace.find_files(&root, &query, &WalkRules::default(), &is_cancelled);
-        let found = found.map_err(|error| desk.explained(&root, error))?;
+        let found = service.workspace.find_files(&root, &query, &WalkRules::default(), &is_cancelled);
+        let found = found.map_err(|error| service.explained(&root, error))?;
         if found.is_cut || found.files.len() >= MOST_FILES {
             return Err(ToolError::validation("`glob` fits too many files; nothing was changed; narrow it"));
         }
         let mut paths: Vec<String> = found.files.iter().map(|file| file.path.display().to_string()).collect();
         paths.sort();
-        paths.iter().map(|path| desk.place(path)).collect()
+        paths.iter().map(|path| service.place(path)).collect()
     }
 }
 
 /// The text of a file as it is planned or as it is; `None` where it is none.
-fn text_of(desk: &Desk, changes: &[Change], place: &Inside) -> Option<String> {
+fn text_of(service: &FileService, changes: &[Change], place: &Inside) -> Option<String> {
     let planned = changes.iter().find(|change| change.place.absolute() == place.absolute());
     match planned {
         Some(change) => Some(change.new_text().to_owned()),
-        None => desk.workspace.read_text(place, LARGEST_EDIT).ok().map(|file| file.text),
+        None => service.workspace.read_text(place, LARGEST_EDIT).ok().map(|file| file.text),
     }
 }
 
 /// Rewrites one file; how many places.
 fn rewrite(
-    desk: &Desk,
+    service: &FileService,
     caller: &Caller,
     changes: &mut Vec<Change>,
     place: Inside,
     pattern: &Pattern,
     replacement: &str,
 ) -> Result<usize, ToolError> {
-    let file = Planned::open(desk, caller, changes, place)?;
+    let file = Planned::open(service, caller, changes, place)?;
     let source: Source<'_> = file.source()?;
     let refused = |refusal| file.refused(&refusal);
     let matches = pattern.matches(&source).map_err(refused)?;

@@ -10,7 +10,6 @@ use stepwell_workspace::{Encoding, Error, Executable, Inside, TextFile, Workspac
 
 use tokio_util::sync::CancellationToken;
 
-use super::foresee::ShownPaths;
 use super::journal::{Entry, Journal, Note};
 use super::seen::SeenFiles;
 use super::{LARGEST_EDIT, explained, place, report::ChangedFile};
@@ -18,12 +17,11 @@ use crate::code::CodeService;
 
 /// The workspace with what is known of its files. Cheap to clone.
 #[derive(Clone)]
-pub struct Desk {
+pub struct FileService {
     pub workspace: Workspace,
     pub seen: Arc<SeenFiles>,
     /// What is known of the code in it.
     pub code: Arc<CodeService>,
-    pub shown: Arc<ShownPaths>,
     journal: Journal,
     /// Two calls never write at once: each checks that the files are still what it planned with.
     writing: Arc<Mutex<()>>,
@@ -66,6 +64,8 @@ pub struct Change {
     /// `None` for a file that is deleted.
     pub after: Option<TextFile>,
     pub executable: Executable,
+    /// Whether there was a file when the change was planned.
+    pub replaces: bool,
     /// Where the file was before and what it held, for one that is moved.
     pub moved_from: Option<(Inside, String)>,
     /// Line of the first change, from 1.
@@ -84,6 +84,7 @@ impl Change {
             before,
             after,
             executable: Executable::Keep,
+            replaces: false,
             moved_from: None,
             line: None,
             replacements: 1,
@@ -112,19 +113,12 @@ struct Write {
     new: Option<Vec<u8>>,
 }
 
-impl Desk {
+impl FileService {
     /// Puts back at once what a process that was killed left half done, before anybody looks at the files.
     pub fn new(workspace: Workspace, code: Arc<CodeService>, unfinished_edits: &Path) -> Self {
         let journal = Journal::new(unfinished_edits, &workspace);
         journal.recover(&workspace);
-        Self {
-            workspace,
-            seen: Arc::default(),
-            code,
-            shown: Arc::default(),
-            journal,
-            writing: Arc::default(),
-        }
+        Self { workspace, seen: Arc::default(), code, journal, writing: Arc::default() }
     }
 
     /// Runs work on files beside the rest of the program: a disk may be slow and a file large.
@@ -132,42 +126,10 @@ impl Desk {
         &self,
         work: impl FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let desk = self.clone();
-        tokio::task::spawn_blocking(move || work(&desk))
+        let service = self.clone();
+        tokio::task::spawn_blocking(move || work(&service))
             .await
             .map_err(|error| ToolError::execution(format!("the files could not be worked on: {error}")))?
-    }
-
-    /// Plans changes and makes them, in the background.
-    pub async fn carry_out(
-        &self,
-        ctx: &ToolContext,
-        plan: impl FnOnce(&Self, &Caller) -> Result<Vec<Change>, ToolError> + Send + 'static,
-    ) -> Result<Vec<ChangedFile>, ToolError> {
-        let caller = Caller::of(ctx);
-        let changed = self
-            .in_background(move |desk| {
-                let changes = plan(desk, &caller)?;
-                desk.commit(&caller, changes)
-            })
-            .await;
-        self.record_seen(ctx).await;
-        changed
-    }
-
-    /// The same for a call that does not name all the files it changes: only those are changed that were shown.
-    pub async fn carry_out_shown(
-        &self,
-        ctx: &ToolContext,
-        plan: impl FnOnce(&Self, &Caller) -> Result<Vec<Change>, ToolError> + Send + 'static,
-    ) -> Result<Vec<ChangedFile>, ToolError> {
-        let key = (ctx.task.clone(), ctx.call_id.clone());
-        let checked = move |desk: &Self, caller: &Caller| {
-            let changes = plan(desk, caller)?;
-            desk.shown.check(desk, &key, &changes)?;
-            Ok(changes)
-        };
-        self.carry_out(ctx, checked).await
     }
 
     /// Puts what was seen into the task's log. Without it a restart only forgets.
@@ -251,7 +213,6 @@ impl Desk {
     pub fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<Vec<ChangedFile>, ToolError> {
         let mut writes: Vec<Write> = Vec::with_capacity(changes.len());
         for change in changes {
-            super::omission::check(&change, &caller.redactor)?;
             let new = match &change.after {
                 Some(file) => Some(file.to_bytes().map_err(|misfit| {
                     ToolError::validation(format!(
@@ -320,7 +281,8 @@ impl Desk {
         })
     }
 
-    /// What a file holds right now; refuses to overwrite what came between planning and writing.
+    /// What a file holds right now; refuses to overwrite what came between planning and writing, which is as long as the
+    /// person takes to approve.
     fn still_the_same(&self, change: &Change) -> Result<Option<Vec<u8>>, ToolError> {
         let now = match self.workspace.read(&change.place, LARGEST_EDIT) {
             Ok(now) => Some(now),
@@ -331,13 +293,13 @@ impl Desk {
             (Some(before), Some(now)) => *now == before.bytes,
             (Some(_), None) => false,
             // A file that is no text may be replaced as a whole; one that is deleted must have been looked at.
-            (None, _) => change.after.is_some(),
+            (None, now) => change.after.is_some() && now.is_some() == change.replaces,
         };
         if is_same {
             return Ok(now);
         }
         Err(ToolError::execution(format!(
-            "`{}` was changed by someone else at this very moment; nothing was changed; read it again",
+            "`{}` was changed by someone else after this call was planned; nothing was changed; read it again",
             change.place.display()
         )))
     }
