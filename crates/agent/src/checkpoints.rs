@@ -201,19 +201,24 @@ impl AfterCall for Open {
     }
 }
 
-fn saved(call_id: &ToolCallId, begun: &Begun, folder: &Path, changes: &[Change]) -> Event {
-    let is_file = |change: &&Change| {
-        [change.before, change.after].iter().flatten().any(|state| state.kind != EntryKind::Folder)
-    };
-    let files: Vec<&Change> = changes.iter().filter(is_file).collect();
-    let named = files.iter().take(NAMED_FILES).map(|change| ChangedFile {
+/// A change as doors are told of it.
+pub(crate) fn changed_file(change: &Change) -> ChangedFile {
+    ChangedFile {
         path: change.path.display().to_string(),
         change: match (change.before, change.after) {
             (None, _) => FileChange::Created,
             (_, None) => FileChange::Deleted,
             (Some(_), Some(_)) => FileChange::Modified,
         },
-    });
+    }
+}
+
+fn saved(call_id: &ToolCallId, begun: &Begun, folder: &Path, changes: &[Change]) -> Event {
+    let is_file = |change: &&Change| {
+        [change.before, change.after].iter().flatten().any(|state| state.kind != EntryKind::Folder)
+    };
+    let files: Vec<&Change> = changes.iter().filter(is_file).collect();
+    let named = files.iter().take(NAMED_FILES).map(|change| changed_file(change));
     Event::CheckpointSaved {
         checkpoint: begun.id,
         call_id: call_id.clone(),

@@ -1,74 +1,43 @@
 //! The one handle every door holds: commands in, events out.
 
+mod commands;
+mod queries;
+mod restore;
+mod runs;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
-use stepwell_llm::{Model, RequestOptions};
-use stepwell_protocol::{
-    Command, Event, Message, Part, PermissionMode, Role, Seq, TaskId, TaskInfo, Timestamp,
-};
-use stepwell_store::{Home, ModelHistory, OnDamage, TaskLog, TaskSummary};
-use stepwell_tool_runtime::{
-    CallEnv, Checkpoints, Executor, HookCall, HookFacts, HookOutcome, Hooks, LoopGuard, LoopLimits,
-    PermissionJudge, Redactor,
-};
+use stepwell_protocol::{Event, Part, PermissionMode, Seq, TaskId, TaskInfo, Timestamp, Usage};
+use stepwell_store::{Home, ModelHistory, OnDamage, TaskLog};
+use stepwell_tool_runtime::{HookCall, LoopGuard, LoopLimits};
+use stepwell_transcript::TaskSummary;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Budget, Ledger};
-use crate::error::{Error, Result};
+use crate::budget::Ledger;
+use crate::connection::{Connection, connect};
+use crate::error::{Error, Result, broken};
 use crate::feed::Follower;
-use crate::host::SessionHost;
-use crate::prompt::{Instructions, PromptFacts, system_prompt};
-use crate::react::{Run, RunEnd};
-use crate::session::{Attendance, Session, SessionHooks};
+use crate::presence::{Attendance, Presence};
+use crate::session::{Session, SessionParts};
+use crate::task_list::{TaskListFeed, TaskListFollower};
+use crate::workspace::{AgentWorkspace, WorkspaceSource};
 
-/// Where models come from.
-pub trait ModelSource: Send + Sync {
-    /// Finds a model by its `PROVIDER/MODEL` name; nothing is sent yet.
-    fn connect(&self, name: &str) -> std::result::Result<Arc<dyn Model>, stepwell_llm::Error>;
-}
-
-/// What the agent works with in one workspace.
-pub struct Workbench {
-    pub executor: Arc<Executor>,
-    pub permission: Arc<dyn PermissionJudge>,
-    pub permission_mode: PermissionMode,
-    pub hooks: Arc<Hooks>,
-    pub redactor: Arc<Redactor>,
-    pub instructions: Instructions,
-    pub extra_roots: Vec<PathBuf>,
-    pub checkpoints: Option<Arc<dyn Checkpoints>>,
-    pub overview: Option<Arc<dyn Overview>>,
-}
-
-/// What there is in a workspace, told with the first message of a task.
-#[async_trait]
-pub trait Overview: Send + Sync {
-    /// Nothing where there is nothing to tell, or where it takes too long to find out.
-    async fn overview(&self, cancel: &CancellationToken) -> Option<String>;
-}
-
-/// Where workbenches come from: the assembly knows the tools, the engine does not.
-pub trait WorkbenchSource: Send + Sync {
-    fn open(&self, workspace: &Path, mode: &str) -> Result<Workbench>;
-}
-
-/// Limits and defaults of an engine.
-#[derive(Clone, Debug)]
+/// Limits of an engine.
+#[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
-    pub attendance: Attendance,
-    pub default_model: Option<String>,
-    pub default_mode: String,
-    pub known_modes: Vec<String>,
-    pub max_turns: Option<u32>,
-    pub budget: Budget,
-    pub request: RequestOptions,
-    pub loop_limits: LoopLimits,
-    /// `2026-11-15`, for the prompt.
-    pub date: String,
+    /// How long a person who is there is waited for.
+    pub approval_deadline: Duration,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self { approval_deadline: Duration::from_secs(60) }
+    }
 }
 
 /// A cheap handle; clones are the same engine.
@@ -79,92 +48,96 @@ pub struct Engine {
 
 struct Inner {
     home: Home,
-    models: Arc<dyn ModelSource>,
-    workbenches: Arc<dyn WorkbenchSource>,
+    workspaces: Arc<dyn WorkspaceSource>,
     options: EngineOptions,
-    sessions: Mutex<HashMap<TaskId, Arc<Session>>>,
+    /// Open tasks, and those that are being opened.
+    sessions: Mutex<HashMap<TaskId, Arc<OnceCell<Arc<Session>>>>>,
+    list: Arc<TaskListFeed>,
+    attendance: Arc<Attendance>,
+}
+
+/// A task that is to be made.
+struct NewTask<'a> {
+    task: TaskId,
+    prompt: &'a [Part],
+    workspace: String,
+    mode: Option<String>,
+    model: Option<String>,
+    permission_mode: Option<PermissionMode>,
+    parent: Option<TaskId>,
 }
 
 impl Engine {
-    pub fn new(
-        home: Home,
-        models: Arc<dyn ModelSource>,
-        workbenches: Arc<dyn WorkbenchSource>,
-        options: EngineOptions,
-    ) -> Self {
-        Self { inner: Arc::new(Inner { home, models, workbenches, options, sessions: Mutex::default() }) }
+    pub fn new(home: Home, workspaces: Arc<dyn WorkspaceSource>, options: EngineOptions) -> Self {
+        let inner = Inner {
+            home,
+            workspaces,
+            options,
+            sessions: Mutex::default(),
+            list: Arc::default(),
+            attendance: Arc::default(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
-    /// Carries out a command. What takes long (a run) goes on after this returns; its events tell.
-    pub async fn submit(&self, command: Command) -> Result<()> {
-        match command {
-            Command::StartTask { task, prompt, workspace, mode, model, parent } => {
-                let session = self.create(task, &prompt, workspace, mode, model, parent)?;
-                self.say(&session, prompt).await
-            }
-            Command::SendMessage { task, parts } => {
-                let session = self.open(&task)?;
-                self.say(&session, parts).await
-            }
-            Command::ResumeTask { task } => {
-                let session = self.open(&task)?;
-                self.start_run(&session, None).await
-            }
-            Command::Cancel { task } => {
-                self.session(&task)?.cancel();
-                Ok(())
-            }
-            Command::Pause { task } => {
-                self.session(&task)?.request_pause();
-                Ok(())
-            }
-            Command::Approve { task, approval, answer } => {
-                self.session(&task)?.answer_approval(&approval, answer)
-            }
-            Command::AnswerQuestion { task, question, answer } => {
-                self.session(&task)?.answer_question(&question, answer)
-            }
-            Command::ForkTask { task, new_task, message } => {
-                stepwell_store::fork(&self.inner.home, &task, &new_task, message.as_ref())?;
-                Ok(())
-            }
-            Command::EditMessage { task, message, parts } => {
-                let session = self.open(&task)?;
-                if session.is_running() {
-                    return Err(Error::Working { task });
-                }
-                session.record(vec![Event::HistoryRewound { to_before: message }])?;
-                self.say(&session, parts).await
-            }
-            Command::RenameTask { task, title } => {
-                self.open(&task)?.record(vec![Event::TaskRenamed { title }])
-            }
-            Command::SetFavourite { task, favourite } => {
-                self.open(&task)?.record(vec![Event::FavouriteChanged { favourite }])
-            }
-            Command::SetModel { task, model } => {
-                self.inner.models.connect(&model)?;
-                self.open(&task)?.record(vec![Event::ModelChanged { model }])
-            }
-            Command::DeleteTask { task } => {
-                if let Some(session) = self.inner.sessions.lock().remove(&task) {
-                    session.cancel();
-                    session.close();
-                }
-                stepwell_store::delete_task(&self.inner.home, &task)?;
-                Ok(())
-            }
-        }
+    /// A conversation with the engine in the messages of the protocol. Doors that know nothing else use this.
+    pub fn connect(&self) -> Connection {
+        connect(self.clone())
     }
 
-    /// The task's events after `from`, then live ones, until the task is closed.
-    pub fn follow(&self, task: &TaskId, from: Seq) -> Result<Follower> {
-        self.open(task)?.follow(from)
+    /// The task's events after a record, then what happens, until the task is closed.
+    pub async fn follow(&self, task: &TaskId, after: Seq) -> Result<Follower> {
+        self.open(task).await?.follow(after)
+    }
+
+    /// Says that a person is there to answer for a task, which need not exist yet, for as long as the presence is held.
+    /// Without one, approvals and questions are decided by policy at once.
+    pub fn attend(&self, task: &TaskId) -> Presence {
+        self.inner.attendance.attend(task)
+    }
+
+    /// Tasks as they are made, changed and deleted.
+    pub fn follow_tasks(&self) -> TaskListFollower {
+        self.inner.list.follow()
     }
 
     /// The session of a task that is open here.
     pub fn session(&self, task: &TaskId) -> Result<Arc<Session>> {
-        self.inner.sessions.lock().get(task).cloned().ok_or_else(|| Error::NotOpen { task: task.clone() })
+        let sessions = self.inner.sessions.lock();
+        let open = sessions.get(task).and_then(|cell| cell.get().cloned());
+        open.ok_or_else(|| Error::NotOpen { task: task.clone() })
+    }
+
+    /// Opens a task of the store, repairing what a crash left half done. Doors that open it at the same moment get the
+    /// same session.
+    pub async fn open(&self, task: &TaskId) -> Result<Arc<Session>> {
+        let cell = Arc::clone(self.inner.sessions.lock().entry(task.clone()).or_default());
+        let opened = cell.get_or_try_init(|| self.resume(task)).await.cloned();
+        if opened.is_err() {
+            let mut sessions = self.inner.sessions.lock();
+            if sessions.get(task).is_some_and(|cell| cell.get().is_none()) {
+                sessions.remove(task);
+            }
+        }
+        opened
+    }
+
+    async fn resume(&self, task: &TaskId) -> Result<Arc<Session>> {
+        let (home, id) = (self.inner.home.clone(), task.clone());
+        let resumed =
+            tokio::task::spawn_blocking(move || stepwell_store::resume(&home, &id, OnDamage::Refuse));
+        let resumed = resumed.await.map_err(broken)??;
+        let root = resumed.folds.transcript.summary.info.as_ref().map(|info| PathBuf::from(&info.workspace));
+        // A task whose folder is gone can still be looked at; running it says what is wrong.
+        let workspace = self.workspace(&root.unwrap_or_default()).await.ok();
+        let summary = resumed.folds.transcript.summary;
+        Ok(self.hold(resumed.log, resumed.folds.model, summary, None, workspace.as_ref()))
+    }
+
+    /// Opens the workspace of a folder, with the settings of that folder.
+    pub async fn workspace(&self, root: &Path) -> Result<AgentWorkspace> {
+        let (workspaces, root) = (Arc::clone(&self.inner.workspaces), root.to_path_buf());
+        tokio::task::spawn_blocking(move || workspaces.open(&root)).await.map_err(broken)?
     }
 
     /// Tells the user's hooks that a session is over, then closes it.
@@ -176,63 +149,81 @@ impl Engine {
         self.close(task);
     }
 
-    /// Closes a task: its followers end, its log is free for other processes.
+    /// Closes a task: its followers end, its log is free for other processes, and what runs in its workspace ends unless
+    /// another task or door uses it.
     pub fn close(&self, task: &TaskId) {
-        if let Some(session) = self.inner.sessions.lock().remove(task) {
+        let cell = self.inner.sessions.lock().remove(task);
+        if let Some(session) = cell.as_ref().and_then(|cell| cell.get()) {
             session.cancel();
             session.close();
         }
     }
 
-    fn create(
-        &self,
-        task: TaskId,
-        prompt: &[Part],
-        workspace: String,
-        mode: Option<String>,
-        model: Option<String>,
-        parent: Option<TaskId>,
-    ) -> Result<Arc<Session>> {
-        let options = &self.inner.options;
-        let mode = mode.unwrap_or_else(|| options.default_mode.clone());
-        if !options.known_modes.contains(&mode) {
-            return Err(Error::UnknownMode { mode, known: options.known_modes.join(", ") });
+    /// Ends every run, keeps what was received, and closes every task.
+    pub async fn finish(&self) {
+        let open: Vec<Arc<Session>> = {
+            let sessions = self.inner.sessions.lock();
+            sessions.values().filter_map(|cell| cell.get().cloned()).collect()
+        };
+        for session in open {
+            session.cancel();
+            // A run ends its tools within their grace.
+            session.run_end().await;
+            self.end_session(&session.task).await;
         }
-        let model = model.or_else(|| options.default_model.clone()).ok_or_else(no_model)?;
-        // A wrong name is told before anything is made.
-        self.inner.models.connect(&model)?;
-        let parent_session = parent.as_ref().map(|parent| self.session(parent)).transpose()?;
-        let root = match &parent_session {
-            Some(session) => {
-                session.read_summary(|summary| summary.info.as_ref().map(|info| info.root.clone()))
-            }
-            None => None,
-        };
-        let info = TaskInfo {
-            root: root.unwrap_or_else(|| task.clone()),
-            parent,
-            forked_from: None,
-            number: self.inner.home.allocate_number()?,
-            title: title_of(prompt),
-            mode,
-            model,
-            workspace,
-            created_at: Timestamp::now(),
-            id: task,
-        };
-        let opened = TaskLog::create(&self.inner.home, info)?;
-        let history = ModelHistory::of(&opened.records);
-        let summary = TaskSummary::of(&opened.records);
-        Ok(self.hold(opened.log, history, summary, parent_session.as_deref()))
     }
 
-    /// Opens a task of the store, repairing what a crash left half done.
-    pub fn open(&self, task: &TaskId) -> Result<Arc<Session>> {
-        if let Ok(session) = self.session(task) {
-            return Ok(session);
+    async fn create(&self, new: NewTask<'_>) -> Result<Arc<Session>> {
+        let workspace = self.workspace(Path::new(&new.workspace)).await?;
+        let settings = &workspace.settings;
+        let mode = new.mode.unwrap_or_else(|| settings.default_mode.clone());
+        if !settings.knows_mode(&mode) {
+            let known: Vec<&str> = settings.modes.iter().map(|mode| mode.slug.as_str()).collect();
+            return Err(Error::UnknownMode { mode, known: known.join(", ") });
         }
-        let resumed = stepwell_store::resume(&self.inner.home, task, OnDamage::Refuse)?;
-        Ok(self.hold(resumed.log, resumed.folds.model, resumed.folds.summary, None))
+        let model = new.model.or_else(|| settings.default_model.clone()).ok_or_else(no_model)?;
+        // A wrong name is told before anything is made.
+        workspace.models.connect(&model)?;
+        let parent = new.parent.as_ref().map(|parent| self.session(parent)).transpose()?;
+        let root = parent.as_ref().and_then(|session| {
+            session.read_summary(|summary| summary.info.as_ref().map(|info| info.root.clone()))
+        });
+        let (home, title) = (self.inner.home.clone(), title_of(new.prompt));
+        let (task, parent_id, folder) = (new.task, new.parent, new.workspace);
+        let created = tokio::task::spawn_blocking(move || {
+            let info = TaskInfo {
+                root: root.unwrap_or_else(|| task.clone()),
+                parent: parent_id,
+                forked_from: None,
+                number: home.allocate_number()?,
+                title,
+                mode,
+                model,
+                workspace: folder,
+                created_at: Timestamp::now(),
+                id: task,
+            };
+            TaskLog::create(&home, info)
+        });
+        let opened = created.await.map_err(broken)??;
+        let history = ModelHistory::of(&opened.records);
+        let summary = TaskSummary::of(&opened.records);
+        let session = self.hold(opened.log, history, summary, parent.as_deref(), Some(&workspace));
+        let cell = Arc::new(OnceCell::new_with(Some(Arc::clone(&session))));
+        self.inner.sessions.lock().insert(session.task.clone(), cell);
+        if let Some(permission_mode) = new.permission_mode {
+            session.record(vec![Event::PermissionModeChanged { permission_mode }]).await?;
+        }
+        if let Some(parent) = parent {
+            let (number, title, mode) = session.read_summary(|summary| {
+                let info = summary.info.as_ref();
+                (info.map_or(0, |info| info.number), summary.title.clone(), summary.mode.clone())
+            });
+            parent
+                .record(vec![Event::SubtaskStarted { task: session.task.clone(), number, title, mode }])
+                .await?;
+        }
+        Ok(session)
     }
 
     fn hold(
@@ -241,169 +232,38 @@ impl Engine {
         history: ModelHistory,
         summary: TaskSummary,
         parent: Option<&Session>,
+        workspace: Option<&AgentWorkspace>,
     ) -> Arc<Session> {
-        let options = &self.inner.options;
-        // A sub-task spends from its parent's purse and is watched by the same guard.
-        let (ledger, guard) = match parent {
+        let settings = workspace.map(|workspace| &workspace.settings);
+        // A sub-task spends from its parent's budget and is watched by the same guard.
+        let (ledger, loop_guard) = match parent {
             Some(parent) => (Arc::clone(&parent.ledger), Arc::clone(&parent.loop_guard)),
             None => (
-                Arc::new(Ledger::new(options.budget, stepwell_protocol::Usage::default())),
-                Arc::new(LoopGuard::new(options.loop_limits)),
+                Arc::new(Ledger::new(
+                    settings.map(|settings| settings.budget).unwrap_or_default(),
+                    Usage::default(),
+                )),
+                Arc::new(LoopGuard::new(
+                    settings.map_or(LoopLimits::STANDARD, |settings| settings.loop_limits),
+                )),
             ),
         };
-        let session = Arc::new(Session::new(
-            self.inner.home.clone(),
+        let session = Arc::new(Session::new(SessionParts {
+            home: self.inner.home.clone(),
             log,
             history,
             summary,
-            options.attendance,
             ledger,
-            guard,
-        ));
-        self.inner.sessions.lock().insert(session.task.clone(), Arc::clone(&session));
+            loop_guard,
+            list: Arc::clone(&self.inner.list),
+            attendance: Arc::clone(&self.inner.attendance),
+        }));
+        if let Some(workspace) = workspace {
+            session.tools.replace(workspace.settings.tools.clone());
+            session.hold(Arc::clone(&workspace.services));
+        }
+        self.inner.list.changed(&session.task);
         session
-    }
-
-    /// Says something in a task: queued while it works, else the start of a run.
-    async fn say(&self, session: &Arc<Session>, parts: Vec<Part>) -> Result<()> {
-        let message = Message::new(Role::User, parts);
-        if session.is_running() {
-            return session.record(vec![Event::MessageQueued { message }]);
-        }
-        self.start_run(session, Some(message)).await
-    }
-
-    /// Starts the loop, with a new message or without.
-    async fn start_run(&self, session: &Arc<Session>, message: Option<Message>) -> Result<()> {
-        let queued = session.read_summary(|summary| !summary.queued.is_empty());
-        if message.is_none() && !queued && session.messages().is_empty() {
-            return Err(Error::Setup {
-                message: format!("task `{}` has no message to go on from", session.task),
-                hint: Some("say something in it, or start a new task".into()),
-            });
-        }
-        let cancel = session.begin_run()?;
-        let run = match self.prepare(session, cancel) {
-            Ok(run) => run,
-            Err(error) => {
-                session.end_run(None);
-                return Err(error);
-            }
-        };
-        if let Err(error) = self.accept(&run, message).await {
-            session.end_run(None);
-            return Err(error);
-        }
-        tokio::spawn(async move {
-            let end = match run.go().await {
-                Ok(end) => end,
-                // The log itself failed: nothing more can be recorded, so it is only shown.
-                Err(error) => {
-                    let error = error.report();
-                    run.session.show(Event::Error { error: error.clone() });
-                    RunEnd::Failed(error)
-                }
-            };
-            run.session.end_run(Some(end));
-        });
-        Ok(())
-    }
-
-    /// Records the message that starts a run, once the user's hooks let it pass.
-    async fn accept(&self, run: &Run, message: Option<Message>) -> Result<()> {
-        let started = self.session_started(run).await;
-        let Some(mut message) = message else { return Ok(()) };
-        let call = HookCall::UserPromptSubmit { prompt: message.text() };
-        let mut outcome = run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await;
-        outcome.additional_context.splice(0..0, started.additional_context);
-        outcome.notices.splice(0..0, started.notices);
-        if outcome.blocked {
-            let reason = outcome.reason.unwrap_or_else(|| "it gave no reason".into());
-            return Err(Error::Setup {
-                message: format!("a hook refused the message: {reason}"),
-                hint: Some("the hooks are listed by `stepwell config show`".into()),
-            });
-        }
-        message.parts.extend(outcome.additional_context.into_iter().map(Part::text));
-        if let Some(overview) = run.overview.as_ref().filter(|_| run.session.messages().is_empty()) {
-            let overview = overview.overview(&run.cancel).await;
-            message.parts.extend(overview.map(|text| Part::surroundings(&run.env.redactor.redact(&text))));
-        }
-        let mut events = vec![Event::UserMessage { message }];
-        events.extend(outcome.notices.into_iter().map(|text| Event::Notice { text }));
-        run.session.record(events)
-    }
-
-    /// Tells the user's hooks that a session begins, once.
-    async fn session_started(&self, run: &Run) -> HookOutcome {
-        let told = SessionHooks { hooks: Arc::clone(&run.env.hooks), facts: run.env.hook_facts.clone() };
-        if !run.session.begin_hooks(told) {
-            return HookOutcome::default();
-        }
-        let source = if run.session.messages().is_empty() { "startup" } else { "resume" };
-        let call = HookCall::SessionStart { source: source.into() };
-        run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await
-    }
-
-    fn prepare(&self, session: &Arc<Session>, cancel: CancellationToken) -> Result<Run> {
-        let inner = &self.inner;
-        let (workspace, mode, model_name) = session.read_summary(|summary| {
-            let info = summary.info.as_ref();
-            (
-                info.map(|info| PathBuf::from(&info.workspace)).unwrap_or_default(),
-                summary.mode.clone(),
-                summary.model.clone(),
-            )
-        });
-        // An imported task may not say which model it was made with.
-        let model_name = if model_name.is_empty() {
-            inner.options.default_model.clone().ok_or_else(no_model)?
-        } else {
-            model_name
-        };
-        let model = inner.models.connect(&model_name)?;
-        let bench = inner.workbenches.open(&workspace, &mode)?;
-        let system = system_prompt(&PromptFacts {
-            mode: &mode,
-            workspace: &workspace,
-            extra_roots: &bench.extra_roots,
-            instructions: &bench.instructions,
-            attended: inner.options.attendance != Attendance::Headless,
-            date: &inner.options.date,
-        });
-        let host = Arc::new(SessionHost { session: Arc::clone(session), cancel: cancel.clone() });
-        let env = CallEnv {
-            task: session.task.clone(),
-            host: host.clone(),
-            cancel: cancel.clone(),
-            permission: session.permission(bench.permission),
-            loop_guard: Arc::clone(&session.loop_guard),
-            hooks: bench.hooks,
-            hook_facts: HookFacts {
-                session_id: session.task.to_string(),
-                transcript_path: inner.home.log_path(&session.task)?,
-                cwd: workspace.clone(),
-                permission_mode: bench.permission_mode,
-            },
-            redactor: bench.redactor,
-            checkpoints: bench.checkpoints,
-        };
-        Ok(Run {
-            session: Arc::clone(session),
-            model,
-            model_name,
-            executor: bench.executor,
-            env,
-            host,
-            system: system.into(),
-            options: RequestOptions {
-                cache_key: Some(session.task.to_string()),
-                ..inner.options.request.clone()
-            },
-            max_turns: inner.options.max_turns,
-            overview: bench.overview,
-            cancel,
-        })
     }
 }
 

@@ -19,10 +19,23 @@ pub enum Error {
     Working { task: TaskId },
     #[error("there is no open request `{id}` in task `{task}`")]
     NoSuchRequest { task: TaskId, id: String },
+    #[error("there is no background command {process_id} in this workspace")]
+    NoSuchProcess { process_id: u32 },
+    #[error("`{}` has no checkpoints; they are made in the folder an agent works in, before each change", folder.display())]
+    NoCheckpoints { folder: std::path::PathBuf },
+    #[error("checkpoint {checkpoint} belongs to no conversation; restore the files alone")]
+    NoConversation { checkpoint: u64 },
     #[error("unknown mode `{mode}`; known: {known}")]
     UnknownMode { mode: String, known: String },
+    #[error("{what} is not possible in this version")]
+    Unsupported { what: &'static str },
     #[error("{message}")]
     Setup { message: String, hint: Option<String> },
+}
+
+/// A task of the runtime that broke off, which is a bug.
+pub(crate) fn broken(error: tokio::task::JoinError) -> Error {
+    Error::Setup { message: format!("a part of Stepwell broke off: {error}"), hint: None }
 }
 
 impl Error {
@@ -35,7 +48,11 @@ impl Error {
             Self::NotOpen { .. }
             | Self::Working { .. }
             | Self::NoSuchRequest { .. }
-            | Self::UnknownMode { .. } => (ErrorKind::Internal, None),
+            | Self::NoSuchProcess { .. }
+            | Self::NoCheckpoints { .. }
+            | Self::NoConversation { .. }
+            | Self::UnknownMode { .. } => (ErrorKind::Rejected, None),
+            Self::Unsupported { .. } => (ErrorKind::Unsupported, None),
         };
         ErrorReport { kind, message: self.to_string(), hint }
     }

@@ -1,8 +1,12 @@
-//! Events to everyone who looks at a task, without anyone being able to hold the task up.
+//! Events to everyone who follows a task, without anyone being able to hold the task up.
 //!
-//! Each follower has a queue of its own. Tokens that wait in it run together into one, so a slow reader gets
-//! larger pieces instead of more of them, and nothing is lost. A reader that stops reading altogether loses
-//! transient events once its queue is full; durable ones it can always read from the log.
+//! Each follower has a queue, bounded by bytes. A reader whose queue is full loses what is in it, is told so
+//! ([`Event::Lagged`]) and catches up from the log, so a slow reader costs neither the loop nor the others anything.
+//! Joining late is the same: durable events come from the log, and what streams at that moment comes from
+//! [`LiveAnswer`], the part of the answer that the log does not have.
+
+mod follower;
+mod live;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -11,12 +15,24 @@ use parking_lot::Mutex;
 use stepwell_protocol::{Event, EventRecord, Seq};
 use tokio::sync::Notify;
 
-/// Bytes of streamed text a queue holds before transient events are dropped.
-const QUEUE_LIMIT: usize = 32 << 20;
+pub use follower::Follower;
+use live::LiveAnswer;
+
+/// Bytes that wait for one follower at most.
+const QUEUE_LIMIT: usize = 1 << 20;
 
 #[derive(Default)]
 pub struct Feed {
-    followers: Mutex<Vec<Weak<Queue>>>,
+    state: Mutex<FeedState>,
+}
+
+#[derive(Default)]
+struct FeedState {
+    followers: Vec<Weak<Queue>>,
+    live: LiveAnswer,
+    /// The newest durable event that was published.
+    last_seq: Seq,
+    closed: bool,
 }
 
 #[derive(Default)]
@@ -28,29 +44,46 @@ struct Queue {
 #[derive(Default)]
 struct QueueState {
     records: VecDeque<Arc<EventRecord>>,
-    transient_bytes: usize,
+    bytes: usize,
+    /// The queue was full; what comes is passed over until the reader catches up.
+    lagged: bool,
     closed: bool,
 }
 
-/// One reader of a task's events, from a point in the log onwards.
-pub struct Follower {
-    queue: Arc<Queue>,
-    /// Records read from the log that come before the live ones.
-    replay: VecDeque<Arc<EventRecord>>,
-    /// Live records up to this one are in `replay` already.
-    replayed_to: Seq,
-}
-
 impl Feed {
-    /// Starts a follower; the caller fills in what the log has up to `replayed_to`.
-    pub fn follow(&self, replay: Vec<EventRecord>, replayed_to: Seq) -> Follower {
+    /// A feed of a task whose log ends at this record.
+    pub fn new(last_seq: Seq) -> Self {
+        Self { state: Mutex::new(FeedState { last_seq, ..FeedState::default() }) }
+    }
+
+    /// Starts a queue for a follower. `None` when the feed is closed.
+    fn subscribe(&self) -> Option<Arc<Queue>> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return None;
+        }
         let queue = Arc::new(Queue::default());
-        self.followers.lock().push(Arc::downgrade(&queue));
-        Follower { queue, replay: replay.into_iter().map(Arc::new).collect(), replayed_to }
+        state.followers.push(Arc::downgrade(&queue));
+        Some(queue)
+    }
+
+    /// Empties a queue, and tells what streams at this moment. Everything published from here on is in the queue.
+    fn restart(&self, queue: &Queue) -> (Seq, Vec<Arc<EventRecord>>) {
+        let state = self.state.lock();
+        let mut waiting = queue.state.lock();
+        waiting.records.clear();
+        waiting.bytes = 0;
+        waiting.lagged = false;
+        (state.last_seq, state.live.records(state.last_seq))
     }
 
     pub fn publish(&self, record: &Arc<EventRecord>) {
-        self.followers.lock().retain(|follower| {
+        let mut state = self.state.lock();
+        if record.event.is_durable() {
+            state.last_seq = record.seq;
+        }
+        state.live.apply(&record.event);
+        state.followers.retain(|follower| {
             let Some(queue) = follower.upgrade() else { return false };
             queue.state.lock().push(record);
             queue.ready.notify_one();
@@ -58,14 +91,16 @@ impl Feed {
         });
     }
 
-    /// Whether anyone is looking; what nobody sees need not be made.
-    pub fn is_followed(&self) -> bool {
-        !self.followers.lock().is_empty()
+    /// The newest durable event that was published.
+    pub fn last_seq(&self) -> Seq {
+        self.state.lock().last_seq
     }
 
     /// Ends every follower after what it has queued.
     pub fn close(&self) {
-        for follower in self.followers.lock().drain(..) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        for follower in state.followers.drain(..) {
             if let Some(queue) = follower.upgrade() {
                 queue.state.lock().closed = true;
                 queue.ready.notify_one();
@@ -82,130 +117,104 @@ impl Drop for Feed {
 
 impl QueueState {
     fn push(&mut self, record: &Arc<EventRecord>) {
-        let bytes = transient_bytes(&record.event);
-        if !record.event.is_durable() && self.transient_bytes + bytes > QUEUE_LIMIT {
+        if self.lagged {
             return;
         }
-        self.transient_bytes += bytes;
-        let joined = match (self.records.back_mut(), &record.event) {
-            (Some(last), Event::Token { message_id, content }) => match &last.event {
-                Event::Token { message_id: before, .. } if before == message_id => {
-                    match &mut Arc::make_mut(last).event {
-                        Event::Token { content: text, .. } => {
-                            text.push_str(content);
-                            true
-                        }
-                        _ => false,
-                    }
-                }
-                _ => false,
-            },
-            _ => false,
-        };
+        let bytes = weight(&record.event);
+        if self.bytes + bytes > QUEUE_LIMIT {
+            self.records.clear();
+            self.bytes = 0;
+            self.lagged = true;
+            return;
+        }
+        self.bytes += bytes;
+        let joined = self.records.back_mut().is_some_and(|last| join(last, &record.event));
         if !joined {
             self.records.push_back(Arc::clone(record));
         }
     }
+
+    fn pop(&mut self) -> Option<Arc<EventRecord>> {
+        let record = self.records.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(weight(&record.event));
+        Some(record)
+    }
 }
 
-fn transient_bytes(event: &Event) -> usize {
-    match event {
-        Event::Token { content, .. } | Event::ReasoningToken { content, .. } => content.len(),
+/// Adds a piece of text to the piece before it, so that a slow reader gets larger pieces instead of more of them.
+fn join(last: &mut Arc<EventRecord>, event: &Event) -> bool {
+    let follows = match (&last.event, event) {
+        (
+            Event::Token { message_id: before, offset: start, content },
+            Event::Token { message_id, offset, .. },
+        )
+        | (
+            Event::ReasoningToken { message_id: before, offset: start, content },
+            Event::ReasoningToken { message_id, offset, .. },
+        ) => before == message_id && start + content.len() as u64 == *offset,
+        _ => false,
+    };
+    if !follows {
+        return false;
+    }
+    match (&mut Arc::make_mut(last).event, event) {
+        (Event::Token { content: text, .. }, Event::Token { content, .. })
+        | (Event::ReasoningToken { content: text, .. }, Event::ReasoningToken { content, .. }) => {
+            text.push_str(content);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// About how many bytes an event holds.
+fn weight(event: &Event) -> usize {
+    const RECORD: usize = 256;
+    let text = match event {
+        Event::Token { content, .. }
+        | Event::ReasoningToken { content, .. }
+        | Event::PartialAnswer { content, .. }
+        | Event::Answer { content, .. } => content.len(),
         Event::ToolOutput { chunk, .. } => chunk.len(),
-        _ => 0,
+        Event::CallForming { arguments, .. } => arguments.len(),
+        Event::Observation { result } => {
+            let images: usize = result.images.iter().map(|image| image.data.len()).sum();
+            // The detail repeats parts of the output.
+            2 * result.output.len() + images
+        }
+        Event::UserMessage { message } | Event::MessageQueued { message } => {
+            message.parts.iter().map(part_weight).sum()
+        }
+        Event::Thought { parts, .. } => parts.iter().map(part_weight).sum(),
+        Event::Action { call, .. } => value_weight(&call.arguments),
+        Event::ApprovalRequested { request } => {
+            value_weight(&request.call.arguments) + 2 * request.preview.diff.as_ref().map_or(0, String::len)
+        }
+        _ => RECORD,
+    };
+    // Joined pieces are weighed by their text, so the sum stays right.
+    match event {
+        Event::Token { .. } | Event::ReasoningToken { .. } => text,
+        _ => text + RECORD,
     }
 }
 
-impl Follower {
-    /// The next event; `None` when the task is closed and everything was delivered.
-    pub async fn next(&mut self) -> Option<Arc<EventRecord>> {
-        if let Some(record) = self.replay.pop_front() {
-            return Some(record);
-        }
-        loop {
-            // Registered before the look, so that a push in between is not missed.
-            let ready = self.queue.ready.notified();
-            let record = {
-                let mut state = self.queue.state.lock();
-                let record = state.records.pop_front();
-                if let Some(record) = &record {
-                    state.transient_bytes =
-                        state.transient_bytes.saturating_sub(transient_bytes(&record.event));
-                } else if state.closed {
-                    return None;
-                }
-                record
-            };
-            match record {
-                Some(record) if record.event.is_durable() && record.seq <= self.replayed_to => {}
-                Some(record) => return Some(record),
-                None => ready.await,
-            }
-        }
+fn part_weight(part: &stepwell_protocol::Part) -> usize {
+    use stepwell_protocol::Part;
+    match part {
+        Part::Text { text } | Part::Reasoning { text, .. } => text.len(),
+        Part::Image { image } => image.data.len(),
+        Part::ToolCall { call } => value_weight(&call.arguments),
+        Part::ToolResult { result } => result.output.len(),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use stepwell_protocol::{MessageId, Timestamp, ToolCallId};
-
-    use super::*;
-
-    fn record(event: Event) -> Arc<EventRecord> {
-        Arc::new(EventRecord { seq: Seq(1), ts: Timestamp(0), event })
-    }
-
-    fn token(text: &str) -> Arc<EventRecord> {
-        record(Event::Token { message_id: MessageId::new("m"), content: text.into() })
-    }
-
-    #[tokio::test]
-    async fn tokens_that_wait_run_together() {
-        let feed = Feed::default();
-        let mut follower = feed.follow(Vec::new(), Seq(0));
-        for text in ["a", "b", "c"] {
-            feed.publish(&token(text));
-        }
-        feed.publish(&record(Event::ToolProgress { call_id: ToolCallId::new("c"), text: "x".into() }));
-        feed.publish(&token("d"));
-        feed.close();
-        let mut seen = Vec::new();
-        while let Some(record) = follower.next().await {
-            match &record.event {
-                Event::Token { content, .. } => seen.push(content.clone()),
-                _ => seen.push("|".into()),
-            }
-        }
-        assert_eq!(seen, ["abc", "|", "d"]);
-    }
-
-    #[tokio::test]
-    async fn a_reader_that_never_reads_costs_a_bounded_amount() {
-        let feed = Feed::default();
-        let follower = feed.follow(Vec::new(), Seq(0));
-        let chunk = "x".repeat(1 << 20);
-        for _ in 0..100 {
-            feed.publish(&token(&chunk));
-        }
-        assert!(follower.queue.state.lock().transient_bytes <= QUEUE_LIMIT);
-    }
-
-    #[tokio::test]
-    async fn live_records_that_were_replayed_are_not_given_twice() {
-        let feed = Feed::default();
-        let notice = |seq| EventRecord {
-            seq: Seq(seq),
-            ts: Timestamp(0),
-            event: Event::Notice { text: seq.to_string() },
-        };
-        let mut follower = feed.follow(vec![notice(1), notice(2)], Seq(2));
-        feed.publish(&Arc::new(notice(2)));
-        feed.publish(&Arc::new(notice(3)));
-        feed.close();
-        let mut seen = Vec::new();
-        while let Some(record) = follower.next().await {
-            seen.push(record.seq.0);
-        }
-        assert_eq!(seen, [1, 2, 3]);
+fn value_weight(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(value_weight).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + value_weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }

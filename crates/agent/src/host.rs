@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use stepwell_protocol::{
@@ -11,12 +12,14 @@ use stepwell_protocol::{
 use stepwell_tool_runtime::{Host, HostError};
 use tokio_util::sync::CancellationToken;
 
-use crate::session::{Attendance, Session};
+use crate::session::Session;
 
 pub struct SessionHost {
     pub session: Arc<Session>,
     /// Ends waits when the run is cancelled.
     pub cancel: CancellationToken,
+    /// How long a person who is there is waited for.
+    pub deadline: Duration,
 }
 
 #[async_trait]
@@ -25,26 +28,24 @@ impl Host for SessionHost {
         let id = request.id.clone();
         let answer = self.session.await_approval(&id);
         let what = request.preview.summary.clone();
-        if let Err(error) = self.session.record(vec![Event::ApprovalRequested { request }]) {
+        if let Err(error) = self.session.record(vec![Event::ApprovalRequested { request }]).await {
             // What cannot be recorded is not allowed.
             self.session.forget_approval(&id);
             return (ApprovalAnswer::no(Some(error.to_string())), ApprovalSource::Policy);
         }
-        let (answer, source) = match self.session.attendance {
-            Attendance::Headless => {
-                let reason = "the permission mode does not allow it by itself";
-                (ApprovalAnswer::no(Some(reason.into())), ApprovalSource::Policy)
+        // Who could answer is looked at now: a door may have come or gone since the run began.
+        let (answer, source) = if self.session.is_attended() {
+            match self.wait(what, self.deadline, answer).await {
+                Waited::Answered(answer) => (answer, ApprovalSource::Person),
+                Waited::Nobody(reason) => (ApprovalAnswer::no(Some(reason)), ApprovalSource::Timeout),
             }
-            Attendance::Interactive { deadline } => {
-                let waited = self.wait(what, deadline, answer).await;
-                match waited {
-                    Waited::Answered(answer) => (answer, ApprovalSource::Person),
-                    Waited::Nobody(reason) => (ApprovalAnswer::no(Some(reason)), ApprovalSource::Timeout),
-                }
-            }
+        } else {
+            let reason = "the permission mode does not allow it by itself";
+            (ApprovalAnswer::no(Some(reason.into())), ApprovalSource::Policy)
         };
         self.session.forget_approval(&id);
-        match self.session.record(vec![Event::ApprovalResolved { id, answer: answer.clone(), source }]) {
+        match self.session.record(vec![Event::ApprovalResolved { id, answer: answer.clone(), source }]).await
+        {
             Ok(()) => (answer, source),
             Err(error) => (ApprovalAnswer::no(Some(error.to_string())), ApprovalSource::Policy),
         }
@@ -53,12 +54,12 @@ impl Host for SessionHost {
     async fn ask(&self, question: Question) -> QuestionAnswer {
         let id = question.id.clone();
         let answer = self.session.await_answer(&id);
-        let asked = self.session.record(vec![Event::QuestionAsked { question: question.clone() }]);
-        let answer = match (asked, self.session.attendance) {
+        let asked = self.session.record(vec![Event::QuestionAsked { question: question.clone() }]).await;
+        let answer = match (asked, self.session.is_attended()) {
             (Err(_), _) => nobody(),
-            (Ok(()), Attendance::Headless) => by_policy(&question, AnsweredBy::Policy),
-            (Ok(()), Attendance::Interactive { deadline }) => {
-                let deadline = question.timeout_seconds.map_or(deadline, std::time::Duration::from_secs);
+            (Ok(()), false) => by_policy(&question, AnsweredBy::Policy),
+            (Ok(()), true) => {
+                let deadline = question.timeout_seconds.map_or(self.deadline, Duration::from_secs);
                 match self.wait(question.text.clone(), deadline, answer).await {
                     Waited::Answered(answer) => answer,
                     Waited::Nobody(_) => by_policy(&question, AnsweredBy::Timeout),
@@ -66,7 +67,7 @@ impl Host for SessionHost {
             }
         };
         self.session.forget_question(&id);
-        match self.session.record(vec![Event::QuestionAnswered { id, answer: answer.clone() }]) {
+        match self.session.record(vec![Event::QuestionAnswered { id, answer: answer.clone() }]).await {
             Ok(()) => answer,
             Err(_) => nobody(),
         }
@@ -77,7 +78,7 @@ impl Host for SessionHost {
     }
 
     async fn record(&self, event: Event) -> Result<(), HostError> {
-        self.session.record(vec![event]).map_err(|error| HostError(error.to_string()))
+        self.session.record(vec![event]).await.map_err(|error| HostError(error.to_string()))
     }
 
     fn todo(&self) -> Vec<TodoItem> {
@@ -111,10 +112,10 @@ impl SessionHost {
     async fn wait<T>(
         &self,
         what: String,
-        deadline: std::time::Duration,
+        deadline: Duration,
         answer: tokio::sync::oneshot::Receiver<T>,
     ) -> Waited<T> {
-        self.session.set_state(TaskState::Waiting).ok();
+        self.session.set_state(TaskState::Waiting).await.ok();
         self.session.show(Event::AgentStateChanged { state: AgentState::Waiting { reason: what } });
         let waited = tokio::select! {
             () = self.cancel.cancelled() => Waited::Nobody("the run was cancelled".into()),
@@ -124,7 +125,7 @@ impl SessionHost {
                 Err(_) => Waited::Nobody(format!("nobody answered within {} s", deadline.as_secs())),
             },
         };
-        self.session.set_state(TaskState::Running).ok();
+        self.session.set_state(TaskState::Running).await.ok();
         waited
     }
 }

@@ -1,26 +1,33 @@
 //! The engine: a message goes in, events come out.
 //!
-//! [`Engine`] is what a door holds. It opens tasks as [`Session`]s over their logs; a run of the loop drives
-//! one through the loop of thinking, acting and observing. Models and tools come in through [`ModelSource`] and
-//! [`WorkbenchSource`]; the engine knows neither a provider nor a tool by name.
+//! [`Engine`] opens tasks as [`Session`]s over their logs; a run drives one through the loop of thinking, acting and
+//! observing. A door talks to it in the messages of the protocol ([`Engine::connect`]). Models, tools and settings come
+//! in through [`WorkspaceSource`], per workspace; the engine knows neither a provider nor a tool by name.
 
 mod budget;
 mod checkpoints;
+mod connection;
 mod context;
 mod engine;
 mod error;
 mod feed;
 mod host;
+mod presence;
 pub mod prompt;
 mod react;
 mod session;
+mod task_list;
 mod turn;
+mod workspace;
 
 pub use budget::{Budget, Exhausted, Ledger};
 pub use checkpoints::WorkspaceCheckpoints;
+pub use connection::Connection;
 pub use context::{ContextWindow, DoesNotFit, Fitted};
-pub use engine::{Engine, EngineOptions, ModelSource, Overview, Workbench, WorkbenchSource};
+pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Result};
 pub use feed::Follower;
-pub use react::RunEnd;
-pub use session::{Attendance, Session};
+pub use presence::Presence;
+pub use session::Session;
+pub use task_list::TaskListFollower;
+pub use workspace::{AgentWorkspace, InstructionSource, ModelSource, RunSettings, WorkspaceSource};

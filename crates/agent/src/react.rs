@@ -5,13 +5,12 @@ use std::sync::Arc;
 use stepwell_llm::{Model, Request, RequestOptions, StopReason};
 use stepwell_protocol::{
     AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, Question, QuestionId,
-    QuestionKind, QuestionOption, Risk, TaskState, ToolCall,
+    QuestionKind, QuestionOption, Risk, RunEnd, TaskState, ToolCall,
 };
-use stepwell_tool_runtime::{CallEnv, Executor, HookCall, HookEvent, Host, Outcome, RefusedBy};
+use stepwell_tool_runtime::{CallEnv, HookCall, HookEvent, Host, Outcome, RefusedBy};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::{ContextWindow, DoesNotFit};
-use crate::engine::Overview;
 use crate::error::Result;
 use crate::host::SessionHost;
 use crate::session::Session;
@@ -31,13 +30,11 @@ pub struct Run {
     pub session: Arc<Session>,
     pub model: Arc<dyn Model>,
     pub model_name: String,
-    pub executor: Arc<Executor>,
     pub env: CallEnv,
     pub host: Arc<SessionHost>,
     pub system: Arc<str>,
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
-    pub overview: Option<Arc<dyn Overview>>,
     pub cancel: CancellationToken,
 }
 
@@ -55,56 +52,50 @@ impl Halt {
     }
 }
 
-/// How a run ended. The log says the same in events.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunEnd {
-    Answered(String),
-    /// A limit was reached; what was done stands and can be resumed.
-    Stopped(ErrorReport),
-    Paused,
-    Cancelled,
-    Failed(ErrorReport),
-}
-
 impl Run {
     /// Runs the loop to its end and records how it ended.
     pub async fn go(&self) -> Result<RunEnd> {
-        self.session.set_state(TaskState::Running)?;
+        self.session.set_state(TaskState::Running).await?;
         let end = self.turns().await?;
-        if !matches!(end, RunEnd::Answered(_)) {
+        if end != RunEnd::Answered {
             self.session.show(Event::AgentStateChanged { state: AgentState::Idle });
         }
         match &end {
             // Recorded with the answer itself.
-            RunEnd::Answered(_) => {}
-            RunEnd::Stopped(error) => {
+            RunEnd::Answered => {}
+            RunEnd::Stopped { error } => {
                 let content = self.progress(error);
-                self.session.record(vec![
-                    Event::Error { error: error.clone() },
-                    Event::StateChanged { state: TaskState::Paused },
-                    Event::Answer {
-                        message_id: stepwell_protocol::MessageId::generate(),
-                        content,
-                        origin: AnswerOrigin::Stopped,
-                    },
-                ])?;
+                self.session
+                    .record(vec![
+                        Event::Error { error: error.clone() },
+                        Event::StateChanged { state: TaskState::Paused },
+                        Event::Answer {
+                            message_id: stepwell_protocol::MessageId::generate(),
+                            content,
+                            origin: AnswerOrigin::Stopped,
+                        },
+                    ])
+                    .await?;
             }
-            RunEnd::Paused => self.session.set_state(TaskState::Paused)?,
+            RunEnd::Paused => self.session.set_state(TaskState::Paused).await?,
             RunEnd::Cancelled => {
                 let error = ErrorReport {
                     kind: ErrorKind::Cancelled,
                     message: "the run was cancelled; what was received is kept".into(),
                     hint: Some(format!("go on with `stepwell run --resume {}`", self.session.number())),
                 };
-                self.session.record(vec![
-                    Event::Error { error },
-                    Event::StateChanged { state: TaskState::Aborted },
-                ])?;
+                self.session
+                    .record(vec![Event::Error { error }, Event::StateChanged { state: TaskState::Aborted }])
+                    .await?;
             }
-            RunEnd::Failed(error) => self.session.record(vec![
-                Event::Error { error: error.clone() },
-                Event::StateChanged { state: TaskState::Failed },
-            ])?,
+            RunEnd::Failed { error } => {
+                self.session
+                    .record(vec![
+                        Event::Error { error: error.clone() },
+                        Event::StateChanged { state: TaskState::Failed },
+                    ])
+                    .await?;
+            }
         }
         Ok(end)
     }
@@ -122,18 +113,20 @@ impl Run {
             if self.session.pause_requested() {
                 return Ok(RunEnd::Paused);
             }
-            self.session.deliver_queued()?;
+            self.session.deliver_queued().await?;
             if let Some(limit) = self.max_turns.filter(|limit| turns >= *limit) {
-                return Ok(RunEnd::Stopped(ErrorReport {
-                    kind: ErrorKind::MaxIterations,
-                    message: format!("stopped after {limit} turns, the most this run may take"),
-                    hint: Some(format!("go on with `stepwell run --resume {}`", self.session.number())),
-                }));
+                return Ok(RunEnd::Stopped {
+                    error: ErrorReport {
+                        kind: ErrorKind::MaxIterations,
+                        message: format!("stopped after {limit} turns, the most this run may take"),
+                        hint: Some(format!("go on with `stepwell run --resume {}`", self.session.number())),
+                    },
+                });
             }
             if let Some(end) = self.check_budget().await {
                 return Ok(end);
             }
-            let request = match self.request(&mut window, shortenings)? {
+            let request = match self.request(&mut window, shortenings).await? {
                 Ok(request) => request,
                 Err(end) => return Ok(end),
             };
@@ -147,10 +140,10 @@ impl Run {
                 {
                     shortenings += 1;
                     let text = "the server finds the context too long; it is shortened".to_owned();
-                    self.session.record(vec![Event::Notice { text }])?;
+                    self.session.record(vec![Event::Notice { text }]).await?;
                     continue;
                 }
-                Received::Failed(error) => return Ok(RunEnd::Failed(error.report())),
+                Received::Failed(error) => return Ok(RunEnd::Failed { error: error.report() }),
             };
             if let Some(usage) = turn.usage {
                 self.session.ledger.add(usage);
@@ -160,18 +153,20 @@ impl Run {
                 let stop = self.act(turn).await?;
                 match stop {
                     Some(Halt::Hook(reason)) => {
-                        self.notices(vec![format!("a hook stopped the run: {reason}")])?;
+                        self.notices(vec![format!("a hook stopped the run: {reason}")]).await?;
                         return Ok(RunEnd::Paused);
                     }
                     Some(Halt::Loop(message)) => {
-                        return Ok(RunEnd::Stopped(ErrorReport {
-                            kind: ErrorKind::Loop,
-                            message,
-                            hint: Some(format!(
-                                "say what to do differently: `stepwell run --resume {} \"...\"`",
-                                self.session.number()
-                            )),
-                        }));
+                        return Ok(RunEnd::Stopped {
+                            error: ErrorReport {
+                                kind: ErrorKind::Loop,
+                                message,
+                                hint: Some(format!(
+                                    "say what to do differently: `stepwell run --resume {} \"...\"`",
+                                    self.session.number()
+                                )),
+                            },
+                        });
                     }
                     None => {}
                 }
@@ -181,7 +176,7 @@ impl Run {
                 if let Some(result) = self.session.take_completion()
                     && self.may_stop(&mut stop_rounds).await?
                 {
-                    return self.answer(Vec::new(), None, result);
+                    return self.answer(Vec::new(), None, result).await;
                 }
                 continue;
             }
@@ -189,34 +184,34 @@ impl Run {
             if text.trim().is_empty() {
                 empty_answers += 1;
                 if let Some(usage) = turn.usage {
-                    self.session.record(vec![Event::Usage { model: self.model_name.clone(), usage }])?;
+                    self.session.record(vec![Event::Usage { model: self.model_name.clone(), usage }]).await?;
                 }
                 if empty_answers > EMPTY_ANSWERS {
-                    return Ok(RunEnd::Failed(empty_answer(turn.stop)));
+                    return Ok(RunEnd::Failed { error: empty_answer(turn.stop) });
                 }
                 continue;
             }
             // A message that came meanwhile is not left unanswered, and a hook may find the work unfinished.
             let queued = self.session.read_summary(|summary| !summary.queued.is_empty());
             if queued || !self.may_stop(&mut stop_rounds).await? {
-                self.record_thought(turn)?;
+                self.record_thought(turn).await?;
                 continue;
             }
             if turn.stop == Some(StopReason::MaxTokens) {
                 let text = "the answer was cut off at the model's output limit".to_owned();
-                self.session.record(vec![Event::Notice { text }])?;
+                self.session.record(vec![Event::Notice { text }]).await?;
             }
-            return self.answer(self.books(&turn), Some(turn), text);
+            return self.answer(self.books(&turn), Some(turn), text).await;
         }
     }
 
     /// Puts together the request, or says why there is none.
-    fn request(
+    async fn request(
         &self,
         window: &mut ContextWindow,
         shortenings: u32,
     ) -> Result<std::result::Result<Request, RunEnd>> {
-        let tools = self.executor.registry().definitions();
+        let tools = self.env.tools.definitions(self.env.services.executor.registry());
         let info = self.model.info();
         let reserve = info.max_output_tokens.unwrap_or(ANSWER_RESERVE).min(info.context_window / 4);
         let fixed = window.fixed_tokens(&self.system, &tools);
@@ -230,13 +225,15 @@ impl Run {
                 if fitted.clipped {
                     let text =
                         "a message is too long for the model's window; its middle is left out".to_owned();
-                    self.session.record(vec![Event::Notice { text }])?;
+                    self.session.record(vec![Event::Notice { text }]).await?;
                 }
                 if fitted.moved && fitted.dropped > 0 {
-                    self.session.record(vec![Event::ContextTruncated {
-                        dropped_messages: fitted.dropped as u64,
-                        estimated_tokens: fitted.tokens,
-                    }])?;
+                    self.session
+                        .record(vec![Event::ContextTruncated {
+                            dropped_messages: fitted.dropped as u64,
+                            estimated_tokens: fitted.tokens,
+                        }])
+                        .await?;
                 }
                 Ok(Ok(Request {
                     system: Arc::clone(&self.system),
@@ -245,14 +242,16 @@ impl Run {
                     options: self.options.clone(),
                 }))
             }
-            Err(DoesNotFit { needed, room }) => Ok(Err(RunEnd::Failed(ErrorReport {
-                kind: ErrorKind::LlmContextTooLong,
-                message: format!(
-                    "the newest messages alone need about {needed} tokens; `{}` has room for {room}",
-                    self.model_name
-                ),
-                hint: Some("send less at once, or choose a model with a larger window".into()),
-            }))),
+            Err(DoesNotFit { needed, room }) => Ok(Err(RunEnd::Failed {
+                error: ErrorReport {
+                    kind: ErrorKind::LlmContextTooLong,
+                    message: format!(
+                        "the newest messages alone need about {needed} tokens; `{}` has room for {room}",
+                        self.model_name
+                    ),
+                    hint: Some("send less at once, or choose a model with a larger window".into()),
+                },
+            })),
         }
     }
 
@@ -261,10 +260,10 @@ impl Run {
         turn.usage.map(|usage| Event::Usage { model: self.model_name.clone(), usage }).into_iter().collect()
     }
 
-    fn record_thought(&self, turn: Turn) -> Result<()> {
+    async fn record_thought(&self, turn: Turn) -> Result<()> {
         let mut events = self.books(&turn);
         events.push(Event::Thought { message_id: turn.message_id, parts: turn.parts });
-        self.session.record(events)
+        self.session.record(events).await
     }
 
     /// Runs the calls of a turn. Neighbouring read-only calls run side by side; each group's results are on
@@ -277,28 +276,33 @@ impl Run {
         events.extend(
             turn.calls.into_iter().map(|call| Event::Action { message_id: message_id.clone(), call }),
         );
-        self.session.record(events)?;
+        self.session.record(events).await?;
         let mut stop = None;
         for group in self.groups(&calls) {
             let tools = group.iter().map(|call| call.name.clone()).collect();
             self.session.show(Event::AgentStateChanged { state: AgentState::Acting { tools } });
-            let outcomes = self.executor.execute_batch(group, &self.env).await;
+            let outcomes = self.env.services.executor.execute_batch(group, &self.env).await;
             stop = stop.or_else(|| outcomes.iter().find_map(Halt::of));
             let observations =
                 outcomes.into_iter().map(|outcome| Event::Observation { result: outcome.result }).collect();
-            self.session.record(observations)?;
+            self.session.record(observations).await?;
         }
         Ok(stop)
     }
 
     fn groups<'a>(&self, calls: &'a [ToolCall]) -> Vec<&'a [ToolCall]> {
         let reads = |call: &ToolCall| {
-            self.executor.registry().get(&call.name).is_some_and(|tool| tool.spec().risk == Risk::Read)
+            self.env
+                .services
+                .executor
+                .registry()
+                .get(&call.name)
+                .is_some_and(|tool| tool.spec().risk == Risk::Read)
         };
         calls.chunk_by(|a, b| reads(a) && reads(b)).collect()
     }
 
-    fn answer(&self, mut events: Vec<Event>, turn: Option<Turn>, content: String) -> Result<RunEnd> {
+    async fn answer(&self, mut events: Vec<Event>, turn: Option<Turn>, content: String) -> Result<RunEnd> {
         let (message_id, origin) = match turn {
             Some(turn) => {
                 let reasoning: Vec<Part> =
@@ -312,10 +316,10 @@ impl Run {
         };
         events.push(Event::StateChanged { state: TaskState::Completed });
         // Last, so that the answer is the final event of a run that succeeded.
-        events.push(Event::Answer { message_id, content: content.clone(), origin });
+        events.push(Event::Answer { message_id, content, origin });
         self.session.show(Event::AgentStateChanged { state: AgentState::Idle });
-        self.session.record(events)?;
-        Ok(RunEnd::Answered(content))
+        self.session.record(events).await?;
+        Ok(RunEnd::Answered)
     }
 
     /// Whether the run may end here; a hook can send the model back with a reason.
@@ -328,22 +332,22 @@ impl Run {
         }
         let call = HookCall::Stop { active: *rounds > 0 };
         let outcome = self.env.hooks.fire(&self.env.hook_facts, &call, &self.cancel).await;
-        self.notices(outcome.notices)?;
+        self.notices(outcome.notices).await?;
         if !outcome.blocked {
             return Ok(true);
         }
         *rounds += 1;
         let reason = outcome.reason.unwrap_or_else(|| "the work is not finished".into());
         let message = Message::user(format!("[A hook of the user's asks you to go on] {reason}"));
-        self.session.record(vec![Event::MessageQueued { message }])?;
+        self.session.record(vec![Event::MessageQueued { message }]).await?;
         Ok(false)
     }
 
-    fn notices(&self, texts: Vec<String>) -> Result<()> {
+    async fn notices(&self, texts: Vec<String>) -> Result<()> {
         if texts.is_empty() {
             return Ok(());
         }
-        self.session.record(texts.into_iter().map(|text| Event::Notice { text }).collect())
+        self.session.record(texts.into_iter().map(|text| Event::Notice { text }).collect()).await
     }
 
     /// Asks the person when the budget is used up; stops where nobody can answer.
@@ -372,15 +376,17 @@ impl Run {
             self.session.ledger.extend();
             return None;
         }
-        Some(RunEnd::Stopped(ErrorReport {
-            kind: exhausted.kind(),
-            message: format!("the budget is used up: {exhausted}"),
-            hint: Some(format!(
-                "raise it and go on with `stepwell run --resume {} {} AMOUNT`",
-                self.session.number(),
-                exhausted.option()
-            )),
-        }))
+        Some(RunEnd::Stopped {
+            error: ErrorReport {
+                kind: exhausted.kind(),
+                message: format!("the budget is used up: {exhausted}"),
+                hint: Some(format!(
+                    "raise it and go on with `stepwell run --resume {} {} AMOUNT`",
+                    self.session.number(),
+                    exhausted.option()
+                )),
+            },
+        })
     }
 
     /// How far a stopped run came, in words.

@@ -1,45 +1,41 @@
 //! One open task: its log, its folds, who follows it, and what it waits for.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalId, Event, EventRecord, Message, QuestionAnswer, QuestionId, Seq, TaskId,
-    TaskState, Timestamp,
+    ApprovalAnswer, ApprovalId, Event, EventRecord, Message, PermissionMode, QuestionAnswer, QuestionId,
+    RunEnd, Seq, TaskId, TaskListItem, TaskState, Timestamp,
 };
-use stepwell_store::{Home, ModelHistory, TaskLog, TaskSummary};
-use stepwell_tool_runtime::{HookFacts, Hooks, LoopGuard, PermissionJudge};
+use stepwell_store::{Home, ModelHistory, TaskLog};
+use stepwell_tool_runtime::{HookFacts, Hooks, LoopGuard, PermissionJudge, ToolGate, WorkspaceServices};
+use stepwell_transcript::TaskSummary;
 use stepwell_workspace::files;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Ledger;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, broken};
 use crate::feed::{Feed, Follower};
-use crate::react::RunEnd;
-
-/// Whether a person can answer, and how long they are waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attendance {
-    /// Nobody: approvals and questions are decided by policy at once.
-    Headless,
-    Interactive {
-        deadline: Duration,
-    },
-}
+use crate::presence::Attendance;
+use crate::task_list::TaskListFeed;
 
 pub struct Session {
     pub task: TaskId,
     home: Home,
-    pub attendance: Attendance,
     /// Shared with the whole tree of tasks.
     pub ledger: Arc<Ledger>,
     pub loop_guard: Arc<LoopGuard>,
-    core: Mutex<Core>,
-    feed: Feed,
+    /// Which tools the task may see and call.
+    pub tools: Arc<ToolGate>,
+    /// Held while records are written and synced, so only threads that may block take it.
+    log: Mutex<TaskLog>,
+    folds: Mutex<Folds>,
+    feed: Arc<Feed>,
+    list: Arc<TaskListFeed>,
+    attendance: Arc<Attendance>,
     control: Mutex<Control>,
     pause: AtomicBool,
     approvals: Mutex<HashMap<ApprovalId, oneshot::Sender<ApprovalAnswer>>>,
@@ -47,7 +43,21 @@ pub struct Session {
     completion: Mutex<Option<String>>,
     last_end: watch::Sender<Option<RunEnd>>,
     hooks: Mutex<Option<SessionHooks>>,
-    permission: OnceLock<Arc<dyn PermissionJudge>>,
+    permission: Mutex<Option<Arc<dyn PermissionJudge>>>,
+    /// What runs in the workspace lives as long as a task in it is open.
+    services: Mutex<Option<Arc<WorkspaceServices>>>,
+}
+
+/// What a session is opened with.
+pub struct SessionParts {
+    pub home: Home,
+    pub log: TaskLog,
+    pub history: ModelHistory,
+    pub summary: TaskSummary,
+    pub ledger: Arc<Ledger>,
+    pub loop_guard: Arc<LoopGuard>,
+    pub list: Arc<TaskListFeed>,
+    pub attendance: Arc<Attendance>,
 }
 
 /// The hooks that were told of the session's start and want to hear of its end.
@@ -56,10 +66,10 @@ pub struct SessionHooks {
     pub facts: HookFacts,
 }
 
-struct Core {
-    log: TaskLog,
+struct Folds {
     history: ModelHistory,
     summary: TaskSummary,
+    bytes: u64,
 }
 
 /// The run that is under way, if one is.
@@ -70,23 +80,20 @@ struct Control {
 
 impl Session {
     /// Takes over an opened log and the folds of what it holds.
-    pub fn new(
-        home: Home,
-        log: TaskLog,
-        history: ModelHistory,
-        summary: TaskSummary,
-        attendance: Attendance,
-        ledger: Arc<Ledger>,
-        loop_guard: Arc<LoopGuard>,
-    ) -> Self {
+    pub fn new(parts: SessionParts) -> Self {
+        let SessionParts { home, log, history, summary, ledger, loop_guard, list, attendance } = parts;
+        let bytes = log.bytes();
         Self {
             task: log.id().clone(),
             home,
-            attendance,
             ledger,
             loop_guard,
-            core: Mutex::new(Core { log, history, summary }),
-            feed: Feed::default(),
+            tools: Arc::default(),
+            feed: Arc::new(Feed::new(log.last_seq())),
+            log: Mutex::new(log),
+            folds: Mutex::new(Folds { history, summary, bytes }),
+            list,
+            attendance,
             control: Mutex::default(),
             pause: AtomicBool::new(false),
             approvals: Mutex::default(),
@@ -94,64 +101,101 @@ impl Session {
             completion: Mutex::new(None),
             last_end: watch::Sender::new(None),
             hooks: Mutex::new(None),
-            permission: OnceLock::new(),
+            permission: Mutex::new(None),
+            services: Mutex::new(None),
         }
     }
 
     /// The judge of the task: the first one it was given. It remembers what the person allowed for the session,
     /// which is longer than one run.
-    pub fn permission(&self, new: Arc<dyn PermissionJudge>) -> Arc<dyn PermissionJudge> {
-        Arc::clone(self.permission.get_or_init(|| new))
+    pub fn permission(&self, new: impl FnOnce() -> Arc<dyn PermissionJudge>) -> Arc<dyn PermissionJudge> {
+        Arc::clone(self.permission.lock().get_or_insert_with(new))
+    }
+
+    /// Judges by another mode from the next call on.
+    pub fn set_permission_mode(&self, mode: PermissionMode) {
+        if let Some(judge) = self.permission.lock().as_ref() {
+            judge.set_mode(mode);
+        }
+    }
+
+    /// Keeps the services of the workspace until the task is closed.
+    pub fn hold(&self, services: Arc<WorkspaceServices>) {
+        *self.services.lock() = Some(services);
     }
 
     /// Puts durable events into the log and then shows them. When this returns they cannot be lost.
-    pub fn record(&self, events: Vec<Event>) -> Result<()> {
+    pub async fn record(self: &Arc<Self>, events: Vec<Event>) -> Result<()> {
+        let session = Arc::clone(self);
+        // A sync may take long; it must not hold up a thread that others run on.
+        tokio::task::spawn_blocking(move || session.record_blocking(events)).await.map_err(broken)?
+    }
+
+    fn record_blocking(&self, events: Vec<Event>) -> Result<()> {
         // The lock is held while publishing, so that every follower sees the order of the log.
-        let mut core = self.core.lock();
-        let records = core.log.append(&events)?;
+        let mut log = self.log.lock();
+        let records = log.append_owned(events)?;
         for record in records {
-            core.history.apply(&record);
-            core.summary.apply(&record);
-            self.feed.publish(&Arc::new(record));
+            let record = Arc::new(record);
+            {
+                let mut folds = self.folds.lock();
+                folds.history.apply(&record);
+                folds.summary.apply(&record);
+                folds.bytes = log.bytes();
+            }
+            self.feed.publish(&record);
         }
+        self.list.changed(&self.task);
         Ok(())
     }
 
     /// Shows a transient event to whoever is looking.
     pub fn show(&self, event: Event) {
-        if self.feed.is_followed() {
-            let seq = self.core.lock().log.last_seq();
-            self.feed.publish(&Arc::new(EventRecord { seq, ts: Timestamp::now(), event }));
-        }
+        let seq = self.feed.last_seq();
+        self.feed.publish(&Arc::new(EventRecord { seq, ts: Timestamp::now(), event }));
     }
 
-    /// Everything after `from`, then live.
-    pub fn follow(&self, from: Seq) -> Result<Follower> {
-        // Nothing is appended between the look into the log and the start of the live part.
-        let core = self.core.lock();
-        let to = core.log.last_seq();
-        let records = if from < to {
-            stepwell_store::Follower::open(&self.home, &self.task, from.next())?.poll_new()?
-        } else {
-            Vec::new()
-        };
-        Ok(self.feed.follow(records, to))
+    /// Everything after a record, then what happens.
+    pub fn follow(&self, after: Seq) -> Result<Follower> {
+        Follower::new(&self.feed, &self.home, &self.task, after)
+            .ok_or_else(|| Error::NotOpen { task: self.task.clone() })
+    }
+
+    /// Whether a person is there to answer.
+    pub fn is_attended(&self) -> bool {
+        self.attendance.is_attended(&self.task)
     }
 
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        self.core.lock().history.messages()
-    }
-
-    pub fn summary(&self) -> TaskSummary {
-        self.core.lock().summary.clone()
+        self.folds.lock().history.messages()
     }
 
     pub fn last_seq(&self) -> Seq {
-        self.core.lock().log.last_seq()
+        self.feed.last_seq()
     }
 
     pub fn read_summary<T>(&self, read: impl FnOnce(&TaskSummary) -> T) -> T {
-        read(&self.core.lock().summary)
+        read(&self.folds.lock().summary)
+    }
+
+    /// The task as a list shows it.
+    pub fn list_item(&self) -> Option<TaskListItem> {
+        let folds = self.folds.lock();
+        let summary = &folds.summary;
+        Some(TaskListItem {
+            info: summary.info.clone()?,
+            title: summary.display_title().to_owned(),
+            state: summary.state,
+            mode: summary.mode.clone(),
+            model: summary.model.clone(),
+            favourite: summary.favourite,
+            totals: summary.totals,
+            updated_at: summary.updated_at,
+            last_seq: summary.last_seq,
+            waiting: (summary.open_approvals.len() + summary.open_questions.len()) as u32,
+            bytes: folds.bytes,
+            excerpt: None,
+        })
     }
 
     /// The number people call the task by.
@@ -166,21 +210,21 @@ impl Session {
     }
 
     /// Delivers queued messages; `true` when there were any.
-    pub fn deliver_queued(&self) -> Result<bool> {
+    pub async fn deliver_queued(self: &Arc<Self>) -> Result<bool> {
         let queued = self.read_summary(|summary| summary.queued.clone());
         if queued.is_empty() {
             return Ok(false);
         }
-        self.record(queued.into_iter().map(|message| Event::UserMessage { message }).collect())?;
+        self.record(queued.into_iter().map(|message| Event::UserMessage { message }).collect()).await?;
         Ok(true)
     }
 
     /// Changes the state unless it is the state already.
-    pub fn set_state(&self, state: TaskState) -> Result<()> {
+    pub async fn set_state(self: &Arc<Self>, state: TaskState) -> Result<()> {
         if self.read_summary(|summary| summary.state) == state {
             return Ok(());
         }
-        self.record(vec![Event::StateChanged { state }])
+        self.record(vec![Event::StateChanged { state }]).await
     }
 
     // ---- runs
@@ -202,6 +246,9 @@ impl Session {
     /// Gives the session free for the next run; `None` when the run never began.
     pub fn end_run(&self, end: Option<RunEnd>) {
         self.control.lock().running = None;
+        if let Some(end) = &end {
+            self.show(Event::RunEnded { end: end.clone() });
+        }
         self.last_end.send_replace(end);
     }
 

@@ -1,5 +1,6 @@
 //! One answer of the model: deltas in, a finished turn out, everything received kept on the way.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
@@ -40,7 +41,7 @@ pub enum Received {
 
 /// Receives one answer, showing it as it comes.
 pub async fn receive(
-    session: &Session,
+    session: &Arc<Session>,
     mut stream: DeltaStream,
     cancel: &CancellationToken,
 ) -> Result<Received> {
@@ -50,7 +51,7 @@ pub async fn receive(
         let chunk = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                answer.interrupt(session, InterruptReason::Cancelled)?;
+                answer.interrupt(session, InterruptReason::Cancelled).await?;
                 return Ok(Received::Cancelled);
             }
             chunk = deltas.next() => chunk,
@@ -61,13 +62,13 @@ pub async fn receive(
                 Ok(delta) => answer.apply(session, delta),
                 Err(error) => {
                     answer.show(session);
-                    answer.interrupt(session, InterruptReason::StreamFailed)?;
+                    answer.interrupt(session, InterruptReason::StreamFailed).await?;
                     return Ok(Received::Failed(error));
                 }
             }
         }
         answer.show(session);
-        answer.keep(session)?;
+        answer.keep(session).await?;
     }
     Ok(Received::Whole(answer.finish()))
 }
@@ -80,8 +81,8 @@ struct Answer {
     usage: Option<Usage>,
     stop: Option<StopReason>,
     /// Text and reasoning not yet shown.
-    fresh_text: String,
-    fresh_reasoning: String,
+    fresh_text: Fresh,
+    fresh_reasoning: Fresh,
     text: Kept,
     reasoning: Kept,
     reasoning_open: bool,
@@ -92,7 +93,29 @@ struct FormingCall {
     id: ToolCallId,
     name: String,
     arguments: String,
+    /// Bytes of the arguments that were shown; `None` before the call was.
+    shown: Option<usize>,
     opaque: Option<Value>,
+}
+
+/// Text that was not shown yet, and how many bytes were.
+#[derive(Default)]
+struct Fresh {
+    offset: u64,
+    content: String,
+}
+
+impl Fresh {
+    /// What is new, with its offset.
+    fn take(&mut self) -> Option<(u64, String)> {
+        if self.content.is_empty() {
+            return None;
+        }
+        let content = std::mem::take(&mut self.content);
+        let offset = self.offset;
+        self.offset += content.len() as u64;
+        Some((offset, content))
+    }
 }
 
 /// How much of one kind of text was received, and what of it the log does not have yet.
@@ -110,8 +133,8 @@ impl Answer {
             calls: Vec::new(),
             usage: None,
             stop: None,
-            fresh_text: String::new(),
-            fresh_reasoning: String::new(),
+            fresh_text: Fresh::default(),
+            fresh_reasoning: Fresh::default(),
             text: Kept::default(),
             reasoning: Kept::default(),
             reasoning_open: false,
@@ -119,11 +142,11 @@ impl Answer {
         }
     }
 
-    fn apply(&mut self, session: &Session, delta: Delta) {
+    fn apply(&mut self, session: &Arc<Session>, delta: Delta) {
         match delta {
             Delta::Text(piece) => {
                 self.reasoning_open = false;
-                self.fresh_text.push_str(&piece);
+                self.fresh_text.content.push_str(&piece);
                 self.text.pending.push_str(&piece);
                 match self.parts.last_mut() {
                     Some(Part::Text { text }) => text.push_str(&piece),
@@ -131,7 +154,7 @@ impl Answer {
                 }
             }
             Delta::Reasoning(piece) => {
-                self.fresh_reasoning.push_str(&piece);
+                self.fresh_reasoning.content.push_str(&piece);
                 self.reasoning.pending.push_str(&piece);
                 match self.parts.last_mut() {
                     Some(Part::Reasoning { text, .. }) if self.reasoning_open => text.push_str(&piece),
@@ -150,13 +173,7 @@ impl Answer {
             }
             Delta::CallStart { index, id, name } => {
                 self.reasoning_open = false;
-                self.show(session);
-                session.show(Event::CallForming {
-                    message_id: self.message_id.clone(),
-                    name: name.clone(),
-                    bytes: 0,
-                });
-                let call = FormingCall { id, name, arguments: String::new(), opaque: None };
+                let call = FormingCall { id, name, arguments: String::new(), shown: None, opaque: None };
                 if index < self.calls.len() {
                     self.calls[index] = call;
                 } else {
@@ -190,26 +207,39 @@ impl Answer {
 
     /// Shows what came since the last time.
     fn show(&mut self, session: &Session) {
-        if !self.fresh_reasoning.is_empty() {
-            let content = std::mem::take(&mut self.fresh_reasoning);
-            session.show(Event::ReasoningToken { message_id: self.message_id.clone(), content });
+        let message_id = || self.message_id.clone();
+        if let Some((offset, content)) = self.fresh_reasoning.take() {
+            session.show(Event::ReasoningToken { message_id: message_id(), offset, content });
         }
-        if !self.fresh_text.is_empty() {
-            let content = std::mem::take(&mut self.fresh_text);
-            session.show(Event::Token { message_id: self.message_id.clone(), content });
+        if let Some((offset, content)) = self.fresh_text.take() {
+            session.show(Event::Token { message_id: message_id(), offset, content });
+        }
+        for call in &mut self.calls {
+            let shown = call.shown.unwrap_or(0);
+            if call.shown.is_some() && shown == call.arguments.len() {
+                continue;
+            }
+            session.show(Event::CallForming {
+                message_id: self.message_id.clone(),
+                call_id: call.id.clone(),
+                name: call.name.clone(),
+                offset: shown as u64,
+                arguments: call.arguments[shown..].to_owned(),
+            });
+            call.shown = Some(call.arguments.len());
         }
     }
 
     /// Puts a long or slow answer into the log piece by piece; short quick ones wait for their end.
-    fn keep(&mut self, session: &Session) -> Result<()> {
+    async fn keep(&mut self, session: &Arc<Session>) -> Result<()> {
         let pending = self.text.pending.len() + self.reasoning.pending.len();
         if pending >= KEEP_BYTES || (pending > 0 && self.last_kept.elapsed() >= KEEP_AFTER) {
-            self.keep_now(session, Vec::new())?;
+            self.keep_now(session, Vec::new()).await?;
         }
         Ok(())
     }
 
-    fn keep_now(&mut self, session: &Session, then: Vec<Event>) -> Result<()> {
+    async fn keep_now(&mut self, session: &Arc<Session>, then: Vec<Event>) -> Result<()> {
         let mut events = Vec::new();
         for (kind, kept) in
             [(PartialKind::Reasoning, &mut self.reasoning), (PartialKind::Text, &mut self.text)]
@@ -224,10 +254,10 @@ impl Answer {
         }
         events.extend(then);
         self.last_kept = Instant::now();
-        if events.is_empty() { Ok(()) } else { session.record(events) }
+        if events.is_empty() { Ok(()) } else { session.record(events).await }
     }
 
-    fn interrupt(&mut self, session: &Session, reason: InterruptReason) -> Result<()> {
+    async fn interrupt(&mut self, session: &Arc<Session>, reason: InterruptReason) -> Result<()> {
         let received = self.text.in_log + self.reasoning.in_log > 0
             || !self.text.pending.is_empty()
             || !self.reasoning.pending.is_empty();
@@ -235,7 +265,7 @@ impl Answer {
             return Ok(());
         }
         let message_id = self.message_id.clone();
-        self.keep_now(session, vec![Event::AnswerInterrupted { message_id, reason }])
+        self.keep_now(session, vec![Event::AnswerInterrupted { message_id, reason }]).await
     }
 
     fn finish(self) -> Turn {

@@ -11,9 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use stepwell_protocol::PermissionMode;
 
 pub use index::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget, SourceArg};
-pub use mcp::{
-    McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools, ToolGroupArg,
-};
+pub use mcp::{ALL_TOOLS, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools};
 
 const EXIT_CODES: &str = "Exit codes:\n  \
     0    done\n  \
@@ -44,6 +42,8 @@ pub enum Door {
     Tool(ToolCommand),
     /// Serve the tools to an MCP client: Claude Code, Codex, Cursor, VS Code and others
     Mcp(Box<McpArgs>),
+    /// Serve the agent to another program, in the messages of the protocol
+    Serve(ServeArgs),
     /// Take back what the agent changed last
     Undo(UndoArgs),
     /// Take back the last undo or restore
@@ -80,6 +80,16 @@ pub enum Door {
         /// The command, such as `run` or `tasks list`
         command: Vec<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Speak on standard input and output, one JSON message a line
+    #[arg(long)]
+    pub stdio: bool,
+    /// Work in this folder instead of the current one
+    #[arg(short = 'C', long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

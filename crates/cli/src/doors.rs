@@ -11,6 +11,7 @@ pub mod models;
 pub mod permissions;
 pub mod run;
 pub mod sandbox;
+pub mod serve;
 pub mod tasks;
 pub mod tool;
 pub mod why;

@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use stepwell_agent::RunEnd;
-use stepwell_protocol::ErrorKind;
+use stepwell_protocol::{ErrorKind, RunEnd};
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +35,7 @@ impl Exit {
     pub fn of_run(end: &RunEnd, approval_refused: bool) -> Self {
         match end {
             RunEnd::Cancelled => Self::Interrupted,
-            RunEnd::Stopped(error)
+            RunEnd::Stopped { error }
                 if matches!(
                     error.kind,
                     ErrorKind::MaxIterations | ErrorKind::Budget | ErrorKind::TokenBudget
@@ -45,8 +44,8 @@ impl Exit {
                 Self::LimitReached
             }
             _ if approval_refused => Self::Refused,
-            RunEnd::Answered(_) | RunEnd::Paused => Self::Done,
-            RunEnd::Stopped(_) | RunEnd::Failed(_) => Self::Failed,
+            RunEnd::Answered | RunEnd::Paused => Self::Done,
+            RunEnd::Stopped { .. } | RunEnd::Failed { .. } => Self::Failed,
         }
     }
 }

@@ -79,6 +79,8 @@ fn kind_in_chinese(kind: ErrorKind) -> &'static str {
         ErrorKind::Cancelled => "已取消",
         ErrorKind::NeedsPerson => "需要有人批准或回答",
         ErrorKind::Store => "无法保存任务",
+        ErrorKind::Rejected => "无法执行该请求",
+        ErrorKind::Unsupported => "此版本不支持",
         ErrorKind::Internal => "出错了",
     }
 }

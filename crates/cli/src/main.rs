@@ -59,6 +59,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
             Some(McpCommand::Config(config)) => doors::mcp::config::run(&config),
             None => wait(doors::mcp::run(args.serve)),
         },
+        Door::Serve(args) => wait(doors::serve::run(args)),
         Door::Undo(args) => doors::checkpoints::undo(&args),
         Door::Redo(args) => doors::checkpoints::redo(&args),
         Door::Checkpoints(command) => doors::checkpoints::run(command),

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use async_trait::async_trait;
 use secrecy::ExposeSecret;
 use stepwell_agent::ModelSource;
 use stepwell_llm::{
     Catalog, ConnectOptions, Error, HttpClient, Matching, Model, ModelFacts, ModelInfo, Normalizer, Provider,
     Recorder, Replay, RetryPolicy, Timeouts,
 };
-use stepwell_protocol::ErrorKind;
+use stepwell_protocol::{ErrorKind, ModelItem};
 use stepwell_tool_runtime::Redactor;
 use stepwell_workspace::files;
 
@@ -21,6 +23,9 @@ use crate::settings::{Places, Settings};
 const REPLAY: &str = "replay:";
 /// `--model replay-lenient:FILE`: only the course of the conversation must be.
 const REPLAY_LENIENT: &str = "replay-lenient:";
+
+/// How long a provider may take to list its models.
+const LIST_DEADLINE: Duration = Duration::from_secs(10);
 
 pub struct Models {
     places: Arc<Places>,
@@ -114,6 +119,64 @@ impl Models {
         Some(self.catalog.info(provider, model, &ModelFacts::default()))
     }
 
+    /// Models that can be reached: of local servers, and of providers that are set or have a key. With each provider
+    /// that failed, why.
+    pub async fn reachable(&self) -> (Vec<ModelInfo>, Vec<(String, anyhow::Error)>) {
+        let local = stepwell_llm::local_servers(&self.client).await;
+        let mut found = Vec::new();
+        let mut failed = Vec::new();
+        for server in local {
+            for model in server.models {
+                let name = format!("{}/{model}", server.preset.name);
+                found.extend(self.connect(&name).map(|model| model.info().clone()));
+            }
+        }
+        // Asked side by side: one slow server does not hold up the others.
+        let asked = self.worth_asking().into_iter().map(|name| async move {
+            let listed = self.list_of(&name).await;
+            (name, listed)
+        });
+        for (name, listed) in futures::future::join_all(asked).await {
+            match listed {
+                Ok(models) => found.extend(models),
+                Err(error) => failed.push((name, error)),
+            }
+        }
+        (found, failed)
+    }
+
+    /// The models a provider lists.
+    pub async fn list_of(&self, name: &str) -> anyhow::Result<Vec<ModelInfo>> {
+        let provider = self.provider(name)?;
+        let (key, _) = self.key(&provider)?;
+        let ids = stepwell_llm::list_models(&provider, key, &self.client, LIST_DEADLINE).await?;
+        let mut found = Vec::new();
+        for id in ids {
+            found.push(self.connect(&format!("{name}/{id}"))?.info().clone());
+        }
+        Ok(found)
+    }
+
+    /// Providers of the settings and those with a key. Local servers are found by their ports.
+    fn worth_asking(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.settings.providers().into_keys().collect();
+        for name in stepwell_llm::preset_names() {
+            // Two presets of one maker list the same models.
+            if names.iter().any(|known| known == name) || name == "openai-chat" {
+                continue;
+            }
+            let Ok(provider) = self.provider(name) else { continue };
+            let has_key = self.key(&provider).is_ok_and(|(_, source)| {
+                use keys::KeySource;
+                matches!(source, KeySource::Environment(_) | KeySource::File | KeySource::Keyring)
+            });
+            if has_key {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn Model>, Error> {
         let normalizer = || Normalizer { workspace: Some(self.workspace.display().to_string()) };
         for (prefix, matching) in [(REPLAY, Matching::Strict), (REPLAY_LENIENT, Matching::Lenient)] {
@@ -129,6 +192,7 @@ impl Models {
     }
 }
 
+#[async_trait]
 impl ModelSource for Models {
     fn connect(&self, name: &str) -> Result<Arc<dyn Model>, Error> {
         let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,6 +202,21 @@ impl ModelSource for Models {
         let model = self.open(name)?;
         connected.insert(name.to_owned(), Arc::clone(&model));
         Ok(model)
+    }
+
+    async fn list(&self) -> Vec<ModelItem> {
+        let (found, _) = self.reachable().await;
+        found.iter().map(item).collect()
+    }
+}
+
+fn item(info: &ModelInfo) -> ModelItem {
+    ModelItem {
+        name: format!("{}/{}", info.provider, info.id),
+        context_window: info.context_window,
+        images: info.images,
+        input_price: info.price.map(|price| price.input),
+        output_price: info.price.map(|price| price.output),
     }
 }
 

@@ -5,11 +5,13 @@
 //! the agent may do, never widen it, and can neither name servers nor programs.
 
 mod code;
+mod in_force;
 mod keep;
 mod layer;
 mod links;
 mod places;
 mod sandbox;
+mod tools;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -28,6 +30,7 @@ pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, JavaScriptDebugger, SettingsLayer};
 pub use places::Places;
 pub use sandbox::SandboxSettings;
+pub use tools::ToolSettings;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
 
 /// Where a value comes from.

@@ -1,6 +1,7 @@
 //! One tool call: started, driven to its end, its questions carried to the client and back.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde_json::Value;
 use stepwell_protocol::{ToolCall, ToolCallId};
-use stepwell_tool_runtime::{CallEnv, LoopGuard, LoopLimits, Outcome, RegisteredTool};
+use stepwell_tool_runtime::{CallEnv, CallSetup, LoopGuard, LoopLimits, Outcome, RegisteredTool};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
@@ -22,7 +23,7 @@ use crate::asking::{Pending, can_ask};
 use crate::connection::Client;
 use crate::host::{CallHost, Signal, WAITING_SIGNALS};
 use crate::parked::PATIENCE;
-use crate::ports::Bench;
+use crate::ports::ServedWorkspace;
 use crate::result::call_result;
 use crate::server::Shared;
 
@@ -54,32 +55,33 @@ impl Drop for Run {
 impl Run {
     fn start(
         shared: &Shared,
-        bench: &Arc<Bench>,
+        workspace: &Arc<ServedWorkspace>,
         tool: Arc<RegisteredTool>,
         arguments: Value,
         place: OwnedSemaphorePermit,
     ) -> Self {
         let (sender, signals) = mpsc::channel(WAITING_SIGNALS);
         let cancel = shared.cancel.child_token();
-        let env = CallEnv {
+        let setup = CallSetup {
             task: shared.task.clone(),
             host: Arc::new(CallHost::new(sender, Arc::clone(&shared.artifacts))),
             cancel: cancel.clone(),
-            permission: Arc::clone(&bench.permission),
+            permission: Arc::clone(&workspace.permission),
             // Whether a model goes in circles is seen by the client, which has the conversation.
             loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
-            hooks: Arc::clone(&bench.hooks),
-            hook_facts: bench.hook_facts.clone(),
-            redactor: Arc::clone(&bench.redactor),
-            checkpoints: bench.checkpoints.clone(),
+            hooks: Arc::clone(&workspace.hooks),
+            permission_mode: workspace.permission_mode,
+            transcript_path: PathBuf::new(),
+            tools: Arc::clone(&shared.gate),
         };
+        let env = CallEnv::new(Arc::clone(&workspace.services), setup);
         let call = ToolCall {
             id: ToolCallId::generate(),
             name: tool.name().to_owned(),
             arguments: arguments.clone(),
             opaque: None,
         };
-        let executor = Arc::clone(&bench.executor);
+        let executor = Arc::clone(&workspace.services.executor);
         let outcome = shared.tracker.spawn(async move { executor.execute(&call, &env).await });
         Self { tool, arguments, outcome, signals, cancel, started: Instant::now(), _place: place }
     }
@@ -92,7 +94,7 @@ impl Run {
 /// Answers `tools/call`.
 pub(crate) async fn answer(
     shared: &Arc<Shared>,
-    bench: &Arc<Bench>,
+    workspace: &Arc<ServedWorkspace>,
     mut params: CallToolRequestParams,
     client: &Client<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -100,9 +102,9 @@ pub(crate) async fn answer(
     if params.request_state.is_some() {
         return resume(shared, params, &arguments, client).await;
     }
-    let tool = find(shared, bench, &params.name)?;
+    let tool = find(shared, workspace, &params.name)?;
     let place = place(shared, client).await?;
-    let run = Run::start(shared, bench, tool, arguments, place);
+    let run = Run::start(shared, workspace, tool, arguments, place);
     drive(shared, run, client).await
 }
 
@@ -152,11 +154,11 @@ async fn place(shared: &Shared, client: &Client<'_>) -> Result<OwnedSemaphorePer
     }
 }
 
-fn find(shared: &Shared, bench: &Bench, name: &str) -> Result<Arc<RegisteredTool>, ErrorData> {
-    let registry = bench.executor.registry();
+fn find(shared: &Shared, workspace: &ServedWorkspace, name: &str) -> Result<Arc<RegisteredTool>, ErrorData> {
+    let registry = workspace.services.executor.registry();
     let message = match registry.get(name) {
-        Some(tool) if tool.is_enabled() => return Ok(tool),
-        Some(tool) => shared.offer.why_not(tool.name(), tool.spec().category),
+        Some(tool) if tool.is_enabled() && shared.gate.check(&tool).is_ok() => return Ok(tool),
+        Some(tool) => shared.offer.why_not(&tool),
         None => {
             let near = registry.suggestions(name);
             let help = if near.is_empty() {

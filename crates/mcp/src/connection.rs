@@ -21,8 +21,9 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
 
 use crate::call;
-use crate::ports::{Bench, PromptEntry, ResourceBody};
+use crate::ports::{PromptEntry, ServedWorkspace};
 use crate::server::{Shared, WorkspaceChoice};
+use stepwell_tool_runtime::ResourceBody;
 
 /// How long a client may take to name its roots.
 const ROOTS_PATIENCE: Duration = Duration::from_secs(5);
@@ -50,20 +51,22 @@ impl Connection {
         Self { shared, roots: watch::Sender::default(), level: AtomicU8::new(rank(LoggingLevel::Info)) }
     }
 
-    /// The bench of the client's workspace. A client that is just being asked for its roots is waited for.
-    async fn bench(&self) -> Result<Arc<Bench>, ErrorData> {
+    /// The client's workspace. A client that is just being asked for its roots is waited for.
+    async fn workspace(&self) -> Result<Arc<ServedWorkspace>, ErrorData> {
         let mut roots = self.roots.subscribe();
         // One that does not answer in time keeps the folder it had.
         tokio::time::timeout(ROOTS_PATIENCE, roots.wait_for(|roots| !roots.asked)).await.ok();
-        self.any_bench()
+        self.any_workspace()
     }
 
-    fn open(&self, folder: Option<PathBuf>) -> Result<Arc<Bench>, ErrorData> {
-        self.shared.bench(folder.as_deref()).map_err(|problem| ErrorData::internal_error(problem, None))
+    fn open(&self, folder: Option<PathBuf>) -> Result<Arc<ServedWorkspace>, ErrorData> {
+        self.shared
+            .workspace_of(folder.as_deref())
+            .map_err(|problem| ErrorData::internal_error(problem, None))
     }
 
     /// What is known now; the list of tools does not depend on the folder.
-    fn any_bench(&self) -> Result<Arc<Bench>, ErrorData> {
+    fn any_workspace(&self) -> Result<Arc<ServedWorkspace>, ErrorData> {
         let folder = self.roots.borrow().first.clone();
         self.open(folder)
     }
@@ -185,13 +188,16 @@ impl ServerHandler for Connection {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let bench = self.any_bench()?;
-        Ok(ListToolsResult::with_all_items(self.shared.tools.get(bench.executor.registry())))
+        let workspace = self.any_workspace()?;
+        Ok(ListToolsResult::with_all_items(
+            self.shared.tools.get(workspace.services.executor.registry(), &self.shared.gate),
+        ))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let bench = self.any_bench().ok()?;
-        let tool = bench.executor.registry().get(name).filter(|tool| tool.is_enabled())?;
+        let workspace = self.any_workspace().ok()?;
+        let tool = workspace.services.executor.registry().get(name)?;
+        let tool = Some(tool).filter(|tool| tool.is_enabled() && self.shared.gate.check(tool).is_ok())?;
         Some(crate::tool_list::described(&tool))
     }
 
@@ -200,9 +206,9 @@ impl ServerHandler for Connection {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let bench = self.bench().await?;
+        let workspace = self.workspace().await?;
         let client = Client::new(&context, self.level.load(Ordering::Relaxed));
-        call::answer(&self.shared, &bench, request, &client).await
+        call::answer(&self.shared, &workspace, request, &client).await
     }
 
     async fn list_prompts(
@@ -239,7 +245,7 @@ impl ServerHandler for Connection {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let entries = self.any_bench()?.resources.list().await.into_iter().map(|entry| {
+        let entries = self.any_workspace()?.services.resources.list().await.into_iter().map(|entry| {
             let mut resource = Resource::new(entry.uri, entry.name);
             resource.description = entry.description;
             resource.mime_type = entry.mime_type;
@@ -253,7 +259,7 @@ impl ServerHandler for Connection {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let entries = self.any_bench()?.resources.templates().await.into_iter().map(|entry| {
+        let entries = self.any_workspace()?.services.resources.templates().await.into_iter().map(|entry| {
             let mut template = ResourceTemplate::new(entry.uri_template, entry.name);
             template.description = entry.description;
             template.mime_type = entry.mime_type;
@@ -268,7 +274,7 @@ impl ServerHandler for Connection {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        match self.any_bench()?.resources.read(&uri).await {
+        match self.any_workspace()?.services.resources.read(&uri).await {
             Ok(Some(body)) => Ok(ReadResourceResult::new(vec![contents(&uri, body)]).into()),
             Ok(None) => {
                 let message = format!("there is nothing at `{uri}`; resources/list tells what there is");

@@ -1,10 +1,10 @@
 //! The tools as an MCP server: any MCP client can use what the agent uses.
 //!
-//! [`McpServer`] serves the tools of a [`Bench`] over stdio ([`McpServer::serve_stdio`]) or HTTP ([`http`]). A call goes
+//! [`McpServer`] serves the tools of a workspace over stdio ([`McpServer::serve_stdio`]) or HTTP ([`http`]). A call goes
 //! through the same executor as everything else; the client's person has been shown it, so it counts as asked for, and
 //! what the judge wants to know beyond that is asked through the client (`asking`). Tools know nothing of MCP: what they
-//! need is given by [`Benches`], what else is served by [`Resources`] and [`Prompts`], which whoever assembles the
-//! program implements.
+//! need is given by [`WorkspaceSource`], what else is served by [`Resources`](stepwell_tool_runtime::Resources) and
+//! [`Prompts`], which whoever assembles the program implements.
 
 mod asking;
 mod call;
@@ -20,10 +20,7 @@ mod server;
 mod stdio;
 mod tool_list;
 
-pub use offer::{Offer, ToolGroup};
-pub use ports::{
-    Bench, Benches, PromptArgument, PromptEntry, Prompts, ResourceBody, ResourceEntry, ResourceTemplateEntry,
-    Resources,
-};
+pub use offer::Offer;
+pub use ports::{PromptArgument, PromptEntry, Prompts, ServedWorkspace, WorkspaceSource};
 pub use prompts::FilePrompts;
 pub use server::{McpServer, ServerParts, WorkspaceChoice};

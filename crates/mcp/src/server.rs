@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use rmcp::service::serve_server_with_ct;
 use rmcp::transport::TransportAdapterIdentity;
 use stepwell_protocol::TaskId;
+use stepwell_tool_runtime::ToolGate;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,7 +18,7 @@ use crate::connection::Connection;
 use crate::host::ArtifactFolder;
 use crate::offer::Offer;
 use crate::parked::Parked;
-use crate::ports::{Bench, Benches, Prompts};
+use crate::ports::{Prompts, ServedWorkspace, WorkspaceSource};
 use crate::stdio::LineTransport;
 use crate::tool_list::ToolList;
 
@@ -35,7 +36,7 @@ pub enum WorkspaceChoice {
 
 /// What a server is made of.
 pub struct ServerParts {
-    pub benches: Arc<dyn Benches>,
+    pub workspaces: Arc<dyn WorkspaceSource>,
     pub prompts: Arc<dyn Prompts>,
     pub offer: Offer,
     pub workspace: WorkspaceChoice,
@@ -53,9 +54,11 @@ pub struct McpServer {
 }
 
 pub(crate) struct Shared {
-    benches: Arc<dyn Benches>,
-    /// The bench in use and the folder it was opened for.
-    bench: Mutex<Option<(Option<PathBuf>, Arc<Bench>)>>,
+    workspaces: Arc<dyn WorkspaceSource>,
+    /// The workspace in use and the folder it was opened for.
+    current: Mutex<Option<(Option<PathBuf>, Arc<ServedWorkspace>)>>,
+    /// Which tools clients see and call.
+    pub(crate) gate: Arc<ToolGate>,
     pub(crate) prompts: Arc<dyn Prompts>,
     pub(crate) offer: Offer,
     pub(crate) workspace: WorkspaceChoice,
@@ -72,26 +75,26 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The bench of a folder; opened once, and anew when the folder changes.
-    pub(crate) fn bench(&self, workspace: Option<&Path>) -> Result<Arc<Bench>, String> {
-        let mut current = self.bench.lock();
-        if let Some((folder, bench)) = current.as_ref()
-            && folder.as_deref() == workspace
+    /// The workspace of a folder; opened once, and anew when the folder changes.
+    pub(crate) fn workspace_of(&self, folder: Option<&Path>) -> Result<Arc<ServedWorkspace>, String> {
+        let mut current = self.current.lock();
+        if let Some((known, workspace)) = current.as_ref()
+            && known.as_deref() == folder
         {
-            return Ok(Arc::clone(bench));
+            return Ok(Arc::clone(workspace));
         }
-        let bench = Arc::new(self.benches.open(workspace)?);
-        self.offer.apply(bench.executor.registry());
-        *current = Some((workspace.map(Path::to_path_buf), Arc::clone(&bench)));
-        Ok(bench)
+        let workspace = Arc::new(self.workspaces.open(folder)?);
+        *current = Some((folder.map(Path::to_path_buf), Arc::clone(&workspace)));
+        Ok(workspace)
     }
 }
 
 impl McpServer {
     pub fn new(parts: ServerParts) -> Self {
         let shared = Shared {
-            benches: parts.benches,
-            bench: Mutex::default(),
+            workspaces: parts.workspaces,
+            current: Mutex::default(),
+            gate: Arc::new(ToolGate::new(parts.offer.tool_set())),
             prompts: parts.prompts,
             offer: parts.offer,
             workspace: parts.workspace,
@@ -151,6 +154,6 @@ impl McpServer {
         // A call that outlives this is ended with the process.
         tokio::time::timeout(LAST_CALLS, self.shared.tracker.wait()).await.ok();
         // The tools go, and with them what they run in the background.
-        self.shared.bench.lock().take();
+        self.shared.current.lock().take();
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 use stepwell_protocol::{Risk, ToolDefinition};
-use stepwell_tool_runtime::{Category, RegisteredTool, Registry, ToolStatus};
+use stepwell_tool_runtime::{RegisteredTool, Registry, ToolGate};
 
 /// The list of a registry, made anew only when its tools change.
 #[derive(Default)]
@@ -21,16 +21,16 @@ struct Made {
 }
 
 impl ToolList {
-    pub(crate) fn get(&self, registry: &Registry) -> Vec<Tool> {
-        let definitions = registry.definitions();
+    pub(crate) fn get(&self, registry: &Registry, gate: &ToolGate) -> Vec<Tool> {
+        let definitions = gate.definitions(registry);
         let mut made = self.made.lock();
         if let Some(made) = made.as_ref()
             && Arc::ptr_eq(&made.of, &definitions)
         {
             return made.tools.clone();
         }
-        let tools: Vec<Tool> =
-            registry.list(None, Some(ToolStatus::Enabled)).iter().map(|tool| described(tool)).collect();
+        let offered = definitions.iter().filter_map(|definition| registry.get(&definition.name));
+        let tools: Vec<Tool> = offered.map(|tool| described(&tool)).collect();
         *made = Some(Made { of: definitions, tools: tools.clone() });
         tools
     }
@@ -78,7 +78,7 @@ fn title(name: &str) -> String {
 /// the content of a file or the output of a command, give that text alone: told a second time as JSON it would cost
 /// twice, and clients that prefer the JSON would show a model escaped lines.
 pub(crate) fn structured_schema(tool: &RegisteredTool) -> Option<Map<String, Value>> {
-    if !matches!(tool.spec().category, Category::Debug | Category::Code) {
+    if !tool.spec().category.is_structured() {
         return None;
     }
     let mut schema = tool.output_schema()?.clone();

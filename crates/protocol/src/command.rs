@@ -4,12 +4,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ApprovalAnswer, ApprovalId, MessageId, Part, QuestionAnswer, QuestionId, TaskId};
+use crate::{
+    ApprovalAnswer, ApprovalId, ErrorReport, MessageId, Part, PermissionMode, Plan, QuestionAnswer,
+    QuestionId, TaskId,
+};
 
+/// Something to do. Each command gets one [`CommandReply`]; what takes long goes on after the reply, and events tell of
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Command {
-    /// Starts a task with its first message. Mode and model default to the settings'.
+    /// Starts a task with its first message. Mode, model and permission mode default to the workspace's settings.
     StartTask {
         task: TaskId,
         prompt: Vec<Part>,
@@ -19,37 +24,28 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        permission_mode: Option<PermissionMode>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<TaskId>,
     },
     /// Says something in a task. While the agent works the message is queued and delivered at the next turn;
     /// it never answers an approval or a question.
-    SendMessage {
-        task: TaskId,
-        parts: Vec<Part>,
-    },
+    SendMessage { task: TaskId, parts: Vec<Part> },
     /// Goes on with a task that was cut off, paused or stopped at a limit, without a new message.
-    ResumeTask {
-        task: TaskId,
-    },
+    ResumeTask { task: TaskId },
     /// Stops at once and keeps what was received.
-    Cancel {
-        task: TaskId,
-    },
+    Cancel { task: TaskId },
     /// Stops before the next request to the model.
-    Pause {
-        task: TaskId,
-    },
+    Pause { task: TaskId },
+    /// Answers a request for approval.
     Approve {
         task: TaskId,
         approval: ApprovalId,
         #[serde(flatten)]
         answer: ApprovalAnswer,
     },
-    AnswerQuestion {
-        task: TaskId,
-        question: QuestionId,
-        answer: QuestionAnswer,
-    },
+    /// Answers a question.
+    AnswerQuestion { task: TaskId, question: QuestionId, answer: QuestionAnswer },
     /// Makes a new task that shares the history up to and including `message` (all of it when absent).
     ForkTask {
         task: TaskId,
@@ -58,24 +54,137 @@ pub enum Command {
         message: Option<MessageId>,
     },
     /// Takes back everything from a user message on and says it anew.
-    EditMessage {
-        task: TaskId,
-        message: MessageId,
-        parts: Vec<Part>,
+    EditMessage { task: TaskId, message: MessageId, parts: Vec<Part> },
+    /// Gives a task another title.
+    RenameTask { task: TaskId, title: String },
+    /// Marks a task as a favourite, or no longer.
+    SetFavourite { task: TaskId, favourite: bool },
+    /// Uses another model from the next request on.
+    SetModel { task: TaskId, model: String },
+    /// Changes the mode from the next turn on.
+    SetMode { task: TaskId, mode: String },
+    /// Changes what needs approval, from the next call on.
+    SetPermissionMode { task: TaskId, permission_mode: PermissionMode },
+    /// Decides about the plan of a task.
+    DecidePlan { task: TaskId, decision: PlanDecision },
+    /// Shortens what the model is sent of a task.
+    CondenseTask { task: TaskId },
+    /// Takes back the file changes of the last calls of a workspace.
+    Undo {
+        workspace: String,
+        /// How many calls.
+        count: u32,
+        #[serde(default)]
+        force: bool,
     },
-    RenameTask {
-        task: TaskId,
-        title: String,
+    /// Takes back the last undo or restore of a workspace.
+    Redo {
+        workspace: String,
+        #[serde(default)]
+        force: bool,
     },
-    SetFavourite {
-        task: TaskId,
-        favourite: bool,
+    /// Brings a workspace, a conversation or both back to a checkpoint.
+    Restore {
+        workspace: String,
+        #[ts(type = "number")]
+        checkpoint: u64,
+        what: RestoreWhat,
+        #[serde(default)]
+        force: bool,
     },
-    SetModel {
-        task: TaskId,
-        model: String,
+    /// Ends a command that runs in the background.
+    StopBackgroundCommand { workspace: String, process_id: u32 },
+    /// Deletes a task with everything kept of it.
+    DeleteTask { task: TaskId },
+}
+
+/// What a person decides about a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub enum PlanDecision {
+    Approve,
+    Reject {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
-    DeleteTask {
-        task: TaskId,
+    /// Replaces the steps that are not completed.
+    Edit {
+        plan: Plan,
     },
+    /// Runs a failed step again.
+    RetryStep,
+    SkipStep,
+    /// Ends the plan where it is.
+    Stop,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum RestoreWhat {
+    Files,
+    Conversation,
+    Both,
+}
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum CommandReply {
+    /// It was carried out, or has begun.
+    Done,
+    /// A task was made.
+    Task {
+        task: TaskId,
+        number: u32,
+    },
+    /// Files were restored, or none because something stands in the way.
+    Restored {
+        files: Vec<RestoredFile>,
+        /// Files that were changed by others since; nothing was restored while there are any.
+        obstacles: Vec<RestoreObstacle>,
+    },
+    Failed {
+        error: ErrorReport,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RestoredFile {
+    /// Relative to the workspace.
+    pub path: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RestoreObstacle {
+    pub path: String,
+    pub reason: String,
+}
+
+impl Command {
+    /// The task a command is about, where it is about one.
+    pub fn task(&self) -> Option<&TaskId> {
+        match self {
+            Self::StartTask { task, .. }
+            | Self::SendMessage { task, .. }
+            | Self::ResumeTask { task }
+            | Self::Cancel { task }
+            | Self::Pause { task }
+            | Self::Approve { task, .. }
+            | Self::AnswerQuestion { task, .. }
+            | Self::ForkTask { task, .. }
+            | Self::EditMessage { task, .. }
+            | Self::RenameTask { task, .. }
+            | Self::SetFavourite { task, .. }
+            | Self::SetModel { task, .. }
+            | Self::SetMode { task, .. }
+            | Self::SetPermissionMode { task, .. }
+            | Self::DecidePlan { task, .. }
+            | Self::CondenseTask { task }
+            | Self::DeleteTask { task } => Some(task),
+            Self::Undo { .. }
+            | Self::Redo { .. }
+            | Self::Restore { .. }
+            | Self::StopBackgroundCommand { .. } => None,
+        }
+    }
 }

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    AgentState, ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, InterruptReason, Message,
-    MessageId, Part, Plan, Question, QuestionAnswer, QuestionId, Seq, TaskInfo, TaskState, Timestamp,
-    TodoItem, ToolCall, ToolCallId, ToolResult, Usage,
+    AgentState, ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, BackgroundCommand,
+    DebugSessionSummary, InterruptReason, Message, MessageId, Part, PermissionMode, Plan, Question,
+    QuestionAnswer, QuestionId, RunEnd, Seq, TaskId, TaskInfo, TaskState, Timestamp, TodoItem, ToolCall,
+    ToolCallId, ToolResult, Usage,
 };
 
 /// An event with its place in the task's log. A transient event carries the number of the last durable one.
@@ -45,6 +46,9 @@ pub enum Event {
         mode: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+    },
+    PermissionModeChanged {
+        permission_mode: PermissionMode,
     },
     /// Everything from this message on was taken back by the person; the originals stay in the log.
     HistoryRewound {
@@ -157,23 +161,43 @@ pub enum Event {
     Notice {
         text: String,
     },
+    /// A task was started that works for this one.
+    SubtaskStarted {
+        task: TaskId,
+        number: u32,
+        title: String,
+        mode: String,
+    },
+    /// Its run ended.
+    SubtaskEnded {
+        task: TaskId,
+        end: RunEnd,
+    },
 
     // ---- transient
+    /// More text of a streaming answer. `offset` counts the bytes of text before it in the same message.
     Token {
         message_id: MessageId,
+        #[ts(type = "number")]
+        offset: u64,
         content: String,
     },
+    /// More reasoning of a streaming answer. `offset` counts the bytes of reasoning before it in the same message.
     ReasoningToken {
         message_id: MessageId,
+        #[ts(type = "number")]
+        offset: u64,
         content: String,
     },
-    /// A tool call is being written by the model.
+    /// More of the arguments of a call that the model is writing. `offset` counts the bytes before it.
     CallForming {
         message_id: MessageId,
+        call_id: ToolCallId,
         name: String,
-        /// Bytes of arguments so far.
         #[ts(type = "number")]
-        bytes: u64,
+        offset: u64,
+        /// JSON as far as it has come.
+        arguments: String,
     },
     /// What streamed of this message so far is void: the connection was lost and the request is sent again.
     AnswerRestarted {
@@ -191,6 +215,21 @@ pub enum Event {
     AgentStateChanged {
         state: AgentState,
     },
+    /// The run is over; the durable events before say what came of it.
+    RunEnded {
+        end: RunEnd,
+    },
+    /// A debug session began, stopped, went on or ended.
+    DebugSession {
+        session: DebugSessionSummary,
+    },
+    /// A command was started in the background, or ended there.
+    BackgroundCommand {
+        command: BackgroundCommand,
+    },
+    /// The reader was too slow. Transient events were left out; durable ones and the text of a streaming answer follow
+    /// from the log.
+    Lagged,
     Retrying {
         attempt: u32,
         limit: u32,
@@ -212,6 +251,10 @@ impl Event {
                 | Self::ToolProgress { .. }
                 | Self::ToolOutput { .. }
                 | Self::AgentStateChanged { .. }
+                | Self::RunEnded { .. }
+                | Self::DebugSession { .. }
+                | Self::BackgroundCommand { .. }
+                | Self::Lagged
                 | Self::Retrying { .. }
         )
     }
@@ -321,6 +364,10 @@ pub enum ErrorKind {
     Cancelled,
     /// An approval or answer was needed that nobody could give.
     NeedsPerson,
+    /// What was asked for does not exist, or is in no state in which it can be done.
+    Rejected,
+    /// This build cannot do it.
+    Unsupported,
     Store,
     Internal,
 }

@@ -1,37 +1,48 @@
 //! The words every part of Stepwell speaks.
 //!
-//! A door (terminal, HTTP, editor) sends a [`Command`] and follows a stream of [`EventRecord`]s; the engine
-//! answers with [`Event`]s; the store keeps the durable ones, one JSON object per line. Nothing here does
-//! anything: these are plain data with a stable JSON form, from which the JSON schema and the TypeScript types
-//! are generated (`cargo xtask generate`).
+//! A door (terminal, HTTP, editor) sends [`ClientMessage`]s: commands, queries, tasks to follow. It gets
+//! [`ServerMessage`]s: replies and [`EventRecord`]s. The store keeps the durable events, one JSON object per line.
+//! Nothing here does anything: these are plain data with a stable JSON form, from which the JSON schema and the
+//! TypeScript types are generated (`cargo xtask generate`).
 //!
 //! ```
 //! use stepwell_protocol::{Event, MessageId};
 //!
-//! let event = Event::Token { message_id: MessageId::new("m1"), content: "Hel".into() };
+//! let event = Event::Token { message_id: MessageId::new("m1"), offset: 0, content: "Hel".into() };
 //! assert!(!event.is_durable());
 //! assert_eq!(serde_json::to_value(&event).unwrap()["type"], "token");
 //! ```
 
+mod activity;
 mod approval;
 mod command;
+mod connection;
+mod detail;
 mod event;
 mod ids;
 mod message;
 mod plan;
 mod protected;
+mod query;
 mod question;
+mod run;
 mod schema;
 mod task;
 mod todo;
 mod tool;
 mod usage;
 
+pub use activity::{
+    BackgroundCommand, CommandEnd, DebugSessionState, DebugSessionSummary, FrameSummary, StopSummary,
+    VariableSummary,
+};
 pub use approval::{
     ApprovalAnswer, ApprovalDecision, ApprovalRequest, ApprovalSource, PermissionMode, Preview, PreviewFile,
     Risk,
 };
-pub use command::Command;
+pub use command::{Command, CommandReply, PlanDecision, RestoreObstacle, RestoreWhat, RestoredFile};
+pub use connection::{ClientMessage, RequestId, ServerMessage};
+pub use detail::{CommandDetail, FileDiff, ToolDetail};
 pub use event::{
     AnswerOrigin, ChangedFile, ErrorKind, ErrorReport, Event, EventRecord, FileChange, OutputStream,
     PartialKind, SeenFile,
@@ -40,10 +51,15 @@ pub use ids::{ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId
 pub use message::{Image, Message, Part, Role};
 pub use plan::{Plan, PlanStatus, PlanStep, StepStatus};
 pub use protected::{PROTECTED_FILES, PROTECTED_FOLDERS, protected_part};
+pub use query::{
+    CheckpointItem, CommandItem, ModeItem, ModelItem, Query, QueryReply, SettingItem, SymbolItem, TaskFilter,
+    TaskListItem, ToolItem,
+};
 pub use question::{
     AnsweredBy, ClarificationKind, DecisionKind, Question, QuestionAnswer, QuestionKind, QuestionOption,
 };
-pub use schema::{json_schema, typescript};
+pub use run::RunEnd;
+pub use schema::{command_items, json_schema, typescript};
 pub use task::{AgentState, InterruptReason, TaskInfo, TaskState, TaskTotals};
 pub use todo::{TodoItem, TodoPriority, TodoStatus};
 pub use tool::{Artifact, ErrorClass, ToolCall, ToolDefinition, ToolFailure, ToolResult};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use crate::{ArtifactId, Image, ToolCallId};
+use crate::{ArtifactId, Image, ToolCallId, ToolDetail};
 
 /// What the model asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
@@ -34,9 +34,9 @@ pub struct ToolResult {
     /// Whole outputs that were too long for `output`, and files made for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// Small extra facts for a front end (a diff, an exit code); never sent to the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<Value>,
+    /// What a front end shows of it; never sent to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::detail::tolerant")]
+    pub detail: Option<ToolDetail>,
     #[serde(default)]
     #[ts(type = "number")]
     pub duration_ms: u64,

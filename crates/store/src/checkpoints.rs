@@ -27,7 +27,7 @@ use journal::{Changes, Record};
 use known::Known;
 use objects::{Objects, Packed};
 
-pub use hunks::Hunk;
+pub use hunks::{Hunk, unified_diff};
 pub use journal::{Cause, Checkpoint, CheckpointKind};
 pub use objects::ObjectId;
 pub use restore::{Obstacle, RestorePlan, RestoreStep, Restored, Selection};

@@ -4,23 +4,19 @@
 //! another. Applying a record costs the same at the tenth and at the ten-thousandth.
 
 mod model;
-mod person;
-mod summary;
 mod validity;
 
 use stepwell_protocol::EventRecord;
+use stepwell_transcript::Transcript;
 
 pub use model::{HalfAnswer, ModelHistory, results_id};
-pub use person::{PersonEntry, PersonHistory, PersonItem};
-pub use summary::TaskSummary;
 pub use validity::{HistoryFault, check_history};
 
-/// The three views of one task together.
+/// What the model saw and what the person saw of one task.
 #[derive(Clone, Debug, Default)]
 pub struct TaskFolds {
     pub model: ModelHistory,
-    pub person: PersonHistory,
-    pub summary: TaskSummary,
+    pub transcript: Transcript,
 }
 
 impl TaskFolds {
@@ -34,7 +30,6 @@ impl TaskFolds {
 
     pub fn apply(&mut self, record: &EventRecord) {
         self.model.apply(record);
-        self.person.apply(record);
-        self.summary.apply(record);
+        self.transcript.apply(record);
     }
 }

@@ -11,6 +11,8 @@ use crate::log::{
     Blobs, LineEncoder, LostBlob, RawLine, ScanFrom, check_beginning, create_whole, decode_all, referenced,
     scan,
 };
+use stepwell_transcript::TaskSummary;
+
 use crate::{Error, Home, ModelHistory, Result, TaskFolds, repair_events, results_id};
 
 /// Makes `new_id` from the history of `source` up to and including `message`, with the calls and results that
@@ -36,7 +38,7 @@ pub fn fork(home: &Home, source: &TaskId, new_id: &TaskId, message: Option<&Mess
             .ok_or_else(|| Error::UnknownMessage { task: source.clone(), message: message.clone() })?,
         None => records.len(),
     };
-    let title = TaskFolds::of(&records).summary.title;
+    let title = TaskSummary::of(&records).title;
     let info = TaskInfo {
         id: new_id.clone(),
         root: new_id.clone(),

@@ -2,7 +2,7 @@
 //!
 //! A task is a folder, `<home>/tasks/<id>/`, and in it the append-only log `log.jsonl` is the only truth: one
 //! durable event per line. What the model saw, what the person saw, the totals and what is still open are folds
-//! of it. [`TaskLog`] writes it, [`Follower`] reads it from other processes, [`resume`](resume()) makes a task
+//! of it. [`TaskLog`] writes it, [`LogReader`] reads it from other processes, [`resume`](resume()) makes a task
 //! that was cut off whole again.
 //!
 //! ```
@@ -53,16 +53,13 @@ pub use export::{
     CONVERSATION_VERSION, Conversation, ConversationMessage, ConversationMetadata, ConversationRole,
     ConversationToolCall, ConversationToolResult, RooTask, export_roo, import_roo, to_markdown,
 };
-pub use fold::{
-    HalfAnswer, HistoryFault, ModelHistory, PersonEntry, PersonHistory, PersonItem, TaskFolds, TaskSummary,
-    check_history, results_id,
-};
+pub use fold::{HalfAnswer, HistoryFault, ModelHistory, TaskFolds, check_history, results_id};
 pub use fork::fork;
 pub use home::Home;
 pub use import::{ImportedTask, import_task};
 pub use index::{Index, Refreshed, SearchHit, SortOrder, TaskQuery, TaskRow, TaskSort};
 pub use interrupted::{is_interrupted, shown_state};
-pub use log::{Follower, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
+pub use log::{LogReader, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
 pub use manage::{delete_task, rename_task, rewind_task, set_favourite};
 pub use repair::{RepairedTask, repair_task};
 pub use resume::{ResumedTask, repair_events, resume};

@@ -21,7 +21,7 @@ use crate::{Error, Home, Result};
 pub(crate) use blobs::{Blobs, LostBlob, referenced};
 pub(crate) use checksum::checksum;
 pub(crate) use follow::read_tail;
-pub use follow::{Follower, read_log, read_log_prefix};
+pub use follow::{LogReader, read_log, read_log_prefix};
 pub(crate) use line::{FORMAT, LineEncoder, RawLine, decode};
 pub(crate) use scan::{Scan, ScanEnd, ScanFrom, scan};
 
@@ -157,23 +157,27 @@ impl TaskLog {
     /// follows from it, all are when this returns. After an error none of them is in the log, and the next append
     /// goes on as if nothing had been tried.
     pub fn append(&mut self, events: &[Event]) -> Result<Vec<EventRecord>> {
+        self.append_owned(events.to_vec())
+    }
+
+    /// The same without copying the events.
+    pub fn append_owned(&mut self, events: Vec<Event>) -> Result<Vec<EventRecord>> {
         self.encoder.clear();
         let mut records = Vec::with_capacity(events.len());
         let ts = Timestamp::now().max(self.last_ts);
         let mut seq = self.next_seq;
+        let must_sync = events.iter().any(Event::must_sync);
         for event in events {
             if !event.is_durable() {
-                return Err(Error::TransientEvent { kind: kind_of(event) });
+                return Err(Error::TransientEvent { kind: kind_of(&event) });
             }
-            self.encoder.push(seq, ts, event, &self.blobs)?;
-            records.push(EventRecord { seq, ts, event: event.clone() });
+            self.encoder.push(seq, ts, &event, &self.blobs)?;
+            records.push(EventRecord { seq, ts, event });
             seq = seq.next();
         }
         let len_before = self.file.len();
         self.file.append(self.encoder.bytes())?;
-        if events.iter().any(Event::must_sync)
-            && let Err(error) = self.file.sync()
-        {
+        if must_sync && let Err(error) = self.file.sync() {
             // Not known to be on the disk, so not acknowledged; a cut that fails is tried again before the next append.
             self.file.truncate(len_before).ok();
             return Err(error.into());

@@ -39,7 +39,7 @@ pub fn resume(home: &Home, id: &TaskId, on_damage: OnDamage) -> Result<ResumedTa
 
 /// What to append to a task whose process ended, so that it can go on.
 pub fn repair_events(folds: &TaskFolds) -> Vec<Event> {
-    let summary = &folds.summary;
+    let summary = &folds.transcript.summary;
     let mut events = Vec::new();
     for request in &summary.open_approvals {
         events.push(Event::ApprovalResolved {

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
-use stepwell_protocol::{Artifact, ErrorClass, Image, ToolDefinition};
+use stepwell_protocol::{Artifact, ErrorClass, Image, ToolDefinition, ToolDetail};
 
 use crate::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
@@ -48,6 +48,16 @@ pub trait DynTool: Send + Sync + 'static {
 
     async fn run(&self, ctx: &ToolContext, plan: DynPlan) -> Result<DynOutput, ToolError>;
 
+    /// See [`Tool::guidance`].
+    fn guidance(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// See [`Tool::loads_deferred`].
+    fn loads_deferred(&self) -> bool {
+        false
+    }
+
     /// The tool as it is offered to a model.
     fn definition(&self) -> ToolDefinition {
         let mut input_schema = self.input_schema();
@@ -82,7 +92,7 @@ pub struct DynOutput {
     pub text: String,
     pub images: Vec<Image>,
     pub artifacts: Vec<Artifact>,
-    pub detail: Option<Value>,
+    pub detail: Option<ToolDetail>,
 }
 
 #[async_trait]
@@ -115,6 +125,14 @@ impl<T: Tool> DynTool for T {
 
     fn exclude(&self, plan: DynPlan, refused: &[String]) -> Result<DynPlan, ToolError> {
         Tool::exclude(self, plan.take()?, refused).map(DynPlan::new)
+    }
+
+    fn guidance(&self) -> Option<&'static str> {
+        Tool::guidance(self)
+    }
+
+    fn loads_deferred(&self) -> bool {
+        Tool::loads_deferred(self)
     }
 
     async fn run(&self, ctx: &ToolContext, plan: DynPlan) -> Result<DynOutput, ToolError> {

@@ -11,13 +11,14 @@ mod permit;
 mod result;
 mod run;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::Value;
-use stepwell_protocol::{ErrorClass, Event, Risk, TaskId, ToolCall, ToolResult};
+use stepwell_protocol::{ErrorClass, Event, PermissionMode, Risk, TaskId, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::hooks::{HookCall, HookFacts, Hooks};
@@ -26,7 +27,9 @@ use crate::near_names::did_you_mean;
 use crate::redact::Redactor;
 use crate::registry::{RegisteredTool, Registry};
 use crate::retry::RetryPolicy;
-use crate::{ArtifactWriter, CallFacts, Checkpoints, Host, PermissionJudge, ToolContext, ToolError};
+use crate::services::WorkspaceServices;
+use crate::tool_set::ToolGate;
+use crate::{ArtifactWriter, CallFacts, Host, PermissionJudge, ToolContext, ToolError};
 
 use guarded_host::GuardedHost;
 use network::CallNetwork;
@@ -51,6 +54,7 @@ impl ExecutorOptions {
 /// What a task's calls are run with.
 #[derive(Clone)]
 pub struct CallEnv {
+    pub services: Arc<WorkspaceServices>,
     pub task: TaskId,
     pub host: Arc<dyn Host>,
     pub cancel: CancellationToken,
@@ -59,9 +63,45 @@ pub struct CallEnv {
     pub loop_guard: Arc<LoopGuard>,
     pub hooks: Arc<Hooks>,
     pub hook_facts: HookFacts,
+    /// Which tools the task may call.
+    pub tools: Arc<ToolGate>,
     pub redactor: Arc<Redactor>,
-    /// Keeps the workspace's state before calls that may change it.
-    pub checkpoints: Option<Arc<dyn Checkpoints>>,
+}
+
+/// What differs between the callers of one workspace.
+pub struct CallSetup {
+    pub task: TaskId,
+    pub host: Arc<dyn Host>,
+    pub cancel: CancellationToken,
+    pub permission: Arc<dyn PermissionJudge>,
+    pub loop_guard: Arc<LoopGuard>,
+    pub hooks: Arc<Hooks>,
+    pub permission_mode: PermissionMode,
+    /// The log of the task, where it has one.
+    pub transcript_path: PathBuf,
+    pub tools: Arc<ToolGate>,
+}
+
+impl CallEnv {
+    pub fn new(services: Arc<WorkspaceServices>, setup: CallSetup) -> Self {
+        Self {
+            hook_facts: HookFacts {
+                session_id: setup.task.to_string(),
+                transcript_path: setup.transcript_path,
+                cwd: services.root.clone(),
+                permission_mode: setup.permission_mode,
+            },
+            redactor: Arc::clone(&services.redactor),
+            services,
+            task: setup.task,
+            host: setup.host,
+            cancel: setup.cancel,
+            permission: setup.permission,
+            loop_guard: setup.loop_guard,
+            hooks: setup.hooks,
+            tools: setup.tools,
+        }
+    }
 }
 
 /// What came of a call.
@@ -100,13 +140,19 @@ pub trait Invoker: Send + Sync {
     async fn invoke(&self, call: &ToolCall) -> Outcome;
 
     fn find(&self, name: &str) -> Option<Arc<RegisteredTool>>;
+
+    /// Tools the model has not loaded yet.
+    fn deferred(&self) -> Vec<Arc<RegisteredTool>>;
+
+    /// Shows a deferred tool to the model from its next turn on.
+    fn load(&self, tool: &RegisteredTool);
 }
 
 /// Calls of calls deeper than this are refused.
 const DEEPEST: usize = 3;
 
 /// Runs calls. For each:
-/// 1. the name is resolved; an unknown or disabled tool never runs;
+/// 1. the name is resolved; a tool that is unknown, disabled or outside the task's [`ToolGate`] never runs;
 /// 2. the loop guard looks at the call as the model sent it;
 /// 3. the arguments are repaired and validated. This stands before permission, because a person can only judge
 ///    what can be shown: an invalid call is never asked about;
@@ -153,7 +199,7 @@ impl Executor {
                 ToolError::validation("tools call each other too deeply; call this one directly"),
             );
         }
-        let tool = self.resolve(&call.name);
+        let tool = self.resolve(&call.name, env);
         let key = match &tool {
             Ok(tool) => CallKey::new(tool.name(), &call.arguments),
             // Whatever the arguments: there is still no such tool.
@@ -175,9 +221,10 @@ impl Executor {
         outcome
     }
 
-    fn resolve(&self, name: &str) -> Result<Arc<RegisteredTool>, ToolError> {
+    /// The tool of a name, if the task may call it.
+    fn resolve(&self, name: &str, env: &CallEnv) -> Result<Arc<RegisteredTool>, ToolError> {
         match self.registry.get(name) {
-            Some(tool) if tool.is_enabled() => Ok(tool),
+            Some(tool) if tool.is_enabled() => env.tools.check(&tool).map(|()| tool),
             Some(tool) => {
                 Err(ToolError::parameter(format!("the tool `{}` is switched off here", tool.name())))
             }
@@ -185,7 +232,11 @@ impl Executor {
                 let near = self.registry.suggestions(name);
                 let near: Vec<&str> = near.iter().map(String::as_str).collect();
                 let help = match did_you_mean(&near) {
-                    help if help.is_empty() => format!("tools: {}", self.registry.names().join(", ")),
+                    help if help.is_empty() => {
+                        let offered = env.tools.definitions(&self.registry);
+                        let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
+                        format!("tools: {}", names.join(", "))
+                    }
                     help => help,
                 };
                 Err(ToolError::parameter(format!("there is no tool `{name}`; {help}")))
@@ -255,7 +306,7 @@ impl Executor {
 
     /// What would be judged about a call; nothing is asked and nothing runs.
     pub async fn facts(&self, call: &ToolCall, env: &CallEnv) -> Result<CallFacts, ToolError> {
-        let tool = self.resolve(&call.name)?;
+        let tool = self.resolve(&call.name, env)?;
         let prepared = tool.arguments().prepare(&call.arguments, tool.spec().risk)?;
         let (ctx, ..) = self.context(call, env, 0);
         permit::plan(&tool, env, &ctx, prepared.arguments).await.map(|(facts, _)| facts)
@@ -313,7 +364,15 @@ impl Invoker for NestedCalls {
     }
 
     fn find(&self, name: &str) -> Option<Arc<RegisteredTool>> {
-        self.executor.registry.get(name).filter(|tool| tool.is_enabled())
+        self.executor.resolve(name, &self.env).ok()
+    }
+
+    fn deferred(&self) -> Vec<Arc<RegisteredTool>> {
+        self.env.tools.deferred(&self.executor.registry)
+    }
+
+    fn load(&self, tool: &RegisteredTool) {
+        self.env.tools.load(tool);
     }
 }
 

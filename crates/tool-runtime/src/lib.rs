@@ -6,6 +6,7 @@
 //! [`HookRunner`]), because this crate touches no file and starts no process.
 
 mod arguments;
+mod category;
 mod checkpoints;
 mod compose;
 mod erased;
@@ -18,20 +19,24 @@ mod permission;
 mod ports;
 mod redact;
 mod registry;
+mod resources;
 mod retry;
+mod services;
 pub mod shell;
 mod tool;
+mod tool_set;
 mod truncate;
 mod wording;
 
 pub use arguments::{ArgumentSchema, Prepared, coerce};
+pub use category::Category;
 pub use checkpoints::{AfterCall, CheckpointCall, CheckpointReach, Checkpoints, Kept};
 pub use compose::{
     Aggregate, Chain, ChainError, ChainStep, Filter, FilterOperator, Misfit, StepReport, Transform,
     TransformError, compatibility, extract_path,
 };
 pub use erased::{ALIASES_KEYWORD, DynOutput, DynPlan, DynTool};
-pub use executor::{CallEnv, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};
+pub use executor::{CallEnv, CallSetup, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};
 pub use hooks::{
     HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission, HookProcess,
     HookRunner, Hooks,
@@ -50,7 +55,10 @@ pub use registry::{
     CachedSource, CompositeSource, RegisteredTool, Registry, RegistryError, SourceError, StaticSource,
     Statistics, ToolSource, ToolStatus,
 };
+pub use resources::{NoResources, ResourceBody, ResourceEntry, ResourceTemplateEntry, Resources};
 pub use retry::RetryPolicy;
-pub use tool::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+pub use services::{WorkspaceActivity, WorkspaceLookup, WorkspacePolicy, WorkspaceServices};
+pub use tool::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+pub use tool_set::{Exclusion, ToolGate, ToolSet};
 pub use truncate::{Truncated, cut_middle};
 pub use wording::counted;

@@ -100,6 +100,9 @@ pub trait PermissionJudge: Send + Sync {
         None
     }
 
+    /// Decides by another mode from now on.
+    fn set_mode(&self, mode: PermissionMode);
+
     /// What the task has cost since the last time, for limits on what is approved without asking.
     fn spent(&self, _usd: f64) {}
 }

@@ -1,9 +1,8 @@
 //! Which tools there are, under which names, and how they have fared.
 //!
 //! Built-in tools are registered; others come from [`ToolSource`]s that are plugged in and out at run time. A
-//! source can never take a built-in's name: on a clash its tool is called `source__tool`. What models are
-//! offered ([`Registry::definitions`]) is sorted and stays the very same object until the set changes, so that
-//! a provider's prompt cache holds.
+//! source can never take a built-in's name: on a clash its tool is called `source__tool`. What a model is offered of
+//! them is decided by a [`ToolGate`](crate::ToolGate).
 
 mod entry;
 mod sources;
@@ -12,7 +11,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use stepwell_protocol::ToolDefinition;
 
 use crate::near_names::near_names;
 use crate::{Category, DynTool};
@@ -44,7 +42,8 @@ struct State {
     /// Alias to name. A name always wins over an alias.
     aliases: BTreeMap<String, Arc<str>>,
     sources: Vec<Arc<dyn ToolSource>>,
-    definitions: Option<Arc<[ToolDefinition]>>,
+    /// Counts the changes of the set.
+    generation: u64,
 }
 
 impl Registry {
@@ -86,7 +85,7 @@ impl Registry {
         let name = state.resolve(name).ok_or_else(|| unknown(name))?;
         let changed = state.tools.get(&name).is_some_and(|entry| entry.set_status(status));
         if changed {
-            state.definitions = None;
+            state.generation += 1;
         }
         Ok(())
     }
@@ -128,19 +127,9 @@ impl Registry {
         state.tools.values().filter(fits).cloned().collect()
     }
 
-    /// What models are offered: the enabled tools, sorted. The same object until the set changes.
-    pub fn definitions(&self) -> Arc<[ToolDefinition]> {
-        if let Some(definitions) = &self.state.read().definitions {
-            return Arc::clone(definitions);
-        }
-        let mut state = self.state.write();
-        if let Some(definitions) = &state.definitions {
-            return Arc::clone(definitions);
-        }
-        let enabled = state.tools.values().filter(|entry| entry.is_enabled());
-        let definitions: Arc<[ToolDefinition]> = enabled.map(|entry| entry.definition().clone()).collect();
-        state.definitions = Some(Arc::clone(&definitions));
-        definitions
+    /// A number that grows whenever the set of enabled tools changes.
+    pub fn generation(&self) -> u64 {
+        self.state.read().generation
     }
 
     pub fn statistics(&self) -> BTreeMap<String, Statistics> {
@@ -254,14 +243,14 @@ impl State {
         }
         let entry = RegisteredTool::new(Arc::clone(&name), tool, source.map(Into::into));
         self.tools.insert(name, Arc::new(entry));
-        self.definitions = None;
+        self.generation += 1;
         Ok(())
     }
 
     fn remove(&mut self, name: &str) {
         self.tools.remove(name);
         self.aliases.retain(|_, target| target.as_ref() != name);
-        self.definitions = None;
+        self.generation += 1;
     }
 
     fn remove_tools_of(&mut self, source: &str) {

@@ -8,12 +8,11 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, ToolCallId};
+use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, ToolCallId, ToolDetail};
 use tokio_util::sync::CancellationToken;
 
 use crate::shell::{Analysis, analyse};
-use crate::{Host, Invoker, NetworkGate, Redactor};
+use crate::{Category, Host, Invoker, NetworkGate, Redactor};
 
 /// One ability. The description a model reads is the doc comment of `Input`; the schema comes from its fields.
 #[async_trait]
@@ -36,6 +35,16 @@ pub trait Tool: Send + Sync + 'static {
     }
 
     async fn run(&self, ctx: &ToolContext, plan: Self::Plan) -> Result<Self::Output, ToolError>;
+
+    /// What the system prompt says about using this tool and its like; tools with the same text share it.
+    fn guidance(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether this tool shows deferred tools to the model. Its description lists them.
+    fn loads_deferred(&self) -> bool {
+        false
+    }
 }
 
 /// A plan and what the person is shown of it.
@@ -78,8 +87,8 @@ pub trait ToolOutput: Serialize + JsonSchema + Send + 'static {
         Vec::new()
     }
 
-    /// Small facts for a front end, such as a diff.
-    fn detail(&self) -> Option<Value> {
+    /// What a front end shows, such as a diff.
+    fn detail(&self) -> Option<ToolDetail> {
         None
     }
 }
@@ -96,19 +105,6 @@ pub struct ToolSpec {
     pub time_limit: Duration,
     /// Bytes of text the model is given at most; the rest is kept as an artifact.
     pub output_limit: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Category {
-    Files,
-    Shell,
-    Debug,
-    Code,
-    Interaction,
-    Planning,
-    Composition,
-    External,
 }
 
 /// What a call is run with.

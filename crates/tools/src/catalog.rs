@@ -8,8 +8,8 @@ use stepwell_code_intel::lsp::Servers;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
-use crate::{CodeService, Confinement, DebugService};
-use crate::{ask, chain, code, complete, debug, files, shell, todo};
+use crate::{BackgroundCommands, CodeService, Confinement, DebugService};
+use crate::{ask, chain, code, complete, debug, files, shell, todo, tool_search};
 
 /// What the tools must know of the settings.
 #[derive(Clone, Debug)]
@@ -43,9 +43,9 @@ pub fn builtin(
     options: &CatalogOptions,
     debugger: &Arc<DebugService>,
     code: &Arc<CodeService>,
+    background: &BackgroundCommands,
 ) -> Vec<Arc<dyn DynTool>> {
     let service = files::FileService::new(workspace.clone(), Arc::clone(code), &options.unfinished_edits);
-    let background = shell::BackgroundCommands::default();
     let mut tools: Vec<Arc<dyn DynTool>> = vec![
         Arc::new(ask::Clarification),
         Arc::new(ask::Decision),
@@ -66,9 +66,10 @@ pub fn builtin(
         Arc::new(shell::Bash::new(workspace.clone(), options, background.clone())),
         Arc::new(shell::ProcessInput::new(background.clone())),
         Arc::new(shell::ProcessKill::new(background.clone())),
-        Arc::new(shell::ProcessRead::new(background)),
+        Arc::new(shell::ProcessRead::new(background.clone())),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
+        Arc::new(tool_search::ToolSearch),
     ];
     tools.extend(debug::tools(debugger));
     tools.extend(code::tools(code));

@@ -49,6 +49,10 @@ macro_rules! debug_tool {
                 stepwell_tool_runtime::Planned::ready(self.0.$preview($name, &input), input)
             }
 
+            fn guidance(&self) -> Option<&'static str> {
+                Some(crate::debug::GUIDANCE)
+            }
+
             async fn run(
                 &self,
                 ctx: &stepwell_tool_runtime::ToolContext,
@@ -60,6 +64,14 @@ macro_rules! debug_tool {
     };
 }
 pub(crate) use debug_tool;
+
+/// What a model is told about finding out why a program fails.
+pub(crate) const GUIDANCE: &str = "# Finding out why\n\
+- A failure that the code does not plainly explain is looked at, not guessed: `debug_failure` runs the failing command \
+under its debugger and tells where and with which values it failed.\n\
+- Then one hypothesis at a time: say what it predicts, probe it (`debug_trace` for a call, `debug_watch` for who writes a \
+value, `debug_tracepoints` and `debug_compare` for values over runs), and drop it when the evidence speaks against it.\n\
+- Change the code for what you saw, run the failing command again, and give the values as proof.";
 
 /// All of the debugger's tools.
 pub fn tools(service: &Arc<DebugService>) -> Vec<Arc<dyn DynTool>> {

@@ -14,9 +14,11 @@ mod files;
 pub mod ports;
 mod shell;
 mod todo;
+mod tool_search;
 
 pub use code::CodeService;
 pub use debug::{DebugOptions, DebugService};
 pub use files::{PDF_TEXT_WORD, pdf_text_main};
+pub use shell::BackgroundCommands;
 pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, secret_variables};

@@ -3,6 +3,7 @@
 //! One walk serves all: on several threads, as git sees the tree, without what the person hides. What is found is put
 //! into an order afterwards, so that the same question has the same answer.
 
+mod fuzzy;
 mod names;
 mod survey;
 mod text;

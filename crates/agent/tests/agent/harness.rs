@@ -15,19 +15,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_agent::prompt::Instructions;
 use stepwell_agent::{
-    Attendance, Budget, Engine, EngineOptions, ModelSource, RunEnd, Session, Workbench, WorkbenchSource,
+    AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, RunSettings, Session, WorkspaceSource,
 };
 use stepwell_llm::{Delta, DeltaStream, Error, Model, ModelInfo, Request, RequestOptions, StopReason};
 use stepwell_protocol::{
-    Command, ErrorClass, Event, EventRecord, Part, PermissionMode, Preview, Risk, Seq, TaskId, ToolCallId,
-    Usage,
+    Command, ErrorClass, ErrorKind, ErrorReport, Event, EventRecord, ModeItem, ModelItem, Part,
+    PermissionMode, Preview, Risk, RunEnd, Seq, TaskId, ToolCallId, Usage,
 };
 use stepwell_store::Home;
+use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{
     ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, JudgeOptions, LoopLimits, Planned,
-    Redactor, Registry, RuleJudge, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
+    Redactor, Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSet, ToolSpec, WorkspacePolicy,
+    WorkspaceServices,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 /// One step of a script.
 #[derive(Clone, Debug)]
@@ -44,6 +46,8 @@ pub struct ScriptedModel {
     turns: Mutex<VecDeque<Vec<Step>>>,
     pub requests: Mutex<Vec<Request>>,
     hanging: Arc<Notify>,
+    /// Nothing is said while this is set.
+    held: watch::Sender<bool>,
 }
 
 impl Model for ScriptedModel {
@@ -55,7 +59,14 @@ impl Model for ScriptedModel {
         self.requests.lock().push(request);
         let steps = self.turns.lock().pop_front().unwrap_or_else(|| say("the script is at its end"));
         let hanging = Arc::clone(&self.hanging);
-        futures::stream::iter(steps)
+        let mut held = self.held.subscribe();
+        let begin = async move {
+            // The sender lives as long as the model.
+            held.wait_for(|held| !held).await.ok();
+            futures::stream::iter(steps)
+        };
+        futures::stream::once(begin)
+            .flatten()
             .then(move |step| {
                 let hanging = Arc::clone(&hanging);
                 async move {
@@ -169,43 +180,67 @@ impl ArtifactWriter for NoArtifacts {
     }
 }
 
-struct Bench {
-    registry: Arc<Registry>,
+/// Workspaces that all have the same tools.
+struct TestWorkspaces {
+    services: Arc<WorkspaceServices>,
     mode: PermissionMode,
+    settings: RunSettings,
+    models: Arc<OneModel>,
 }
 
-impl WorkbenchSource for Bench {
-    fn open(&self, _workspace: &Path, _mode: &str) -> stepwell_agent::Result<Workbench> {
-        Ok(Workbench {
-            executor: Arc::new(Executor::new(
-                Arc::clone(&self.registry),
-                ExecutorOptions::standard(Arc::new(NoArtifacts)),
-            )),
-            permission: Arc::new(RuleJudge::new(JudgeOptions::for_mode(self.mode))),
-            permission_mode: self.mode,
-            hooks: Arc::new(Hooks::none()),
-            overview: None,
-            redactor: Arc::new(Redactor::new()),
-            instructions: Instructions::default(),
-            extra_roots: Vec::new(),
-            checkpoints: None,
+impl WorkspaceSource for TestWorkspaces {
+    fn open(&self, _root: &Path) -> stepwell_agent::Result<AgentWorkspace> {
+        Ok(AgentWorkspace {
+            services: Arc::clone(&self.services),
+            policy: WorkspacePolicy {
+                judge: JudgeOptions::for_mode(self.mode),
+                hooks: Arc::new(Hooks::none()),
+            },
+            settings: self.settings.clone(),
+            models: Arc::clone(&self.models) as _,
+            instructions: Arc::new(|_: &str| Ok(Instructions::default())),
         })
     }
 }
 
 struct OneModel(Arc<ScriptedModel>);
 
+#[async_trait]
 impl ModelSource for OneModel {
-    fn connect(&self, _name: &str) -> Result<Arc<dyn Model>, Error> {
+    fn connect(&self, name: &str) -> Result<Arc<dyn Model>, Error> {
+        if name.starts_with("unknown/") {
+            return Err(Error::new(ErrorKind::LlmUnknownModel, format!("there is no `{name}`")));
+        }
         Ok(self.0.clone())
     }
+
+    async fn list(&self) -> Vec<ModelItem> {
+        vec![ModelItem {
+            name: "test/scripted".into(),
+            context_window: self.0.info.context_window,
+            images: true,
+            input_price: None,
+            output_price: None,
+        }]
+    }
+}
+
+/// How a run ended, with its answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    Answered(String),
+    Stopped(ErrorReport),
+    Paused,
+    Cancelled,
+    Failed(ErrorReport),
 }
 
 /// What a test sets up differently.
 pub struct Setup {
     pub turns: Vec<Vec<Step>>,
     pub mode: PermissionMode,
-    pub attendance: Attendance,
+    /// How long a person who follows the task is waited for.
+    pub approval_deadline: Duration,
     pub max_turns: Option<u32>,
     pub budget: Budget,
     pub window: u64,
@@ -217,7 +252,7 @@ impl Setup {
         Self {
             turns,
             mode: PermissionMode::BypassPermissions,
-            attendance: Attendance::Headless,
+            approval_deadline: Duration::from_secs(60),
             max_turns: None,
             budget: Budget::default(),
             window: 100_000,
@@ -264,6 +299,7 @@ impl Harness {
             turns: Mutex::new(setup.turns.into()),
             requests: Mutex::default(),
             hanging: Arc::clone(&reached),
+            held: watch::Sender::new(false),
         });
         let calls = Arc::new(AtomicUsize::new(0));
         let registry = Arc::new(Registry::new());
@@ -273,22 +309,30 @@ impl Harness {
             registry.register(Arc::new(SmallTool { name, risk, calls: Arc::clone(&calls) })).unwrap();
         }
         let home = Home::new(folder.path());
-        let engine = Engine::new(
-            home.clone(),
-            Arc::new(OneModel(Arc::clone(&model))),
-            Arc::new(Bench { registry, mode: setup.mode }),
-            EngineOptions {
-                attendance: setup.attendance,
+        let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)));
+        let services = WorkspaceServices::new("/work".into(), Arc::new(executor), Arc::new(Redactor::new()));
+        let modes =
+            ["code", "ask"].map(|slug| ModeItem { slug: slug.into(), name: slug.into(), when_to_use: None });
+        let workspaces = TestWorkspaces {
+            services: Arc::new(services),
+            mode: setup.mode,
+            settings: RunSettings {
                 default_model: Some("test/scripted".into()),
                 default_mode: "code".into(),
-                known_modes: vec!["code".into()],
+                modes: modes.to_vec(),
                 max_turns: setup.max_turns,
                 budget: setup.budget,
                 request: RequestOptions::default(),
                 loop_limits: setup.loop_limits,
+                tools: ToolSet::all(),
+                checkpoints: CheckpointLimits::default(),
+                in_force: Vec::new(),
                 date: "2026-11-15".into(),
             },
-        );
+            models: Arc::new(OneModel(Arc::clone(&model))),
+        };
+        let options = EngineOptions { approval_deadline: setup.approval_deadline };
+        let engine = Engine::new(home.clone(), Arc::new(workspaces), options);
         Self { engine, model, task, calls, reached, home, folder }
     }
 
@@ -299,6 +343,7 @@ impl Harness {
             workspace: "/work".into(),
             mode: None,
             model: None,
+            permission_mode: None,
             parent: None,
         };
         self.engine.submit(command).await.unwrap();
@@ -306,16 +351,39 @@ impl Harness {
     }
 
     /// Starts the task, waits for its end, and gives the end and every event, transient ones too.
-    pub async fn run(&self, prompt: &str) -> (RunEnd, Vec<EventRecord>) {
+    pub async fn run(&self, prompt: &str) -> (Ended, Vec<EventRecord>) {
+        // The model waits for the follower, so that every token is seen.
+        self.model.held.send_replace(true);
         let session = self.start(prompt).await;
-        let mut follower = self.engine.follow(&self.task, Seq(0)).unwrap();
-        let end = session.run_end().await.unwrap();
+        let mut follower = self.engine.follow(&self.task, Seq(0)).await.unwrap();
+        self.model.held.send_replace(false);
+        let end = self.run_end(&session).await.unwrap();
         session.close();
         let mut events = Vec::new();
-        while let Some(record) = follower.next().await {
+        while let Some(record) = follower.next().await.unwrap() {
             events.push(EventRecord::clone(&record));
         }
         (end, events)
+    }
+
+    /// Waits for the end of the run; the answer is the log's.
+    pub async fn run_end(&self, session: &Session) -> Option<Ended> {
+        let end = session.run_end().await?;
+        Some(match end {
+            RunEnd::Answered => Ended::Answered(self.last_answer()),
+            RunEnd::Stopped { error } => Ended::Stopped(error),
+            RunEnd::Paused => Ended::Paused,
+            RunEnd::Cancelled => Ended::Cancelled,
+            RunEnd::Failed { error } => Ended::Failed(error),
+        })
+    }
+
+    fn last_answer(&self) -> String {
+        let answer = self.log().into_iter().rev().find_map(|event| match event {
+            Event::Answer { content, .. } => Some(content),
+            _ => None,
+        });
+        answer.expect("an answer in the log")
     }
 
     /// The durable events, from the disk.

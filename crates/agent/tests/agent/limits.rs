@@ -1,11 +1,11 @@
 //! The error table: what each failure of a run looks like from outside.
 
 use expect_test::{Expect, expect};
-use stepwell_agent::{Budget, RunEnd};
+use stepwell_agent::Budget;
 use stepwell_llm::{Delta, Error};
 use stepwell_protocol::{ErrorKind, Event, InterruptReason, TaskState};
 
-use crate::harness::{Harness, Setup, Step, call, say, text_argument};
+use crate::harness::{Ended as RunEnd, Harness, Setup, Step, call, say, text_argument};
 
 /// Runs a setup and shows its durable events, one word each, and the last error.
 async fn check(setup: Setup, expected: Expect) {
@@ -176,15 +176,15 @@ async fn cancel_stops_at_once_and_the_task_can_go_on() {
     let session = harness.start("go").await;
     harness.reached.notified().await;
     harness.engine.submit(stepwell_protocol::Command::Cancel { task: harness.task.clone() }).await.unwrap();
-    assert_eq!(session.run_end().await, Some(RunEnd::Cancelled));
+    assert_eq!(harness.run_end(&session).await, Some(RunEnd::Cancelled));
     assert!(harness.log().iter().any(|event| {
         matches!(event, Event::AnswerInterrupted { reason: InterruptReason::Cancelled, .. })
     }));
-    assert_eq!(session.summary().state, TaskState::Aborted);
+    assert_eq!(session.read_summary(|summary| summary.state), TaskState::Aborted);
     harness
         .engine
         .submit(stepwell_protocol::Command::ResumeTask { task: harness.task.clone() })
         .await
         .unwrap();
-    assert_eq!(session.run_end().await, Some(RunEnd::Answered("here is the rest".into())));
+    assert_eq!(harness.run_end(&session).await, Some(RunEnd::Answered("here is the rest".into())));
 }

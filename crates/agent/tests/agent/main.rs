@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod context;
+mod doors;
+mod front_end;
 mod harness;
 mod limits;
 mod people;

@@ -3,13 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
-use stepwell_agent::RunEnd;
 use stepwell_llm::{Delta, StopReason};
 use stepwell_protocol::{AnswerOrigin, Event, EventRecord, InterruptReason, Role, ToolCallId};
 
 use stepwell_tool_runtime::LoopLimits;
 
-use crate::harness::{Harness, Setup, Step, call, say, text_argument, usage};
+use crate::harness::{Ended as RunEnd, Harness, Setup, Step, call, say, text_argument, usage};
 
 const TOOLS: [&str; 5] = ["look", "touch", "fail", "no_such_tool", "rm -rf"];
 
@@ -110,7 +109,9 @@ proptest! {
     fn property_4_success_ends_with_an_answer(turns in script()) {
         let (_harness, end, events) = play(turns);
         prop_assert!(matches!(end, RunEnd::Answered(_)), "{end:?}");
-        let last = &events.last().unwrap().event;
+        // Behind it only doors are told that the run is over.
+        let mut events = events.iter().map(|record| &record.event);
+        let last = events.rfind(|event| !matches!(event, Event::RunEnded { .. })).unwrap();
         let answered = matches!(
             last,
             Event::Answer { content, origin: AnswerOrigin::Text | AnswerOrigin::Completion, .. } if !content.is_empty()
@@ -192,7 +193,7 @@ proptest! {
             let session = harness.start("go").await;
             harness.reached.notified().await;
             session.cancel();
-            assert_eq!(session.run_end().await, Some(RunEnd::Cancelled));
+            assert_eq!(harness.run_end(&session).await, Some(RunEnd::Cancelled));
         });
         let interrupted = harness.log().iter().any(|event| {
             matches!(event, Event::AnswerInterrupted { reason: InterruptReason::Cancelled, .. })

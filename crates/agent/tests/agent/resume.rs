@@ -1,10 +1,10 @@
 //! Tasks that go on later: after a crash, after an edit, with two processes.
 
-use stepwell_agent::{Error, RunEnd};
+use stepwell_agent::Error;
 use stepwell_llm::Delta;
 use stepwell_protocol::{Command, Event, Part, Role};
 
-use crate::harness::{Harness, Setup, Step, call, say, text_argument};
+use crate::harness::{Ended as RunEnd, Harness, Setup, Step, call, say, text_argument};
 
 #[tokio::test]
 async fn an_edited_message_takes_back_what_followed() {
@@ -15,7 +15,7 @@ async fn an_edited_message_takes_back_what_followed() {
     let edit =
         Command::EditMessage { task: harness.task.clone(), message, parts: vec![Part::text("better words")] };
     harness.engine.submit(edit).await.unwrap();
-    assert_eq!(session.run_end().await, Some(RunEnd::Answered("right".into())));
+    assert_eq!(harness.run_end(&session).await, Some(RunEnd::Answered("right".into())));
     let requests = harness.model.requests.lock();
     let texts: Vec<String> = requests.last().unwrap().messages.iter().map(|message| message.text()).collect();
     assert_eq!(texts, ["better words"]);
@@ -35,7 +35,7 @@ async fn a_new_process_finds_the_whole_conversation() {
     let more = Command::SendMessage { task: harness.task.clone(), parts: vec![Part::text("more")] };
     harness.engine.submit(more).await.unwrap();
     let session = harness.engine.session(&harness.task).unwrap();
-    assert_eq!(session.run_end().await, Some(RunEnd::Answered("two".into())));
+    assert_eq!(harness.run_end(&session).await, Some(RunEnd::Answered("two".into())));
     let requests = harness.model.requests.lock();
     let roles: Vec<Role> = requests[0].messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant, Role::User]);

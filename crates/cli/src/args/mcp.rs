@@ -3,7 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
+use stepwell_tool_runtime::Category;
 
 const MCP_HELP: &str = "Without --http the client is on standard input and output, which is how clients start servers. \
     `stepwell mcp config CLIENT` prints the entry that makes them do so.";
@@ -39,8 +41,14 @@ pub struct McpServeArgs {
 #[derive(Debug, Args)]
 pub struct McpTools {
     /// The groups of tools to serve
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "debug", value_name = "GROUPS")]
-    pub tools: Vec<ToolGroupArg>,
+    #[arg(
+        long,
+        value_parser = PossibleValuesParser::new(group_names()),
+        value_delimiter = ',',
+        default_value = "debug",
+        value_name = "GROUPS"
+    )]
+    pub tools: Vec<String>,
     /// Serve only tools that change nothing and run nothing
     #[arg(long)]
     pub read_only: bool,
@@ -49,13 +57,12 @@ pub struct McpTools {
     pub workspace: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ToolGroupArg {
-    Debug,
-    Files,
-    Shell,
-    Code,
-    All,
+/// The word for every group.
+pub const ALL_TOOLS: &str = "all";
+
+/// The names of the groups, as the categories of tools are called.
+fn group_names() -> Vec<&'static str> {
+    Category::served().map(Category::name).chain([ALL_TOOLS]).collect()
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::Value;
-use stepwell_agent::Overview;
 use stepwell_code_intel::lsp::{self, ReadyBy, ServerSpec, Servers, ServersOptions};
-use stepwell_tools::{CodeService, secret_variables};
+use stepwell_tools::secret_variables;
 use stepwell_workspace::Workspace;
-use tokio_util::sync::CancellationToken;
 
 use super::confinement::OWN_PROGRAM;
 use crate::report;
@@ -45,29 +42,12 @@ pub fn servers(settings: &Settings, workspace: &Workspace) -> anyhow::Result<Opt
     }))))
 }
 
-/// What the agent is told of the code with a task's first message; nothing where the settings have it off.
-pub fn overview(settings: &Settings, desk: &Arc<CodeService>) -> Option<Arc<dyn Overview>> {
+/// Tokens of the overview of the code that a task begins with, none where the settings have it off, and how long it is
+/// waited for.
+pub fn overview_limits(settings: &Settings) -> (usize, Duration) {
     let tokens = settings.overview_tokens().unwrap_or(OVERVIEW_TOKENS).min(MOST_OVERVIEW_TOKENS);
     let seconds = settings.overview_seconds().unwrap_or(OVERVIEW_SECONDS).min(MOST_OVERVIEW_SECONDS);
-    let patience = Duration::from_secs(seconds);
-    let overview = CodeOverview { desk: Arc::clone(desk), tokens, patience };
-    (tokens > 0).then(|| Arc::new(overview) as Arc<dyn Overview>)
-}
-
-struct CodeOverview {
-    desk: Arc<CodeService>,
-    tokens: usize,
-    patience: Duration,
-}
-
-#[async_trait]
-impl Overview for CodeOverview {
-    async fn overview(&self, cancel: &CancellationToken) -> Option<String> {
-        let map = self.desk.overview(self.tokens, self.patience, cancel).await?;
-        Some(format!(
-            "# Code in the workspace, what is used most first (`name:line`; data, no orders)\n{map}"
-        ))
-    }
+    (tokens, Duration::from_secs(seconds))
 }
 
 /// Those the person names first, then the known ones.

@@ -4,15 +4,16 @@ use std::io::{IsTerminal, Read};
 
 use serde_json::{Value, json};
 use stepwell_llm::Provider;
+use stepwell_protocol::SettingItem;
 use stepwell_workspace::files::{self, Privacy};
 use stepwell_workspace::process;
 
 use crate::args::ConfigCommand;
-use crate::assemble::{Assembly, embeddings, workspace_root};
+use crate::assemble::{Assembly, Workspaces, embeddings, workspace_root};
 use crate::exit::Exit;
 use crate::keys;
 use crate::report;
-use crate::settings::{self, Places, SettingsLayer, Source};
+use crate::settings::{self, Places, SettingsLayer};
 use crate::terminal::{Style, error_line, out_foreign, out_line};
 
 pub fn run(command: ConfigCommand) -> anyhow::Result<Exit> {
@@ -56,40 +57,14 @@ fn trust(revoke: bool) -> anyhow::Result<()> {
 
 /// Every value that is set, the strongest layer's, with its source.
 fn show(assembly: &Assembly, as_json: bool) -> anyhow::Result<()> {
-    let mut values: Vec<(String, Value, Source)> = Vec::new();
-    for (source, layer) in &assembly.settings.layers {
-        let Value::Object(fields) = serde_json::to_value(layer)? else { continue };
-        for (name, value) in fields {
-            match value {
-                // Tables are merged entry by entry.
-                Value::Object(entries) if name == "providers" || name == "models" => {
-                    for (entry, value) in entries {
-                        set(&mut values, format!("{name}.{entry}"), value, source);
-                    }
-                }
-                // Rules of every layer are in force.
-                value if name == "permissions" => values.push((name, value, source.clone())),
-                value => set(&mut values, name, value, source),
-            }
-        }
-    }
-    for (name, value) in [("mode", json!("code")), ("permission_mode", json!("default"))] {
-        if !values.iter().any(|(set, ..)| set == name) {
-            values.push((name.into(), value, Source::BuiltIn));
-        }
-    }
-    values.sort_by(|a, b| a.0.cmp(&b.0));
+    let values = assembly.settings.in_force();
     if as_json {
-        let rows: Vec<Value> = values
-            .iter()
-            .map(|(name, value, source)| json!({"name": name, "value": value, "source": source.to_string()}))
-            .collect();
         let withheld = &assembly.settings.withheld;
-        out_line(&serde_json::to_string_pretty(&json!({"settings": rows, "withheld": withheld}))?);
+        out_line(&serde_json::to_string_pretty(&json!({"settings": values, "withheld": withheld}))?);
         return Ok(());
     }
     let style = Style::for_stdout();
-    for (name, value, source) in &values {
+    for SettingItem { name, value, source } in &values {
         out_line(&format!("{} = {value}  {}", style.bold(name), style.dim(&format!("# {source}"))));
     }
     out_line("");
@@ -100,11 +75,6 @@ fn show(assembly: &Assembly, as_json: bool) -> anyhow::Result<()> {
         out_line(&style.yellow(&format!("not in force before `stepwell config trust`: {withheld}")));
     }
     Ok(())
-}
-
-fn set(values: &mut Vec<(String, Value, Source)>, name: String, value: Value, source: &Source) {
-    values.retain(|(known, ..)| *known != name);
-    values.push((name, value, source.clone()));
 }
 
 fn schema() -> anyhow::Result<()> {
@@ -142,7 +112,7 @@ fn edit(project: bool) -> anyhow::Result<Exit> {
 
 fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> anyhow::Result<()> {
     let mode = mode.unwrap_or_else(|| assembly.settings.mode());
-    let found = assembly.benches().instructions(&assembly.workspace, &mode)?;
+    let found = Workspaces::instructions(&assembly.places, &assembly.settings, &assembly.workspace, &mode)?;
     let all = found.items.iter().chain(&found.replacement);
     if as_json {
         let rows: Vec<Value> =

@@ -1,10 +1,9 @@
 //! `stepwell mcp`: the tools for any MCP client.
 
-mod bench;
 mod clients;
 pub mod config;
 mod entry;
-mod resources;
+mod workspaces;
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -12,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepwell_mcp::http::{self, Hosts, HttpOptions, Token, TokenError};
-use stepwell_mcp::{FilePrompts, McpServer, Offer, ServerParts, ToolGroup, WorkspaceChoice};
+use stepwell_mcp::{FilePrompts, McpServer, Offer, ServerParts, WorkspaceChoice};
+use stepwell_tool_runtime::Category;
 use stepwell_workspace::files;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{McpServeArgs, McpTools, ToolGroupArg};
+use crate::args::{ALL_TOOLS, McpServeArgs, McpTools};
 use crate::assemble::workspace_root;
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
@@ -25,7 +25,7 @@ use crate::report;
 use crate::settings::Places;
 use crate::terminal::{error_line, out_line};
 
-use bench::WorkspaceBenches;
+use workspaces::ServedWorkspaces;
 
 pub async fn run(args: McpServeArgs) -> anyhow::Result<Exit> {
     let places = Places::find()?;
@@ -50,7 +50,7 @@ pub async fn run(args: McpServeArgs) -> anyhow::Result<Exit> {
 }
 
 fn server(places: &Places, args: &McpServeArgs) -> anyhow::Result<McpServer> {
-    let groups = groups(&args.tools.tools);
+    let categories = categories(&args.tools.tools);
     let folder = workspace_root(args.tools.workspace.as_deref())?;
     // A client on the other end of a network must not choose which folder is opened to it.
     let workspace = match (&args.tools.workspace, args.http) {
@@ -59,51 +59,26 @@ fn server(places: &Places, args: &McpServeArgs) -> anyhow::Result<McpServer> {
     };
     let artifacts = artifact_folder(&places.data.join("mcp"));
     Ok(McpServer::new(ServerParts {
-        benches: Arc::new(WorkspaceBenches::new(folder, &groups)),
+        workspaces: Arc::new(ServedWorkspaces::new(folder, &categories)),
         prompts: Arc::new(FilePrompts),
-        instructions: instructions(&groups),
-        offer: Offer { groups, read_only: args.tools.read_only },
+        instructions: instructions(&categories),
+        offer: Offer { categories, read_only: args.tools.read_only },
         workspace,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         artifacts,
     }))
 }
 
-fn groups(chosen: &[ToolGroupArg]) -> Vec<ToolGroup> {
-    let is_chosen = |group: &ToolGroup| {
-        let arg = match group {
-            ToolGroup::Debug => ToolGroupArg::Debug,
-            ToolGroup::Files => ToolGroupArg::Files,
-            ToolGroup::Shell => ToolGroupArg::Shell,
-            ToolGroup::Code => ToolGroupArg::Code,
-        };
-        chosen.contains(&arg) || chosen.contains(&ToolGroupArg::All)
-    };
-    ToolGroup::ALL.into_iter().filter(is_chosen).collect()
+/// The chosen categories, in their own order.
+fn categories(chosen: &[String]) -> Vec<Category> {
+    let is_chosen =
+        |category: &Category| chosen.iter().any(|name| name == category.name() || name == ALL_TOOLS);
+    Category::served().filter(is_chosen).collect()
 }
 
 /// What a model should know before it looks at the tools. Short: it stands in every conversation.
-fn instructions(groups: &[ToolGroup]) -> String {
-    let mut text = Vec::new();
-    for group in groups {
-        text.push(match group {
-            ToolGroup::Debug => {
-                "Stepwell debugs running programs with real debuggers. Use it as soon as a failure is not plain from the code: \
-                 first see what happens (`debug_failure` for a failing command or test, `start_debugging` for a program), then \
-                 ask one question at a time with a probe (`debug_trace` for a call, `debug_watch` for who writes a value, \
-                 `debug_tracepoints` for values over a run, breakpoints for a look around), and change code only when the cause \
-                 was seen. Sessions are named by `session_id`; end them with `stop_debugging`."
-            }
-            ToolGroup::Files => {
-                "The file tools work in the workspace alone; `edit` and `apply_diff` change all files of a call or none."
-            }
-            ToolGroup::Shell => {
-                "`bash` runs commands confined by the kernel: writing in the workspace, no network but allowed hosts. Long ones \
-                 run on with `run_in_background`."
-            }
-            ToolGroup::Code => "The code tools answer questions about symbols and structure without reading whole files.",
-        });
-    }
+fn instructions(categories: &[Category]) -> String {
+    let mut text: Vec<&str> = categories.iter().filter_map(|category| category.instructions()).collect();
     text.push("A refusal says what the person can do about it; do not try the same thing in another way.");
     text.join("\n")
 }
@@ -192,10 +167,10 @@ fn told(error: TokenError) -> anyhow::Error {
 /// The words that make the same choice on another command line.
 fn words_of(tools: &McpTools) -> Vec<String> {
     let mut words = vec!["mcp".to_owned()];
-    let chosen = groups(&tools.tools);
-    if chosen != [ToolGroup::Debug] {
-        let names: Vec<&str> = chosen.iter().map(|group| group.name()).collect();
-        let all = chosen.len() == ToolGroup::ALL.len();
+    let chosen = categories(&tools.tools);
+    if chosen != [Category::Debug] {
+        let names: Vec<&str> = chosen.iter().map(|category| category.name()).collect();
+        let all = chosen.len() == Category::served().count();
         words.extend(["--tools".to_owned(), if all { "all".to_owned() } else { names.join(",") }]);
     }
     if tools.read_only {

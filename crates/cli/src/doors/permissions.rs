@@ -43,12 +43,12 @@ async fn test(args: PermissionsTestArgs) -> anyhow::Result<Exit> {
             (tool.unwrap_or_default(), arguments)
         }
     };
-    let benches = assembly.benches();
-    let judge = Arc::new(benches.judge(&assembly.workspace)?);
+    let workspace = assembly.open()?;
+    let judge = Arc::new(workspace.judge());
     let permission: Arc<dyn PermissionJudge> = Arc::clone(&judge) as _;
-    let env = super::tool::call_env(&assembly, permission, CancellationToken::new())?;
+    let env = super::tool::call_env(&workspace, permission, CancellationToken::new());
     let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
-    let facts = benches.executor(&assembly.workspace)?.facts(&call, &env).await.map_err(|error| {
+    let facts = workspace.services.executor.facts(&call, &env).await.map_err(|error| {
         report::usage(
             error.message,
             "`stepwell tool list` names the tools, `stepwell tool show NAME` what one takes",
@@ -154,7 +154,7 @@ fn part_as_json(part: &Part) -> Value {
 
 fn list(assembly: &Assembly, as_json: bool) -> anyhow::Result<Exit> {
     assembly.tell_withheld();
-    let judge = assembly.benches().judge(&assembly.workspace)?;
+    let judge = assembly.open()?.judge();
     let rules = judge.rules();
     if as_json {
         let rules: Vec<Value> = rules

@@ -6,11 +6,10 @@ mod wire;
 
 use std::path::PathBuf;
 
-use stepwell_agent::{Engine, Follower, RunEnd, Session};
-use stepwell_protocol::{
-    ApprovalRequest, ApprovalSource, Command, Event, EventRecord, MessageId, Part, Seq, TaskId,
-};
+use stepwell_agent::{Engine, Follower, Session};
+use stepwell_protocol::{ApprovalSource, Command, EventRecord, MessageId, Part, RunEnd, Seq, TaskId};
 use stepwell_store::Home;
+use stepwell_transcript::{Entry, Transcript};
 
 use crate::args::{EffortArg, OutputFormat, RunArgs};
 use crate::assemble::{Assembly, AssemblyOptions};
@@ -25,7 +24,8 @@ use crate::terminal;
 /// Shows a run as it goes and its end; one for each output format.
 trait Show {
     fn begin(&mut self, task: &TaskId);
-    fn event(&mut self, record: &EventRecord);
+    /// An event, and what is known of the run with it.
+    fn event(&mut self, record: &EventRecord, transcript: &Transcript);
     fn end(&mut self, result: &RunResult);
 }
 
@@ -35,6 +35,8 @@ struct RunResult {
     /// The number people call it by.
     number: u32,
     end: RunEnd,
+    /// The answer, where there is one.
+    answer: Option<String>,
     exit: Exit,
     turns: u64,
     usage: stepwell_protocol::Usage,
@@ -77,7 +79,7 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
         assembly.tell_withheld();
     }
     check_model(&assembly, &args)?;
-    let (engine, task, from, command) = start(&assembly, &args, prompt)?;
+    let (engine, task, from, command) = start(&assembly, &args, prompt).await?;
     let language = Language::choose(assembly.settings.language().as_deref());
     let mut show: Box<dyn Show> = match args.output_format {
         OutputFormat::Text => Box::new(text::TextShow::new(args.quiet, language)),
@@ -92,25 +94,27 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     engine.submit(command).await?;
     show.begin(&task);
     let session = engine.session(&task)?;
-    let mut follower = engine.follow(&task, from)?;
-    let mut watch = Watch { engine: &engine, session: &session, language, tally: Tally::default() };
+    let mut follower = engine.follow(&task, from).await?;
+    let mut watch = Watch { engine: &engine, session: &session, language, transcript: Transcript::default() };
     if !watch.until_end(&mut follower, interrupts, show.as_mut()).await? {
         // Quit at once: what runs for the task is dropped on the way out, and with it every process it started.
         return Ok(Exit::Interrupted);
     }
-    let tally = watch.tally;
+    let transcript = watch.transcript;
     let end = session.run_end().await.unwrap_or(RunEnd::Cancelled);
-    let exit = Exit::of_run(&end, !tally.refused.is_empty());
+    let (refused, needed) = refusals(&transcript);
+    let exit = Exit::of_run(&end, !refused.is_empty());
     let number = stepwell_store::read_info(assembly.home(), &task)?.number;
     show.end(&RunResult {
         task,
         number,
+        answer: (end == RunEnd::Answered).then(|| answer_of(&transcript)).flatten(),
         end,
         exit,
-        turns: tally.turns,
-        usage: tally.usage,
-        refused: tally.refused,
-        needed: tally.needed,
+        turns: transcript.summary.totals.requests,
+        usage: transcript.summary.totals.usage,
+        refused,
+        needed,
         duration: started.elapsed(),
     });
     Ok(exit)
@@ -148,7 +152,7 @@ fn with_resumed_prompt(mut args: RunArgs) -> RunArgs {
 }
 
 /// Opens the task the arguments mean, and the command that sets it going.
-fn start(
+async fn start(
     assembly: &Assembly,
     args: &RunArgs,
     prompt: Option<Vec<Part>>,
@@ -157,7 +161,7 @@ fn start(
     let home = assembly.home();
     if let Some(reference) = &args.resume {
         let task = crate::doors::tasks::resolve(home, reference, &assembly.workspace)?;
-        let from = engine.open(&task)?.last_seq();
+        let from = engine.open(&task).await?.last_seq();
         let command = match prompt {
             Some(parts) => Command::SendMessage { task: task.clone(), parts },
             None => Command::ResumeTask { task: task.clone() },
@@ -172,7 +176,7 @@ fn start(
     })?;
     if let Some(reference) = &args.fork {
         let task = fork(home, reference, &assembly.workspace)?;
-        let from = engine.open(&task)?.last_seq();
+        let from = engine.open(&task).await?.last_seq();
         return Ok((engine, task.clone(), from, Command::SendMessage { task, parts }));
     }
     let task = TaskId::generate();
@@ -182,6 +186,7 @@ fn start(
         workspace: assembly.workspace.display().to_string(),
         mode: None,
         model: None,
+        permission_mode: None,
         parent: None,
     };
     Ok((engine, task, Seq(0), command))
@@ -214,36 +219,27 @@ fn command_line_settings(args: &RunArgs) -> SettingsLayer {
     }
 }
 
-/// What is counted while a run is shown.
-#[derive(Default)]
-struct Tally {
-    turns: u64,
-    usage: stepwell_protocol::Usage,
-    refused: Vec<String>,
-    needed: Needed,
-    /// Requests that are open.
-    asked: Vec<ApprovalRequest>,
-}
-
-impl Tally {
-    fn count(&mut self, event: &Event) {
-        match event {
-            Event::Usage { usage, .. } => {
-                self.turns += 1;
-                self.usage += *usage;
-            }
-            Event::ApprovalRequested { request } => {
-                self.asked.push(request.clone());
-            }
-            Event::ApprovalResolved { id, answer, source: ApprovalSource::Policy } if !answer.is_yes() => {
-                let Some(place) = self.asked.iter().position(|request| request.id == *id) else { return };
-                let request = self.asked.swap_remove(place);
-                self.needed.add(&request);
-                self.refused.push(request.preview.summary);
-            }
-            _ => {}
+/// What the policy refused, in words, and what would have let it pass.
+fn refusals(transcript: &Transcript) -> (Vec<String>, Needed) {
+    let mut needed = Needed::default();
+    let mut refused = Vec::new();
+    for item in transcript.items() {
+        if let Entry::Approval { request, resolved: Some((answer, ApprovalSource::Policy)) } = &item.entry
+            && !answer.is_yes()
+        {
+            needed.add(request);
+            refused.push(request.preview.summary.clone());
         }
     }
+    (refused, needed)
+}
+
+/// The last answer of a run.
+fn answer_of(transcript: &Transcript) -> Option<String> {
+    transcript.items().iter().rev().find_map(|item| match &item.entry {
+        Entry::Answer { content, unfinished: false, .. } => Some(content.clone()),
+        _ => None,
+    })
 }
 
 /// A run that is looked at until its end.
@@ -251,7 +247,7 @@ struct Watch<'a> {
     engine: &'a Engine,
     session: &'a Session,
     language: Language,
-    tally: Tally,
+    transcript: Transcript,
 }
 
 impl Watch<'_> {
@@ -276,7 +272,7 @@ impl Watch<'_> {
                     terminal::error_line(&format!("\n{words}"));
                     self.engine.submit(Command::Cancel { task: self.session.task.clone() }).await?;
                 }
-                record = follower.next() => match record {
+                record = follower.next() => match record? {
                     Some(record) => {
                         self.take(&record, show);
                         // Nobody reads the answer any more (`| head`): the work is not worth going on with.
@@ -292,15 +288,15 @@ impl Watch<'_> {
             }
         }
         self.engine.end_session(&self.session.task).await;
-        while let Some(record) = follower.next().await {
+        while let Some(record) = follower.next().await? {
             self.take(&record, show);
         }
         Ok(true)
     }
 
     fn take(&mut self, record: &EventRecord, show: &mut dyn Show) {
-        self.tally.count(&record.event);
-        show.event(record);
+        self.transcript.apply(record);
+        show.event(record, &self.transcript);
     }
 }
 

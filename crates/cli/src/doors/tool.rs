@@ -3,15 +3,16 @@
 mod host;
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use stepwell_protocol::{ErrorClass, TaskId, ToolCall, ToolCallId};
-use stepwell_tool_runtime::{CallEnv, HookFacts, LoopGuard, LoopLimits, PermissionJudge, RegisteredTool};
+use stepwell_tool_runtime::{CallEnv, CallSetup, LoopGuard, LoopLimits, PermissionJudge, RegisteredTool};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::ToolCommand;
-use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::assemble::{Assembly, AssemblyOptions, OpenWorkspace, workspace_root};
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::report;
@@ -51,8 +52,8 @@ fn describe(tool: &RegisteredTool) -> Value {
 
 fn list(json: bool) -> anyhow::Result<Exit> {
     let assembly = Assembly::here()?;
-    let executor = assembly.benches().executor(&assembly.workspace)?;
-    let tools = executor.registry().list(None, None);
+    let services = assembly.open()?.services;
+    let tools = services.executor.registry().list(None, None);
     if json {
         let all: Vec<Value> = tools.iter().map(|tool| describe(tool)).collect();
         out_line(&serde_json::to_string_pretty(&all)?);
@@ -73,8 +74,8 @@ fn list(json: bool) -> anyhow::Result<Exit> {
 
 fn show(name: &str, json: bool) -> anyhow::Result<Exit> {
     let assembly = Assembly::here()?;
-    let executor = assembly.benches().executor(&assembly.workspace)?;
-    let registry = executor.registry();
+    let services = assembly.open()?.services;
+    let registry = services.executor.registry();
     let tool = registry.get(name).ok_or_else(|| {
         let near = registry.suggestions(name);
         let hint = if near.is_empty() {
@@ -101,28 +102,22 @@ fn show(name: &str, json: bool) -> anyhow::Result<Exit> {
 
 /// What a single call from the command line is run with.
 pub(super) fn call_env(
-    assembly: &Assembly,
+    workspace: &OpenWorkspace,
     permission: Arc<dyn PermissionJudge>,
     cancel: CancellationToken,
-) -> anyhow::Result<CallEnv> {
-    let benches = assembly.benches();
-    let task = TaskId::generate();
-    Ok(CallEnv {
-        task: task.clone(),
+) -> CallEnv {
+    let setup = CallSetup {
+        task: TaskId::generate(),
         host: Arc::new(host::CommandLineHost::new()),
         cancel,
         permission,
         loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
-        hooks: Arc::new(benches.hooks()?),
-        hook_facts: HookFacts {
-            session_id: task.to_string(),
-            cwd: assembly.workspace.clone(),
-            permission_mode: benches.permission_mode(),
-            ..HookFacts::default()
-        },
-        redactor: benches.redactor(),
-        checkpoints: benches.checkpoints(&assembly.workspace)?,
-    })
+        hooks: Arc::clone(&workspace.policy.hooks),
+        permission_mode: workspace.policy.judge.mode,
+        transcript_path: PathBuf::new(),
+        tools: Arc::default(),
+    };
+    CallEnv::new(Arc::clone(&workspace.services), setup)
 }
 
 async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) -> anyhow::Result<Exit> {
@@ -135,14 +130,12 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
     };
     // What is no JSON goes on as it is: the executor's repair is part of what can be tried here.
     let arguments = serde_json::from_str(&text).unwrap_or(Value::String(text));
-    let benches = assembly.benches();
-    let executor = benches.executor(&assembly.workspace)?;
+    let workspace = assembly.open()?;
     let cancel = CancellationToken::new();
-    let judge = Arc::new(benches.judge(&assembly.workspace)?);
-    let env = call_env(assembly, judge, cancel.clone())?;
+    let env = call_env(&workspace, Arc::new(workspace.judge()), cancel.clone());
     let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
     let mut interrupts = Interrupts::listen()?;
-    let mut execution = Box::pin(executor.execute(&call, &env));
+    let mut execution = Box::pin(workspace.services.executor.execute(&call, &env));
     let outcome = tokio::select! {
         outcome = &mut execution => outcome,
         () = interrupts.next() => {

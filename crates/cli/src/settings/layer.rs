@@ -10,7 +10,7 @@ use stepwell_protocol::PermissionMode;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{AutoApprove, PermissionSettings};
 
-use super::{CodeSettings, SandboxSettings};
+use super::{CodeSettings, SandboxSettings, ToolSettings};
 
 /// Settings of Stepwell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +67,9 @@ pub struct SettingsLayer {
     /// Which debuggers are used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug: Option<DebugSettings>,
+    /// Which tools the agent is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<ToolSettings>,
     /// Who answers questions about code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeSettings>,
@@ -243,6 +246,7 @@ impl SettingsLayer {
             ("checkpoints", self.checkpoints.take().is_some()),
             ("debug", self.debug.take().is_some()),
             ("code", self.code.take().is_some()),
+            ("tools", self.tools.take().is_some()),
         ] {
             if taken {
                 withheld.push(name.to_owned());

@@ -38,4 +38,5 @@ mod scip;
 mod tasks;
 mod tool;
 mod why;
+mod workspaces;
 mod world;

@@ -1,7 +1,7 @@
 //! `stepwell mcp`: the binary as clients start it.
 
 mod config;
-mod debug;
+pub mod debug;
 mod http;
 mod talker;
 

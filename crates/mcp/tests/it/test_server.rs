@@ -9,14 +9,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use stepwell_mcp::{
-    Bench, Benches, McpServer, Offer, PromptArgument, PromptEntry, Prompts, ResourceBody, ResourceEntry,
-    ResourceTemplateEntry, Resources, ServerParts, ToolGroup, WorkspaceChoice,
+    McpServer, Offer, PromptArgument, PromptEntry, Prompts, ServedWorkspace, ServerParts, WorkspaceChoice,
+    WorkspaceSource,
 };
-use stepwell_protocol::{ClarificationKind, Event, Image, Preview, Question, QuestionId, QuestionKind, Risk};
+use stepwell_protocol::{
+    ClarificationKind, Event, Image, PermissionMode, Preview, Question, QuestionId, QuestionKind, Risk,
+};
 use stepwell_tool_runtime::{
-    ArtifactWriter, Category, DynOutput, DynPlan, DynTool, Executor, ExecutorOptions, HookFacts, Hooks,
-    HostError, JudgeOptions, JudgePlaces, Planned, Redactor, Registry, RuleJudge, ToolContext, ToolError,
-    ToolSpec,
+    ArtifactWriter, Category, DynOutput, DynPlan, DynTool, Executor, ExecutorOptions, Hooks, HostError,
+    JudgeOptions, JudgePlaces, Planned, Redactor, Registry, ResourceBody, ResourceEntry,
+    ResourceTemplateEntry, Resources, RuleJudge, ToolContext, ToolError, ToolSpec, WorkspaceServices,
 };
 use stepwell_workspace::files::{self, Privacy};
 
@@ -221,7 +223,7 @@ const TOOLS: &[(&str, Risk, Category)] = &[
     ("json_schema_2020_12_tool", Risk::Read, Category::Debug),
 ];
 
-struct TestBenches;
+struct TestWorkspaces;
 
 struct NoArtifacts;
 
@@ -232,26 +234,28 @@ impl ArtifactWriter for NoArtifacts {
     }
 }
 
-impl Benches for TestBenches {
-    fn open(&self, workspace: Option<&Path>) -> Result<Bench, String> {
+impl WorkspaceSource for TestWorkspaces {
+    fn open(&self, workspace: Option<&Path>) -> Result<ServedWorkspace, String> {
         let registry = Arc::new(Registry::new());
         for (name, risk, category) in TOOLS {
             let tool = TestTool { name, risk: *risk, category: *category };
             registry.register(Arc::new(tool)).map_err(|error| error.to_string())?;
         }
         let root = workspace.map_or_else(|| PathBuf::from("/ws"), Path::to_path_buf);
-        Ok(Bench {
-            executor: Arc::new(Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)))),
+        let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)));
+        let services = WorkspaceServices {
+            resources: Arc::new(TestResources),
+            ..WorkspaceServices::new(root.clone(), Arc::new(executor), Arc::new(Redactor::new()))
+        };
+        Ok(ServedWorkspace {
+            services: Arc::new(services),
             permission: Arc::new(RuleJudge::new(JudgeOptions {
                 asked_for: vec![Category::Debug, Category::Files],
                 places: JudgePlaces { roots: vec![root.display().to_string()], ..JudgePlaces::default() },
                 ..JudgeOptions::default()
             })),
             hooks: Arc::new(Hooks::none()),
-            hook_facts: HookFacts::default(),
-            redactor: Arc::new(Redactor::with_secrets(Vec::<(String, String)>::new())),
-            checkpoints: None,
-            resources: Arc::new(TestResources),
+            permission_mode: PermissionMode::Default,
         })
     }
 }
@@ -343,9 +347,9 @@ pub fn server() -> McpServer {
 pub fn server_with(workspace: WorkspaceChoice) -> McpServer {
     let artifacts = std::env::temp_dir().join(format!("stepwell-mcp-test-{}", std::process::id()));
     McpServer::new(ServerParts {
-        benches: Arc::new(TestBenches),
+        workspaces: Arc::new(TestWorkspaces),
         prompts: Arc::new(TestPrompts),
-        offer: Offer { groups: vec![ToolGroup::Debug, ToolGroup::Files], read_only: false },
+        offer: Offer { categories: vec![Category::Debug, Category::Files], read_only: false },
         workspace,
         instructions: "A server for tests.".to_owned(),
         version: "0.0.0".to_owned(),

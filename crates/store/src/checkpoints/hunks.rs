@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use similar::{DiffOp, TextDiff};
+use similar::{ChangeTag, DiffOp, TextDiff};
 
 const CONTEXT: usize = 3;
 
@@ -49,4 +49,14 @@ pub(super) fn apply(now: &str, then: &str, wanted: &[usize]) -> String {
 
 fn diff<'a>(now: &'a str, then: &'a str) -> TextDiff<'a, 'a, str> {
     TextDiff::configure().timeout(Duration::from_secs(2)).diff_lines(now, then)
+}
+
+/// A unified diff of two versions of a file, and how many lines were added and removed.
+pub fn unified_diff(path: &str, old: &str, new: &str) -> (String, u64, u64) {
+    let diff = diff(old, new);
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
+    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+    let mut unified = diff.unified_diff();
+    let text = unified.context_radius(CONTEXT).header(&format!("a/{path}"), &format!("b/{path}")).to_string();
+    (text, added, removed)
 }

@@ -4,16 +4,20 @@ use std::fmt::Write;
 
 use jiff::Timestamp as Moment;
 use serde_json::Value;
-use stepwell_protocol::{AnswerOrigin, EventRecord, Part, StepStatus, Timestamp, ToolCall, ToolResult};
+use stepwell_protocol::{
+    AnswerOrigin, EventRecord, Part, StepStatus, Timestamp, ToolCall, ToolDetail, ToolResult,
+};
 
-use crate::{Home, PersonEntry, TaskFolds, TaskSummary, shown_state};
+use stepwell_transcript::{Entry, TaskSummary, Transcript};
+
+use crate::{Home, shown_state};
 
 /// The whole task as Markdown, with its state as [`shown_state`] names it.
 pub fn to_markdown(home: &Home, records: &[EventRecord]) -> String {
-    let folds = TaskFolds::of(records);
+    let transcript = Transcript::of(records);
     let mut out = String::new();
-    head(&mut out, home, &folds.summary);
-    for item in folds.person.items() {
+    head(&mut out, home, &transcript.summary);
+    for item in transcript.items() {
         entry(&mut out, &item.entry, item.ts);
     }
     let trimmed = out.trim_end().len();
@@ -40,9 +44,9 @@ fn head(out: &mut String, home: &Home, summary: &TaskSummary) {
     out.push_str("\n\n");
 }
 
-fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
+fn entry(out: &mut String, entry: &Entry, ts: Timestamp) {
     match entry {
-        PersonEntry::User { message } => {
+        Entry::User { message } => {
             writeln!(out, "## User ({})\n", moment(ts)).ok();
             let images = message.parts.iter().filter(|part| matches!(part, Part::Image { .. })).count();
             paragraph(out, &message.said());
@@ -50,7 +54,7 @@ fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
                 writeln!(out, "*({images} image{} attached)*\n", if images == 1 { "" } else { "s" }).ok();
             }
         }
-        PersonEntry::Thought { text, reasoning, .. } => {
+        Entry::Thought { text, reasoning, .. } => {
             if !reasoning.is_empty() {
                 details(out, "Reasoning", |out| fenced(out, "text", reasoning));
             }
@@ -59,8 +63,8 @@ fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
                 paragraph(out, text);
             }
         }
-        PersonEntry::Action { call, result, .. } => action(out, call, result.as_ref()),
-        PersonEntry::Approval { request, resolved } => {
+        Entry::Tool(card) => action(out, &card.call, card.result.as_ref()),
+        Entry::Approval { request, resolved } => {
             let answer = match resolved {
                 Some((answer, _)) if answer.is_yes() => "approved",
                 Some(_) => "refused",
@@ -70,7 +74,7 @@ fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
             writeln!(out, "> Approval of {}: {answer}\n", what.unwrap_or_else(|| request.call.name.clone()))
                 .ok();
         }
-        PersonEntry::Question { question, answer } => {
+        Entry::Question { question, answer } => {
             out.push_str("## Question\n\n");
             paragraph(out, &question.text);
             for option in &question.options {
@@ -82,7 +86,10 @@ fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
             });
             writeln!(out, "\n**Answer:** {}\n", one_line(chosen.as_deref().unwrap_or("none"))).ok();
         }
-        PersonEntry::Answer { content, origin, unfinished, .. } => {
+        Entry::Answer { content, reasoning, origin, unfinished, .. } => {
+            if !reasoning.is_empty() {
+                details(out, "Reasoning", |out| fenced(out, "text", reasoning));
+            }
             out.push_str(match origin {
                 AnswerOrigin::Text => "## Assistant\n\n",
                 AnswerOrigin::Completion => "## Result\n\n",
@@ -93,7 +100,7 @@ fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
                 out.push_str("*(The answer was cut off here.)*\n\n");
             }
         }
-        PersonEntry::Plan { plan } => {
+        Entry::Plan { plan } => {
             writeln!(out, "## Plan: {}\n", one_line(&plan.goal)).ok();
             for step in &plan.steps {
                 let mark = if step.status == StepStatus::Completed { "x" } else { " " };
@@ -101,25 +108,32 @@ fn entry(out: &mut String, entry: &PersonEntry, ts: Timestamp) {
             }
             out.push('\n');
         }
-        PersonEntry::Step { step, result } => {
+        Entry::Step { step, result } => {
             writeln!(out, "> Step {step}: {}\n", one_line(result)).ok();
         }
-        PersonEntry::Mode { mode, .. } => {
+        Entry::Mode { mode, .. } => {
             writeln!(out, "> Mode: {}\n", one_line(mode)).ok();
         }
-        PersonEntry::Model { model } => {
+        Entry::Model { model } => {
             writeln!(out, "> Model: {}\n", one_line(model)).ok();
         }
-        PersonEntry::ContextTruncated { dropped_messages } => {
+        Entry::PermissionMode { permission_mode } => {
+            writeln!(out, "> Permission mode: {}\n", permission_mode.name()).ok();
+        }
+        Entry::Subtask { number, title, mode, end, .. } => {
+            let end = end.as_ref().map_or("running", |end| end.task_state().name());
+            writeln!(out, "> Sub-task #{number} ({mode}): {}, {end}\n", one_line(title)).ok();
+        }
+        Entry::ContextTruncated { dropped_messages } => {
             writeln!(out, "> {dropped_messages} older messages were left out of the context\n").ok();
         }
-        PersonEntry::Error { error } => {
+        Entry::Error { error } => {
             writeln!(out, "> **Error:** {}\n", one_line(&error.message)).ok();
         }
-        PersonEntry::Notice { text } => {
+        Entry::Notice { text } => {
             writeln!(out, "> {}\n", one_line(text)).ok();
         }
-        PersonEntry::Request { .. } => {}
+        Entry::Request { .. } => {}
     }
 }
 
@@ -136,8 +150,8 @@ fn action(out: &mut String, call: &ToolCall, result: Option<&ToolResult>) {
         };
         fenced(out, "json", &arguments);
         let Some(result) = result else { return };
-        if let Some(diff) = result.detail.as_ref().and_then(|detail| detail.get("diff")?.as_str()) {
-            fenced(out, "diff", diff);
+        if let Some(diff) = result.detail.as_ref().and_then(ToolDetail::diff) {
+            fenced(out, "diff", &diff);
         }
         fenced(out, "text", &result.output);
         for artifact in &result.artifacts {

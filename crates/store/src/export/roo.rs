@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 use stepwell_protocol::{EventRecord, TaskState};
 use stepwell_workspace::files::{self, Privacy};
 
-use crate::{Error, Result, TaskFolds, TaskSummary};
+use stepwell_transcript::TaskSummary;
+
+use crate::{Error, Result, TaskFolds};
 
 pub use import::import_roo;
 
@@ -75,12 +77,12 @@ impl RooTask {
 pub fn export_roo(records: &[EventRecord]) -> Result<RooTask> {
     let folds = TaskFolds::of(records);
     let api = api::messages(&folds.model.messages());
-    let ui = ui::messages(folds.person.items());
+    let ui = ui::messages(folds.transcript.items());
     let (api, ui) = (text(&Value::Array(api))?, text(&Value::Array(ui))?);
     let size = api.len() + ui.len();
     Ok(RooTask {
-        history_item: Some(text(&history_item(&folds.summary, size))?),
-        task_metadata: Some(text(&metadata(&folds.summary))?),
+        history_item: Some(text(&history_item(&folds.transcript.summary, size))?),
+        task_metadata: Some(text(&metadata(&folds.transcript.summary))?),
         api_conversation_history: api,
         ui_messages: Some(ui),
     })

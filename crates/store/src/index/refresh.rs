@@ -8,7 +8,9 @@ use stepwell_workspace::files::{self, FileStamp};
 
 use super::words::segmented;
 use crate::log::{ScanFrom, read_tail};
-use crate::{Error, Home, Result, TaskSummary};
+use stepwell_transcript::TaskSummary;
+
+use crate::{Error, Home, Result};
 
 /// How much of one text is searched, in bytes.
 const LONGEST_TEXT: usize = 64 * 1024;

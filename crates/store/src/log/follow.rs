@@ -12,7 +12,7 @@ use crate::{Error, Home, Result};
 
 /// Reads what was appended since it last looked.
 #[derive(Debug)]
-pub struct Follower {
+pub struct LogReader {
     path: PathBuf,
     task: TaskId,
     blobs: Blobs,
@@ -23,14 +23,14 @@ pub struct Follower {
     from: Seq,
 }
 
-impl Follower {
+impl LogReader {
     /// Follows a task from a record on; [`Seq`] 0 and 1 both mean from the beginning.
     pub fn open(home: &Home, id: &TaskId, from: Seq) -> Result<Self> {
-        let mut follower = Self::new(home, id)?;
-        follower.from = from;
+        let mut reader = Self::new(home, id)?;
+        reader.from = from;
         // Says now, not at the first poll, that there is no such task.
-        follower.open_file()?;
-        Ok(follower)
+        reader.open_file()?;
+        Ok(reader)
     }
 
     fn new(home: &Home, id: &TaskId) -> Result<Self> {
@@ -51,7 +51,29 @@ impl Follower {
         self.poll(LostBlob::Fail)
     }
 
+    /// Reads on by about `bytes`; nothing at the end. At least one record is read where there is one, however long.
+    pub fn read_page(&mut self, bytes: u64) -> Result<Vec<EventRecord>> {
+        let mut limit = bytes.max(1);
+        loop {
+            let (before, records) = (self.offset, self.poll_within(LostBlob::Placeholder, limit)?);
+            if !records.is_empty() {
+                return Ok(records);
+            }
+            if self.offset == before {
+                // The next line is longer than what was read, or there is none.
+                if self.open_file()?.stamp()?.len.saturating_sub(self.offset) <= limit {
+                    return Ok(Vec::new());
+                }
+                limit = limit.saturating_mul(2);
+            }
+        }
+    }
+
     fn poll(&mut self, lost: LostBlob) -> Result<Vec<EventRecord>> {
+        self.poll_within(lost, u64::MAX)
+    }
+
+    fn poll_within(&mut self, lost: LostBlob, limit: u64) -> Result<Vec<EventRecord>> {
         let file = self.open_file()?;
         let stamp = file.stamp()?;
         if self.inode.is_some_and(|inode| inode != stamp.inode) {
@@ -61,7 +83,7 @@ impl Follower {
             self.position = ScanFrom::START;
         }
         self.inode = Some(stamp.inode);
-        let bytes = file.read_from(self.offset)?;
+        let bytes = file.read_range(self.offset, limit)?;
         let found = scan(&bytes, self.position);
         check_beginning(&self.path, &found)?;
         let first_line = self.position.lines + 1;
@@ -86,22 +108,22 @@ impl Follower {
 
 /// All whole records of a task, read without its lock. Damage in the middle is an error.
 pub fn read_log(home: &Home, id: &TaskId) -> Result<Vec<EventRecord>> {
-    let mut follower = Follower::open(home, id, Seq(0))?;
-    let mut records = follower.poll_new()?;
+    let mut reader = LogReader::open(home, id, Seq(0))?;
+    let mut records = reader.poll_new()?;
     // A second look finds damage that follows what was read.
-    records.extend(follower.poll_new()?);
+    records.extend(reader.poll_new()?);
     if records.is_empty() {
-        return Err(Error::NoRecords { path: follower.path });
+        return Err(Error::NoRecords { path: reader.path });
     }
     Ok(records)
 }
 
 /// The records before any damage, with a sentence in place of content that is lost.
 pub fn read_log_prefix(home: &Home, id: &TaskId) -> Result<Vec<EventRecord>> {
-    let mut follower = Follower::open(home, id, Seq(0))?;
-    let records = follower.poll(LostBlob::Placeholder)?;
+    let mut reader = LogReader::open(home, id, Seq(0))?;
+    let records = reader.poll(LostBlob::Placeholder)?;
     if records.is_empty() {
-        return Err(Error::NoRecords { path: follower.path });
+        return Err(Error::NoRecords { path: reader.path });
     }
     Ok(records)
 }
@@ -115,7 +137,7 @@ pub(crate) struct Tail {
 
 /// Reads on from a known place, for who keeps the place elsewhere. Lost content does not fail.
 pub(crate) fn read_tail(home: &Home, id: &TaskId, offset: u64, position: ScanFrom) -> Result<Tail> {
-    let mut follower = Follower { offset, position, ..Follower::new(home, id)? };
-    let records = follower.poll(LostBlob::Placeholder)?;
-    Ok(Tail { records, offset: follower.offset, position: follower.position })
+    let mut reader = LogReader { offset, position, ..LogReader::new(home, id)? };
+    let records = reader.poll(LostBlob::Placeholder)?;
+    Ok(Tail { records, offset: reader.offset, position: reader.position })
 }

@@ -6,7 +6,8 @@ use stepwell_protocol::{
     AnswerOrigin, Event, EventRecord, InterruptReason, Message, Part, PartialKind, Role, Seq, TaskState,
     Timestamp,
 };
-use stepwell_store::{PersonEntry, TaskFolds, repair_events};
+use stepwell_store::{TaskFolds, repair_events};
+use stepwell_transcript::Entry;
 
 use crate::runs::{action, answer, call, info, partial, success, thought, user};
 
@@ -181,7 +182,7 @@ fn what_was_taken_back_is_gone_from_both_histories() {
     );
     let folds = folds(&events);
     assert!(folds.model.open_calls().is_empty());
-    assert_eq!(folds.person.items().len(), 3);
+    assert_eq!(folds.transcript.items().len(), 3);
 }
 
 #[test]
@@ -195,7 +196,7 @@ fn completions_and_stops_are_only_for_the_person() {
         "#]],
     );
     let shown = folds(&events);
-    let answers = shown.person.items().iter().filter(|item| matches!(item.entry, PersonEntry::Answer { .. }));
+    let answers = shown.transcript.items().iter().filter(|item| matches!(item.entry, Entry::Answer { .. }));
     assert_eq!(answers.count(), 2);
 }
 
@@ -203,9 +204,9 @@ fn completions_and_stops_are_only_for_the_person() {
 fn a_queued_message_waits_until_it_is_delivered() {
     let Event::UserMessage { message } = user("u2", "also this") else { panic!() };
     let queued = [user("u1", "go"), Event::MessageQueued { message: message.clone() }];
-    assert_eq!(folds(&queued).summary.queued, std::slice::from_ref(&message));
+    assert_eq!(folds(&queued).transcript.summary.queued, std::slice::from_ref(&message));
     let delivered = [&queued[..], &[Event::UserMessage { message }]].concat();
-    assert!(folds(&delivered).summary.queued.is_empty());
+    assert!(folds(&delivered).transcript.summary.queued.is_empty());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use expect_test::expect;
 use serde_json::json;
 use stepwell_protocol::{Event, MessageId, Seq, TaskId};
 use stepwell_store::{
-    Error, Follower, Home, ModelHistory, OnDamage, OpenedLog, TaskLog, check_history, read_info, read_log,
+    Error, Home, LogReader, ModelHistory, OnDamage, OpenedLog, TaskLog, check_history, read_info, read_log,
     read_log_prefix,
 };
 
@@ -138,7 +138,7 @@ fn one_process_writes_and_others_follow() {
         Err(Error::Busy { pid, .. }) => assert_eq!(pid, Some(std::process::id())),
         other => panic!("{other:?}"),
     }
-    let mut follower = Follower::open(&home, &id, Seq(2)).unwrap();
+    let mut follower = LogReader::open(&home, &id, Seq(2)).unwrap();
     assert!(follower.poll_new().unwrap().is_empty());
     let written = log.append(&[user("u1", "hello"), answer("a1", "hi")]).unwrap();
     assert_eq!(follower.poll_new().unwrap(), written);
@@ -151,7 +151,7 @@ fn one_process_writes_and_others_follow() {
 fn a_follower_keeps_up_with_a_writer_at_work() {
     let (_folder, home) = temp_home();
     let OpenedLog { mut log, mut records } = TaskLog::create(&home, info("busy")).unwrap();
-    let mut follower = Follower::open(&home, &"busy".into(), Seq(0)).unwrap();
+    let mut follower = LogReader::open(&home, &"busy".into(), Seq(0)).unwrap();
     let seen = std::thread::scope(|scope| {
         let reader = scope.spawn(move || {
             let mut seen = Vec::new();
@@ -198,7 +198,7 @@ fn an_old_format_is_brought_up_to_date_and_kept() {
 
     let before = read_log(&home, &id).unwrap();
     assert_eq!(read_info(&home, &id).unwrap().number, 7);
-    let mut follower = Follower::open(&home, &id, Seq(0)).unwrap();
+    let mut follower = LogReader::open(&home, &id, Seq(0)).unwrap();
     assert_eq!(follower.poll_new().unwrap(), before, "readable without being touched");
 
     let OpenedLog { mut log, records } = TaskLog::open(&home, &id).unwrap();
@@ -222,7 +222,7 @@ fn what_is_not_there_is_said_plainly() {
     TaskLog::create(&home, info("twice")).unwrap();
     assert!(matches!(TaskLog::create(&home, info("twice")), Err(Error::TaskExists { .. })));
     let mut log = TaskLog::open(&home, &"twice".into()).unwrap().log;
-    let token = Event::Token { message_id: MessageId::from("m"), content: "x".into() };
+    let token = Event::Token { message_id: MessageId::from("m"), offset: 0, content: "x".into() };
     let error = log.append(&[user("u", "kept?"), token]).unwrap_err();
     expect!["a `token` event is transient and does not belong in the log"].assert_eq(&error.to_string());
     assert_eq!(read_log(&home, &"twice".into()).unwrap().len(), 1, "a batch is whole or not there");

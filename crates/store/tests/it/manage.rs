@@ -43,7 +43,7 @@ fn a_fork_shares_history_up_to_a_message() {
     let ids: Vec<String> = folds.model.messages().iter().map(|message| message.id.to_string()).collect();
     assert_eq!(ids, ["u1", "a1", "a1.results"]);
     assert_eq!(folds.model.messages()[0].text(), long);
-    assert_eq!(folds.summary.totals.usage, Usage::default(), "what was used was used once");
+    assert_eq!(folds.transcript.summary.totals.usage, Usage::default(), "what was used was used once");
     let blob = fs::read_dir(home.blobs_dir(&forked).unwrap()).unwrap().next().unwrap().unwrap();
     assert_eq!(blob.metadata().unwrap().nlink(), 2, "content is shared on the disk too");
 

@@ -5,7 +5,7 @@ use std::fs;
 use proptest::prelude::*;
 use stepwell_protocol::{Event, EventRecord, Part, Role};
 use stepwell_store::{
-    Error, Follower, Home, ModelHistory, OnDamage, TaskFolds, TaskLog, check_history, read_log,
+    Error, Home, LogReader, ModelHistory, OnDamage, TaskFolds, TaskLog, check_history, read_log,
     repair_events, resume,
 };
 
@@ -33,7 +33,7 @@ fn check_cut(bytes: &[u8], whole: &[EventRecord]) {
     assert_eq!(on_disk[complete..], resumed.repairs[..]);
     let messages = resumed.folds.model.messages();
     assert_eq!(check_history(&messages), Ok(()), "{messages:#?}");
-    assert!(resumed.folds.summary.open_approvals.is_empty());
+    assert!(resumed.folds.transcript.summary.open_approvals.is_empty());
     assert!(repair_events(&resumed.folds).is_empty(), "a repaired task needs no repair");
     // What streamed before the cut is kept.
     if let Some(EventRecord { event: Event::PartialAnswer { content, .. }, .. }) = whole[..complete].last()
@@ -75,8 +75,8 @@ proptest! {
             steps.apply(record);
             let at_once = TaskFolds::of(&whole[..=index]);
             prop_assert_eq!(steps.model.messages(), at_once.model.messages());
-            prop_assert_eq!(steps.person.items(), at_once.person.items());
-            prop_assert_eq!(&steps.summary, &at_once.summary);
+            prop_assert_eq!(steps.transcript.items(), at_once.transcript.items());
+            prop_assert_eq!(&steps.transcript.summary, &at_once.transcript.summary);
         }
     }
 
@@ -136,7 +136,7 @@ proptest! {
         cuts.sort_unstable();
         cuts.push(bytes.len());
         let (_other_folder, other) = cut_task(b"");
-        let mut follower = Follower::open(&other, &"cut".into(), stepwell_protocol::Seq(0)).unwrap();
+        let mut follower = LogReader::open(&other, &"cut".into(), stepwell_protocol::Seq(0)).unwrap();
         let mut seen = Vec::new();
         for cut in cuts {
             fs::write(other.log_path(&"cut".into()).unwrap(), &bytes[..cut]).unwrap();

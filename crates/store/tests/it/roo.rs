@@ -156,10 +156,13 @@ fn what_was_exported_comes_back() {
     export_roo(&read_log(&home, &id).unwrap()).unwrap().write(folder.path()).unwrap();
     let copy = reread(&home, "copy", &RooTask::read(folder.path()).unwrap());
     assert_eq!(comparable(&copy), comparable(&original));
-    assert_eq!(copy.summary.totals.usage, original.summary.totals.usage);
-    assert_eq!((copy.summary.model, copy.summary.mode), (original.summary.model, original.summary.mode));
+    assert_eq!(copy.transcript.summary.totals.usage, original.transcript.summary.totals.usage);
+    assert_eq!(
+        (copy.transcript.summary.model, copy.transcript.summary.mode),
+        (original.transcript.summary.model, original.transcript.summary.mode)
+    );
     let workspace = |folds: &Option<stepwell_protocol::TaskInfo>| folds.as_ref().unwrap().workspace.clone();
-    assert_eq!(workspace(&copy.summary.info), workspace(&original.summary.info));
+    assert_eq!(workspace(&copy.transcript.summary.info), workspace(&original.transcript.summary.info));
 }
 
 proptest! {
@@ -202,10 +205,10 @@ fn a_task_of_the_xml_time_is_read() {
     assert_eq!(messages[0].text(), "fix the date bug");
     assert_eq!(messages[2].text(), "[read_file for 'src/date.ts'] Result:1 | export const day = 1");
     assert_eq!(messages.len(), 4);
-    let info = folds.summary.info.unwrap();
+    let info = folds.transcript.summary.info.unwrap();
     assert_eq!((info.title.as_str(), info.workspace.as_str()), ("fix the date bug", "/home/someone/app"));
     assert_eq!((info.mode.as_str(), info.created_at.0), ("debug", 1_729_000_000_000));
-    assert_eq!(folds.summary.totals.usage.input_tokens, 900);
+    assert_eq!(folds.transcript.summary.totals.usage.input_tokens, 900);
 }
 
 #[test]

@@ -15,7 +15,9 @@ impl Executor {
         env: &CallEnv,
         facts: &CallFacts,
     ) -> Result<Option<Box<dyn AfterCall>>, Box<Outcome>> {
-        let (Some(checkpoints), Some(reach)) = (&env.checkpoints, reach(facts)) else { return Ok(None) };
+        let (Some(checkpoints), Some(reach)) = (&env.services.checkpoints, reach(facts)) else {
+            return Ok(None);
+        };
         let kept = checkpoints
             .before(CheckpointCall {
                 task: env.task.clone(),

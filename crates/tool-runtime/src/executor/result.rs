@@ -1,6 +1,6 @@
 //! From what a tool gave back to what the model reads: redacted, within its limit, the whole kept.
 
-use stepwell_protocol::{Artifact, ArtifactId, ToolCall, ToolFailure, ToolResult};
+use stepwell_protocol::{Artifact, ArtifactId, ToolCall, ToolDetail, ToolFailure, ToolResult};
 
 use super::{CallEnv, Executor, Outcome};
 use crate::ToolError;
@@ -22,9 +22,7 @@ impl Executor {
             Err(error) => (DynOutput { text: error.message.clone(), ..DynOutput::default() }, Some(error)),
         };
         let text = env.redactor.redact(&output.text).into_owned();
-        if let Some(detail) = &mut output.detail {
-            env.redactor.redact_value(detail);
-        }
+        redact_detail(env, &mut output.detail);
         env.redactor.redact_value(&mut output.value);
         let mut artifacts = output.artifacts;
         let text = self.within_limit(tool, env, text, &mut artifacts).await;
@@ -85,4 +83,12 @@ impl Executor {
             media_type: "text/plain".to_owned(),
         })
     }
+}
+
+/// Redacts every text of a detail. One that cannot be read back is left out rather than shown.
+fn redact_detail(env: &CallEnv, detail: &mut Option<ToolDetail>) {
+    let Some(shown) = detail.take() else { return };
+    let Ok(mut value) = serde_json::to_value(shown) else { return };
+    env.redactor.redact_value(&mut value);
+    *detail = serde_json::from_value(value).ok();
 }

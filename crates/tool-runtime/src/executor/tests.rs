@@ -192,19 +192,22 @@ fn bench(mode: PermissionMode) -> Bench {
     }
     let host = Arc::new(TestHost::default());
     let kept = Arc::new(Kept(Mutex::default()));
-    let env = CallEnv {
+    let options = ExecutorOptions::standard(Arc::clone(&kept) as Arc<dyn ArtifactWriter>);
+    let executor = Executor::new(registry, options);
+    let redactor = Redactor::with_secrets([("PASSWORD".to_owned(), "hunter2-hunter2".to_owned())]);
+    let services = WorkspaceServices::new("/w".into(), Arc::new(executor.clone()), Arc::new(redactor));
+    let setup = CallSetup {
         task: "t".into(),
         host: Arc::clone(&host) as Arc<dyn Host>,
         cancel: CancellationToken::new(),
         permission: Arc::new(RuleJudge::new(JudgeOptions::for_mode(mode))),
         loop_guard: Arc::new(LoopGuard::new(LoopLimits::STANDARD)),
         hooks: Arc::new(Hooks::none()),
-        hook_facts: HookFacts::default(),
-        redactor: Arc::new(Redactor::with_secrets([("PASSWORD".to_owned(), "hunter2-hunter2".to_owned())])),
-        checkpoints: None,
+        permission_mode: mode,
+        transcript_path: PathBuf::new(),
+        tools: Arc::default(),
     };
-    let options = ExecutorOptions::standard(Arc::clone(&kept) as Arc<dyn ArtifactWriter>);
-    Bench { executor: Executor::new(registry, options), env, host, runs, kept }
+    Bench { executor, env: CallEnv::new(Arc::new(services), setup), host, runs, kept }
 }
 
 fn call(name: &str, act: &str) -> ToolCall {
@@ -451,6 +454,8 @@ impl PermissionJudge for CancellingJudge {
     fn granted(&self, _: &crate::CallFacts, _: &ApprovalAnswer) -> Result<(), String> {
         Ok(())
     }
+
+    fn set_mode(&self, _: PermissionMode) {}
 }
 
 #[tokio::test]

@@ -73,10 +73,6 @@ impl RuleJudge {
         *self.mode.read()
     }
 
-    pub fn set_mode(&self, mode: PermissionMode) {
-        *self.mode.write() = mode;
-    }
-
     /// Every rule in force, the task's last.
     pub fn rules(&self) -> Vec<Rule> {
         self.rules.read().clone()
@@ -190,6 +186,10 @@ impl PermissionJudge for RuleJudge {
 
     fn question_seconds(&self) -> Option<u64> {
         self.auto_approve.questions_after_seconds
+    }
+
+    fn set_mode(&self, mode: PermissionMode) {
+        *self.mode.write() = mode;
     }
 
     fn spent(&self, usd: f64) {

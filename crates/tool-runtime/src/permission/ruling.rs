@@ -410,11 +410,11 @@ impl Court<'_> {
     /// The class of automatic approval a call belongs to, where that is switched on.
     fn class_of(&self, facts: &CallFacts) -> Option<&'static str> {
         let auto = self.auto;
-        let (on, class) = match facts.tool.as_str() {
-            tool if tool.starts_with("mcp__") => (auto.mcp, "mcp"),
-            tool if tool.starts_with("browser") => (auto.browser, "browser"),
-            "switch_mode" => (auto.mode_switch, "mode_switch"),
-            "new_task" | "task" | "subagent" => (auto.subtasks, "subtasks"),
+        let (on, class) = match facts.category {
+            Category::External => (auto.mcp, "mcp"),
+            Category::Browser => (auto.browser, "browser"),
+            Category::Modes => (auto.mode_switch, "mode_switch"),
+            Category::Subtasks => (auto.subtasks, "subtasks"),
             _ if facts.risk == Risk::Write => (auto.write, "write"),
             _ => (false, ""),
         };

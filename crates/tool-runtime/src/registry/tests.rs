@@ -8,7 +8,7 @@ use stepwell_protocol::{Preview, Risk};
 use tokio::sync::watch;
 
 use super::*;
-use crate::{DynOutput, DynPlan, Planned, ToolContext, ToolError, ToolSpec};
+use crate::{DynOutput, DynPlan, Planned, ToolContext, ToolError, ToolGate, ToolSpec};
 
 /// A tool with a name made at run time.
 struct Named(String, &'static [&'static str]);
@@ -86,15 +86,16 @@ fn names_aliases_and_case() {
 fn definitions_are_sorted_and_the_same_object_until_the_set_changes() {
     let registry = Registry::new();
     registry.register_all([tool("b"), tool("a")]).expect("registered");
-    let first = registry.definitions();
+    let gate = ToolGate::default();
+    let first = gate.definitions(&registry);
     assert_eq!(first.iter().map(|definition| definition.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(first[0].input_schema, json!({"type": "object", "properties": {"a": {"type": "string"}}}));
     registry.enable("a").expect("known");
-    assert!(Arc::ptr_eq(&first, &registry.definitions()));
+    assert!(Arc::ptr_eq(&first, &gate.definitions(&registry)));
     registry.disable("a").expect("known");
-    assert_eq!(registry.definitions().len(), 1);
+    assert_eq!(gate.definitions(&registry).len(), 1);
     registry.enable("a").expect("known");
-    assert_eq!(*registry.definitions(), *first);
+    assert_eq!(*gate.definitions(&registry), *first);
     assert_eq!(registry.list(Some(Category::External), Some(ToolStatus::Enabled)).len(), 2);
     assert_eq!(registry.list(Some(Category::Files), None).len(), 0);
 }
@@ -141,9 +142,9 @@ async fn sources_come_change_and_go_and_never_shadow() {
     assert!(registry.get("read").expect("built in").source().is_none());
     assert!(registry.add_source(Arc::clone(&source) as Arc<dyn ToolSource>).await.is_err());
 
-    let definitions = registry.definitions();
+    let generation = registry.generation();
     assert!(registry.refresh().await.is_empty());
-    assert!(Arc::ptr_eq(&definitions, &registry.definitions()), "nothing changed");
+    assert_eq!(registry.generation(), generation, "nothing changed");
 
     let follower = {
         let registry = Arc::clone(&registry);

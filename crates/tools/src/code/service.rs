@@ -13,7 +13,7 @@ use stepwell_code_intel::embeddings::{Embeddings, Piece, Sought};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Inquiry, Question, Reply, Servers};
 use stepwell_code_intel::{Error, Result, search};
-use stepwell_protocol::ErrorClass;
+use stepwell_protocol::{ErrorClass, SymbolItem};
 use stepwell_tool_runtime::{ToolContext, ToolError, ToolOutput};
 use stepwell_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
@@ -209,6 +209,29 @@ impl CodeService {
         let (service, cancel) = (Arc::clone(self), ctx.cancel.clone());
         let asked = tokio::task::spawn_blocking(move || service.ask_now(&cancel, question));
         asked.await.map_err(|error| ToolError::execution(format!("the code could not be read: {error}")))?
+    }
+
+    /// Symbols whose name matches a text, the best first.
+    pub async fn symbols_matching(
+        self: &Arc<Self>,
+        text: String,
+        limit: usize,
+    ) -> std::result::Result<Vec<SymbolItem>, ToolError> {
+        let service = Arc::clone(self);
+        let asked = tokio::task::spawn_blocking(move || {
+            service.ask_now(&CancellationToken::new(), |index| {
+                let question = search::Question { words: &text, near: None, in_hand: &[], limit };
+                let hits = search::search(index, &question).hits;
+                let item = |hit: search::Hit| SymbolItem {
+                    name: hit.path,
+                    kind: hit.found.definition.kind.name().to_owned(),
+                    path: index.path(hit.found.file).to_owned(),
+                    line: hit.found.definition.at.line,
+                };
+                Ok(hits.into_iter().map(item).collect())
+            })
+        });
+        asked.await.map_err(|error| ToolError::execution(format!("the index could not be asked: {error}")))?
     }
 
     /// The same on a thread that may wait.

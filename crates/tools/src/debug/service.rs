@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 use stepwell_debug::breakpoints::LineBreakpoint;
-use stepwell_debug::session::{Binding, Session};
+use stepwell_debug::session::{Binding, Phase, Session};
 use stepwell_debug::stop_report::{Detail, printed};
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
-use stepwell_protocol::Preview;
+use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Preview};
 use stepwell_tool_runtime::ToolContext;
 use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
@@ -43,6 +43,24 @@ impl DebugService {
     pub fn new(workspace: Workspace, options: &DebugOptions) -> Arc<Self> {
         let debugger = Arc::new(Debugger::new(options.debugger.clone()));
         Arc::new(Self { debugger, workspace, trusted: options.trusted })
+    }
+
+    /// The sessions as front ends list them.
+    pub fn summaries(&self) -> Vec<DebugSessionSummary> {
+        let state = |session: &Session| match session.phase() {
+            Phase::Idle | Phase::Starting => DebugSessionState::Starting,
+            Phase::Running => DebugSessionState::Running,
+            Phase::Stopped => DebugSessionState::Stopped,
+            Phase::Terminating | Phase::Terminated => DebugSessionState::Terminated,
+        };
+        let summary = |session: &Arc<Session>| DebugSessionSummary {
+            session_id: session.id.to_string(),
+            name: session.name.clone(),
+            adapter: String::new(),
+            state: state(session),
+            stop: None,
+        };
+        self.debugger.sessions().iter().map(summary).collect()
     }
 
     /// What is shown of calls that only look.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stepwell_protocol::Risk;
+use stepwell_protocol::{Risk, ToolDetail};
 use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 use super::apply_diff::ApplyDiffInput;
@@ -124,7 +124,7 @@ impl ToolOutput for PreviewEditOutput {
         Cow::Owned(text)
     }
 
-    fn detail(&self) -> Option<Value> {
+    fn detail(&self) -> Option<ToolDetail> {
         self.would_be.detail()
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use stepwell_protocol::{FileChange, FileDiff, ToolDetail};
 use stepwell_tool_runtime::{Redactor, ToolError, ToolOutput, counted};
 
 use super::diff;
@@ -131,8 +131,19 @@ impl ChangedFile {
         text
     }
 
-    fn facts(&self) -> Value {
-        json!({ "path": self.path, "diff": self.diff, "added": self.added, "removed": self.removed })
+    fn file_diff(&self) -> FileDiff {
+        FileDiff {
+            path: self.path.clone(),
+            change: match self.action {
+                Action::Created => FileChange::Created,
+                Action::Deleted => FileChange::Deleted,
+                Action::Edited | Action::Moved | Action::Unchanged => FileChange::Modified,
+            },
+            moved_from: self.moved_from.clone(),
+            diff: self.diff.clone(),
+            added: self.added as u64,
+            removed: self.removed as u64,
+        }
     }
 }
 
@@ -141,8 +152,8 @@ impl ToolOutput for ChangedFile {
         Cow::Owned(self.words())
     }
 
-    fn detail(&self) -> Option<Value> {
-        Some(self.facts())
+    fn detail(&self) -> Option<ToolDetail> {
+        Some(ToolDetail::Diff { files: vec![self.file_diff()] })
     }
 }
 
@@ -157,18 +168,8 @@ impl ToolOutput for ChangedFiles {
         Cow::Owned(self.files.iter().map(ChangedFile::words).collect::<Vec<_>>().join("\n"))
     }
 
-    fn detail(&self) -> Option<Value> {
-        if let [only] = self.files.as_slice() {
-            return Some(only.facts());
-        }
-        let diff: String = self.files.iter().map(|file| file.diff.as_str()).collect();
-        let sum = |count: fn(&ChangedFile) -> usize| self.files.iter().map(count).sum::<usize>();
-        Some(json!({
-            "diff": diff,
-            "added": sum(|file| file.added),
-            "removed": sum(|file| file.removed),
-            "files": self.files.iter().map(ChangedFile::facts).collect::<Vec<_>>(),
-        }))
+    fn detail(&self) -> Option<ToolDetail> {
+        Some(ToolDetail::Diff { files: self.files.iter().map(ChangedFile::file_diff).collect() })
     }
 }
 

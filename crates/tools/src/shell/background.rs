@@ -1,21 +1,21 @@
 //! Commands that run on while the agent does other things: started, listed, read, written to and ended by id.
 //!
-//! They belong to the task that started them and end with it: whoever drops the list ends what is on it.
+//! They belong to the workspace: every task in it sees them, and they end when the last one lets go of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use stepwell_protocol::{OutputStream, TaskId};
-use stepwell_tool_runtime::ToolError;
+use stepwell_protocol::{BackgroundCommand, CommandEnd, Event, OutputStream, TaskId, Timestamp};
+use stepwell_tool_runtime::{Host, ToolError};
 use stepwell_workspace::process::{self, Ending, Interaction, OutputFilters, ProgramCall};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::confine::Confined;
 
-/// Running at once in one task.
+/// Running at once in one workspace.
 const MOST_RUNNING: usize = 32;
 /// Ended ones that are remembered, so that their last words can be read.
 const MOST_ENDED: usize = 64;
@@ -25,7 +25,7 @@ const KEPT: usize = 256 * 1024;
 const LONGEST: Duration = Duration::from_hours(24);
 const INPUT_QUEUE: usize = 64;
 
-/// The background commands of a workbench.
+/// The background commands of a workspace.
 #[derive(Clone, Default)]
 pub struct BackgroundCommands {
     inner: Arc<Mutex<Commands>>,
@@ -43,6 +43,7 @@ pub(super) struct Command {
     task: TaskId,
     pub line: String,
     started: Instant,
+    started_at: Timestamp,
     input: mpsc::Sender<Vec<u8>>,
     output: Mutex<Output>,
     state: watch::Receiver<State>,
@@ -76,6 +77,8 @@ pub(super) struct Start {
     pub confined: Confined,
     pub filters: OutputFilters,
     pub terminal: bool,
+    /// Who is told of its start and its end.
+    pub host: Arc<dyn Host>,
 }
 
 impl BackgroundCommands {
@@ -102,6 +105,7 @@ impl BackgroundCommands {
             task: start.task,
             line: start.line,
             started: Instant::now(),
+            started_at: Timestamp::now(),
             input,
             output: Mutex::default(),
             state: states,
@@ -112,7 +116,9 @@ impl BackgroundCommands {
         commands.forget_old();
         drop(commands);
 
+        start.host.show(Event::BackgroundCommand { command: command.summary() });
         let weak = Arc::downgrade(&command);
+        let host = start.host;
         let Confined { call, proxy } = start.confined;
         let call = ProgramCall { time_limit: LONGEST, ..call };
         let interaction = Interaction { input: receiver, terminal: start.terminal };
@@ -133,31 +139,41 @@ impl BackgroundCommands {
                 Ok(finished) => State::Ended(finished.ending),
                 Err(error) => State::Failed(error.to_string()),
             });
+            if let Some(command) = weak.upgrade() {
+                host.show(Event::BackgroundCommand { command: command.summary() });
+            }
         });
         Ok(command)
     }
 
-    /// A command of a task.
-    pub(super) fn find(&self, task: &TaskId, id: u32) -> Result<Arc<Command>, ToolError> {
+    /// A command by its number.
+    pub(super) fn find(&self, id: u32) -> Result<Arc<Command>, ToolError> {
         let commands = self.inner.lock();
-        let found = commands.all.get(&id).filter(|command| command.task == *task);
-        found.cloned().ok_or_else(|| {
-            let ids: Vec<String> = commands.of(task).map(|command| command.id.to_string()).collect();
+        commands.all.get(&id).cloned().ok_or_else(|| {
+            let ids: Vec<String> = commands.all.keys().map(ToString::to_string).collect();
             let known = if ids.is_empty() { "none was started".to_owned() } else { ids.join(", ") };
             ToolError::validation(format!("there is no background command {id}; known: {known}"))
         })
     }
 
-    pub(super) fn list(&self, task: &TaskId) -> Vec<Arc<Command>> {
-        self.inner.lock().of(task).cloned().collect()
+    pub(super) fn list(&self) -> Vec<Arc<Command>> {
+        self.inner.lock().all.values().cloned().collect()
+    }
+
+    /// The commands as front ends list them.
+    pub fn summaries(&self) -> Vec<BackgroundCommand> {
+        self.list().iter().map(|command| command.summary()).collect()
+    }
+
+    /// Ends a command; `false` when there is none of this number.
+    pub async fn stop(&self, id: u32) -> bool {
+        let Ok(command) = self.find(id) else { return false };
+        command.kill().await;
+        true
     }
 }
 
 impl Commands {
-    fn of<'a>(&'a self, task: &'a TaskId) -> impl Iterator<Item = &'a Arc<Command>> {
-        self.all.values().filter(move |command| command.task == *task)
-    }
-
     fn forget_old(&mut self) {
         let ended: Vec<u32> =
             self.all.values().filter(|command| !command.is_running()).map(|command| command.id).collect();
@@ -179,6 +195,25 @@ impl Output {
 }
 
 impl Command {
+    /// The command as front ends show it.
+    pub(super) fn summary(&self) -> BackgroundCommand {
+        let ended = match self.state() {
+            State::Running { .. } => None,
+            State::Ended(Ending::Exited(code)) => Some(CommandEnd::Exited { code }),
+            State::Ended(Ending::Signalled(signal)) => Some(CommandEnd::Signalled { signal }),
+            State::Ended(Ending::TimedOut | Ending::Cancelled) | State::Failed(_) => {
+                Some(CommandEnd::Stopped)
+            }
+        };
+        BackgroundCommand {
+            process_id: self.id,
+            task: self.task.clone(),
+            command: self.line.clone(),
+            started_at: self.started_at,
+            ended,
+        }
+    }
+
     pub(super) fn is_running(&self) -> bool {
         matches!(*self.state.borrow(), State::Running { .. })
     }

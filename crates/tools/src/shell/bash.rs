@@ -8,8 +8,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use stepwell_protocol::{Artifact, ArtifactId, ErrorClass, Preview, Risk};
+use stepwell_protocol::{
+    Artifact, ArtifactId, CommandDetail, ErrorClass, OutputStream, Preview, Risk, ToolDetail,
+};
 use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use stepwell_workspace::process::{
     self, Ending, Environment, KeepOutput, OutputFilters, ProgramCall, TextFilter,
@@ -118,6 +119,13 @@ pub struct BashOutput {
     folder: Option<String>,
     #[serde(skip)]
     artifact: Option<Artifact>,
+    #[serde(skip)]
+    command: String,
+    /// Each stream by itself, for front ends.
+    #[serde(skip)]
+    stdout: String,
+    #[serde(skip)]
+    stderr: String,
 }
 
 impl ToolOutput for BashOutput {
@@ -145,8 +153,18 @@ impl ToolOutput for BashOutput {
         self.artifact.clone().into_iter().collect()
     }
 
-    fn detail(&self) -> Option<Value> {
-        Some(json!({ "exit_code": self.exit_code, "signal": self.signal, "process_id": self.process_id }))
+    fn detail(&self) -> Option<ToolDetail> {
+        Some(ToolDetail::Command {
+            command: CommandDetail {
+                command: self.command.clone(),
+                stdout: self.stdout.clone(),
+                stderr: self.stderr.clone(),
+                exit_code: self.exit_code,
+                signal: self.signal,
+                execution_time_ms: self.duration_ms,
+                process_id: self.process_id,
+            },
+        })
     }
 }
 
@@ -225,13 +243,16 @@ impl Tool for Bash {
                 confined,
                 filters,
                 terminal: input.pty,
+                host: Arc::clone(&ctx.host),
             };
             let limit = if input.background { FIRST_WORDS } else { Duration::from_secs(seconds) };
             let ran = self.run_aside(ctx, start, limit, &input).await;
             self.keep_folder(ctx, ended_in.lock().take());
             return ran;
         }
+        let mut streams = Streams::default();
         let finished = process::run_filtered(confined.call, filters, &ctx.cancel, |stream, text| {
+            streams.add(stream, text);
             show(ctx, stream, text, &mut shown);
         })
         .await
@@ -260,7 +281,42 @@ impl Tool for Bash {
             Ending::Signalled(signal) => (None, Some(signal)),
         };
         let duration_ms = finished.duration.as_millis() as u64;
-        Ok(BashOutput { exit_code, signal, output, duration_ms, process_id: None, folder, artifact })
+        Ok(BashOutput {
+            exit_code,
+            signal,
+            output,
+            duration_ms,
+            process_id: None,
+            folder,
+            artifact,
+            command: visible(&input.command),
+            stdout: streams.stdout,
+            stderr: streams.stderr,
+        })
+    }
+}
+
+/// The end of each stream by itself.
+#[derive(Default)]
+struct Streams {
+    stdout: String,
+    stderr: String,
+}
+
+impl Streams {
+    /// Bytes of one stream that are kept for front ends; the artifact has the rest.
+    const KEPT: usize = 16 * 1024;
+
+    fn add(&mut self, stream: OutputStream, text: &str) {
+        let kept = match stream {
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
+        };
+        kept.push_str(text);
+        if kept.len() > 2 * Self::KEPT {
+            let cut = kept.ceil_char_boundary(kept.len() - Self::KEPT);
+            kept.drain(..cut);
+        }
     }
 }
 
@@ -333,11 +389,15 @@ impl Bash {
         Ok(BashOutput {
             exit_code,
             signal,
-            output,
             duration_ms: started.elapsed().as_millis() as u64,
             process_id: runs_on.then_some(command.id),
             folder: None,
             artifact: None,
+            command: visible(&input.command),
+            // What runs aside may have a terminal, whose streams are one.
+            stdout: output.clone(),
+            stderr: String::new(),
+            output,
         })
     }
 

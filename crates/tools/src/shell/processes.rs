@@ -182,11 +182,11 @@ impl Tool for ProcessRead {
 
     async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let Some(id) = input.id else {
-            let all = self.commands.list(&ctx.task);
+            let all = self.commands.list();
             let processes = all.iter().map(|command| ProcessState::of(command, None)).collect();
             return Ok(ProcessOutput { processes });
         };
-        let command = self.commands.find(&ctx.task, id)?;
+        let command = self.commands.find(id)?;
         let time = Duration::from_secs(input.wait.unwrap_or(0).min(LONGEST_WAIT));
         tokio::select! {
             () = command.wait(time) => Ok(one(&command)),
@@ -205,8 +205,8 @@ impl Tool for ProcessInput {
         spec("process_input", &["bash_input"], Risk::Execute)
     }
 
-    async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
-        let to = self.commands.find(&ctx.task, input.id);
+    async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
+        let to = self.commands.find(input.id);
         let to = to.map_or_else(|_| String::new(), |command| format!(" (`{}`)", command.line));
         let preview = Preview {
             summary: format!("Write to background command {}{to}: {:?}", input.id, input.text),
@@ -216,7 +216,7 @@ impl Tool for ProcessInput {
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
-        let command = self.commands.find(&ctx.task, input.id)?;
+        let command = self.commands.find(input.id)?;
         command.write(input.text).await?;
         let time = Duration::from_secs(input.wait.unwrap_or(1).min(LONGEST_WAIT));
         tokio::select! {
@@ -243,8 +243,8 @@ impl Tool for ProcessKill {
         Planned::ready(preview, input)
     }
 
-    async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
-        let command = self.commands.find(&ctx.task, input.id)?;
+    async fn run(&self, _: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
+        let command = self.commands.find(input.id)?;
         command.kill().await;
         Ok(one(&command))
     }

@@ -12,7 +12,7 @@ use stepwell_protocol::{
     QuestionAnswer, TodoItem, ToolCall,
 };
 use stepwell_tool_runtime::{
-    CallEnv, Executor, ExecutorOptions, HookFacts, Hooks, Host, HostError, JudgeOptions, JudgePlaces,
+    CallEnv, CallSetup, Executor, ExecutorOptions, Hooks, Host, HostError, JudgeOptions, JudgePlaces,
     LoopGuard, LoopLimits, Outcome, Redactor, Registry, RuleJudge,
 };
 use stepwell_tools::Confinement;
@@ -102,7 +102,15 @@ pub fn bench(mode: PermissionMode) -> Bench {
     let debugger =
         stepwell_tools::DebugService::new(workspace.clone(), &stepwell_tools::DebugOptions::default());
     let code = catalog::code_service(&workspace, &options);
-    registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code)).expect("registered");
+    registry
+        .register_all(catalog::builtin(
+            &workspace,
+            &options,
+            &debugger,
+            &code,
+            &BackgroundCommands::default(),
+        ))
+        .expect("registered");
     let host = Arc::new(TestHost {
         artifacts,
         todo: Mutex::default(),
@@ -111,7 +119,10 @@ pub fn bench(mode: PermissionMode) -> Bench {
         live: Mutex::default(),
         completed: Mutex::default(),
     });
-    let env = CallEnv {
+    let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
+    let services =
+        WorkspaceServices::new(root.clone(), Arc::new(executor.clone()), Arc::new(Redactor::new()));
+    let setup = CallSetup {
         task: "t".into(),
         host: Arc::clone(&host) as Arc<dyn Host>,
         cancel: CancellationToken::new(),
@@ -121,11 +132,11 @@ pub fn bench(mode: PermissionMode) -> Bench {
         })),
         loop_guard: Arc::new(LoopGuard::new(LoopLimits::OFF)),
         hooks: Arc::new(Hooks::none()),
-        hook_facts: HookFacts { cwd: root, ..HookFacts::default() },
-        redactor: Arc::new(Redactor::new()),
-        checkpoints: None,
+        permission_mode: mode,
+        transcript_path: PathBuf::new(),
+        tools: Arc::default(),
     };
-    let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
+    let env = CallEnv::new(Arc::new(services), setup);
     Bench { folder, host, executor, env }
 }
 

@@ -103,7 +103,7 @@ async fn a_chain_runs_as_one_call_and_each_step_is_judged() {
 #[test]
 fn the_definitions_stay_small_and_hide_nothing_of_ours() {
     let bench = free();
-    let definitions = bench.executor.registry().definitions();
+    let definitions = stepwell_tool_runtime::ToolGate::default().definitions(bench.executor.registry());
     let text = serde_json::to_string(&definitions).expect("JSON");
     println!("{} bytes of definitions", text.len());
     assert!(text.len() < 800 * definitions.len(), "{} bytes for {} tools", text.len(), definitions.len());

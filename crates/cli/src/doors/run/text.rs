@@ -5,10 +5,10 @@
 
 use std::io::IsTerminal;
 
-use stepwell_agent::RunEnd;
 use stepwell_protocol::{
-    AnswerOrigin, ErrorReport, Event, EventRecord, Part, TaskId, ToolCall, ToolCallId, ToolResult,
+    AnswerOrigin, ErrorReport, Event, EventRecord, Part, RunEnd, TaskId, ToolCall, ToolDetail, ToolResult,
 };
+use stepwell_transcript::{CheckpointMark, Transcript};
 
 use super::{RunResult, Show};
 use crate::language::Language;
@@ -26,8 +26,6 @@ pub struct TextShow {
     shown_live: bool,
     /// Calls of the current turn.
     calls: usize,
-    /// What a call changed, told below its result.
-    changed: Option<(ToolCallId, String)>,
 }
 
 impl TextShow {
@@ -39,7 +37,6 @@ impl TextShow {
             live: std::io::stdout().is_terminal(),
             in_line: false,
             shown_live: false,
-            changed: None,
             calls: 0,
         }
     }
@@ -60,6 +57,24 @@ impl TextShow {
     fn print_hint(&self, error: &ErrorReport) {
         if let Some(hint) = &error.hint {
             terminal::error_line(&format!("\n{} {}", self.style.cyan(self.language.hint()), harmless(hint)));
+        }
+    }
+
+    /// What a call changed and under which number it can be undone.
+    fn changed_line(&self, mark: &CheckpointMark) -> String {
+        let CheckpointMark { checkpoint, changed, files } = mark;
+        let names: Vec<&str> = files.iter().take(3).map(|file| file.path.as_str()).collect();
+        let more = changed.saturating_sub(names.len() as u64);
+        let names = harmless(&names.join(", "));
+        match (self.language, more) {
+            (Language::English, 0) => format!("  changed {names} (checkpoint {checkpoint})"),
+            (Language::English, more) => {
+                format!("  changed {names} and {more} more (checkpoint {checkpoint})")
+            }
+            (Language::Chinese, 0) => format!("  已更改 {names}（检查点 {checkpoint}）"),
+            (Language::Chinese, more) => {
+                format!("  已更改 {names} 等，另有 {more} 个（检查点 {checkpoint}）")
+            }
         }
     }
 
@@ -102,7 +117,7 @@ impl TextShow {
 impl Show for TextShow {
     fn begin(&mut self, _task: &TaskId) {}
 
-    fn event(&mut self, record: &EventRecord) {
+    fn event(&mut self, record: &EventRecord, transcript: &Transcript) {
         match &record.event {
             Event::Token { content, .. } if self.live => {
                 terminal::out(&harmless(content));
@@ -133,11 +148,11 @@ impl Show for TextShow {
                 for line in lines {
                     self.note(&line);
                 }
-                let changed = self.changed.take().filter(|(call, _)| *call == result.call_id);
                 // A diff says it already.
-                let has_diff = result.detail.as_ref().is_some_and(|detail| detail.get("diff").is_some());
-                if let Some((_, line)) = changed.filter(|_| !has_diff) {
-                    self.note(&self.style.dim(&line));
+                let has_diff = matches!(result.detail, Some(ToolDetail::Diff { .. }));
+                let mark = transcript.card(&result.call_id).and_then(|card| card.checkpoint.as_ref());
+                if let Some(mark) = mark.filter(|_| !has_diff) {
+                    self.note(&self.style.dim(&self.changed_line(mark)));
                 }
             }
             Event::Answer { content, origin, .. } => {
@@ -156,22 +171,6 @@ impl Show for TextShow {
                 self.note(&self.style.yellow(&line));
             }
             Event::Notice { text } => self.note(&self.style.yellow(&format!("  {}", harmless(text)))),
-            Event::CheckpointSaved { checkpoint, call_id, changed, files, .. } => {
-                let names: Vec<&str> = files.iter().take(3).map(|file| file.path.as_str()).collect();
-                let more = changed.saturating_sub(names.len() as u64);
-                let names = harmless(&names.join(", "));
-                let line = match (self.language, more) {
-                    (Language::English, 0) => format!("  changed {names} (checkpoint {checkpoint})"),
-                    (Language::English, more) => {
-                        format!("  changed {names} and {more} more (checkpoint {checkpoint})")
-                    }
-                    (Language::Chinese, 0) => format!("  已更改 {names}（检查点 {checkpoint}）"),
-                    (Language::Chinese, more) => {
-                        format!("  已更改 {names} 等，另有 {more} 个（检查点 {checkpoint}）")
-                    }
-                };
-                self.changed = Some((call_id.clone(), line));
-            }
             Event::ContextTruncated { dropped_messages, .. } => {
                 let line = match self.language {
                     Language::English => {
@@ -199,13 +198,13 @@ impl Show for TextShow {
     fn end(&mut self, result: &RunResult) {
         self.end_line();
         match &result.end {
-            RunEnd::Failed(error) => self.print_error(error),
+            RunEnd::Failed { error } => self.print_error(error),
             // What was reached is the answer above; only what to do is left to say.
-            RunEnd::Stopped(error) => self.print_hint(error),
+            RunEnd::Stopped { error } => self.print_hint(error),
             RunEnd::Cancelled => terminal::error_line(
                 self.language.pick("interrupted; everything received is kept", "已中断；收到的内容都已保存"),
             ),
-            RunEnd::Answered(_) | RunEnd::Paused => {}
+            RunEnd::Answered | RunEnd::Paused => {}
         }
         if result.exit == crate::exit::Exit::Refused {
             let refused = harmless(&result.refused.join("; "));
@@ -258,11 +257,15 @@ fn observation_lines(style: Style, result: &ToolResult) -> Vec<String> {
         let first = error.message.lines().next().unwrap_or_default();
         return vec![style.red(&format!("  {}", harmless(first)))];
     }
-    let Some(detail) = &result.detail else { return Vec::new() };
-    if let Some(code) = detail["exit_code"].as_i64().filter(|code| *code != 0) {
-        return vec![style.yellow(&format!("  exit code {code}"))];
-    }
-    let Some(diff) = detail["diff"].as_str() else { return Vec::new() };
+    let diff = match &result.detail {
+        Some(ToolDetail::Command { command }) => {
+            let code = command.exit_code.filter(|code| *code != 0);
+            return code.map(|code| style.yellow(&format!("  exit code {code}"))).into_iter().collect();
+        }
+        Some(detail) => detail.diff(),
+        None => None,
+    };
+    let Some(diff) = diff else { return Vec::new() };
     let changes: Vec<&str> =
         diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++")).collect();
     let mut lines: Vec<String> = changes

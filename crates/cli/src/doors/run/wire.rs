@@ -1,8 +1,8 @@
 //! A run as JSON: one object at the end, or one per event as it happens.
 
 use serde_json::{Value, json};
-use stepwell_agent::RunEnd;
-use stepwell_protocol::{EventRecord, TaskId};
+use stepwell_protocol::{EventRecord, RunEnd, TaskId};
+use stepwell_transcript::Transcript;
 
 use super::{RunResult, Show};
 use crate::terminal;
@@ -18,7 +18,7 @@ impl JsonShow {
 impl Show for JsonShow {
     fn begin(&mut self, _task: &TaskId) {}
 
-    fn event(&mut self, _record: &EventRecord) {}
+    fn event(&mut self, _record: &EventRecord, _transcript: &Transcript) {}
 
     fn end(&mut self, result: &RunResult) {
         terminal::out_line(&result_object(result).to_string());
@@ -39,7 +39,7 @@ impl Show for StreamShow {
         terminal::out_line(&json!({"type": "init", "task": task, "version": version}).to_string());
     }
 
-    fn event(&mut self, record: &EventRecord) {
+    fn event(&mut self, record: &EventRecord, _transcript: &Transcript) {
         let line = json!({"type": "event", "seq": record.seq, "ts": record.ts, "event": record.event});
         terminal::out_line(&line.to_string());
     }
@@ -64,17 +64,17 @@ pub fn print_failure(error: &stepwell_protocol::ErrorReport, exit: crate::exit::
 /// The last line of both forms; the field names are those other agents' scripts know.
 fn result_object(result: &RunResult) -> Value {
     let (subtype, text, error) = match &result.end {
-        RunEnd::Answered(answer) if result.refused.is_empty() => ("success", Some(answer), None),
-        RunEnd::Answered(answer) => ("error_permission_refused", Some(answer), None),
+        RunEnd::Answered if result.refused.is_empty() => ("success", result.answer.as_ref(), None),
+        RunEnd::Answered => ("error_permission_refused", result.answer.as_ref(), None),
         RunEnd::Paused => ("paused", None, None),
         RunEnd::Cancelled => ("interrupted", None, None),
-        RunEnd::Stopped(error) => match error.kind {
+        RunEnd::Stopped { error } => match error.kind {
             stepwell_protocol::ErrorKind::Budget => ("error_max_budget_usd", None, Some(error)),
             stepwell_protocol::ErrorKind::TokenBudget => ("error_max_tokens", None, Some(error)),
             stepwell_protocol::ErrorKind::MaxIterations => ("error_max_turns", None, Some(error)),
             _ => ("error_during_execution", None, Some(error)),
         },
-        RunEnd::Failed(error) => ("error_during_execution", None, Some(error)),
+        RunEnd::Failed { error } => ("error_during_execution", None, Some(error)),
     };
     json!({
         "type": "result",

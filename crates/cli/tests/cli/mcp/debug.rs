@@ -15,12 +15,20 @@ fn line(mark: &str) -> i64 {
     i64::try_from(at + 1).unwrap()
 }
 
-/// A client in a workspace with the program; `None` where debugpy is missing.
-fn client(world: &World) -> Option<Talker> {
+/// Whether debugpy is there; says that a test is skipped where it is not.
+pub fn has_debugpy() -> bool {
     let found = std::process::Command::new("python3").args(["-c", "import debugpy"]).status();
-    if !found.is_ok_and(|status| status.success()) {
+    let is_there = found.is_ok_and(|status| status.success());
+    if !is_there {
         assert!(std::env::var_os("CI").is_none(), "debugpy is missing");
         eprintln!("skipped: debugpy is missing");
+    }
+    is_there
+}
+
+/// A client in a workspace with the program; `None` where debugpy is missing.
+fn client(world: &World) -> Option<Talker> {
+    if !has_debugpy() {
         return None;
     }
     world.write("shop.py", PROGRAM);

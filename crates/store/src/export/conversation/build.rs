@@ -15,7 +15,7 @@ impl Conversation {
     /// The conversation the model had, with nothing left out.
     pub fn of(records: &[EventRecord]) -> Self {
         let folds = TaskFolds::of(records);
-        let summary = &folds.summary;
+        let summary = &folds.transcript.summary;
         let history = folds.model.messages();
         let mut messages = Vec::new();
         let mut tools_used: Vec<String> = Vec::new();

@@ -3,10 +3,11 @@
 use serde_json::{Map, Value, json};
 use stepwell_protocol::{AnswerOrigin, Message, Part, Timestamp, ToolCall, ToolResult, Usage};
 
-use super::tools::to_roo;
-use crate::{PersonEntry, PersonItem};
+use stepwell_transcript::{Entry, Item};
 
-pub(super) fn messages(items: &[PersonItem]) -> Vec<Value> {
+use super::tools::to_roo;
+
+pub(super) fn messages(items: &[Item]) -> Vec<Value> {
     let mut chat = Chat { messages: Vec::new(), ts: Timestamp(0), begun: false };
     for item in items {
         chat.ts = chat.ts.max(item.ts);
@@ -24,10 +25,10 @@ struct Chat {
 }
 
 impl Chat {
-    fn entry(&mut self, entry: &PersonEntry) {
+    fn entry(&mut self, entry: &Entry) {
         match entry {
-            PersonEntry::User { message } => self.user(message),
-            PersonEntry::Thought { text, reasoning, .. } => {
+            Entry::User { message } => self.user(message),
+            Entry::Thought { text, reasoning, .. } => {
                 if !reasoning.is_empty() {
                     self.say("reasoning", reasoning);
                 }
@@ -35,10 +36,10 @@ impl Chat {
                     self.say("text", text);
                 }
             }
-            PersonEntry::Action { call, result, .. } => self.action(call, result.as_ref()),
+            Entry::Tool(card) => self.action(&card.call, card.result.as_ref()),
             // Roo-Code's ask of the call itself stands for it.
-            PersonEntry::Approval { .. } => {}
-            PersonEntry::Question { question, answer } => {
+            Entry::Approval { .. } => {}
+            Entry::Question { question, answer } => {
                 let suggest: Vec<Value> =
                     question.options.iter().map(|option| json!({ "answer": option.label })).collect();
                 let text = json!({ "question": question.text, "suggest": suggest }).to_string();
@@ -50,26 +51,38 @@ impl Chat {
                     self.say("user_feedback", &said.or(answer.option.clone()).unwrap_or_default());
                 }
             }
-            PersonEntry::Answer { content, origin, .. } => match origin {
-                AnswerOrigin::Completion => {
-                    self.say("completion_result", content);
-                    self.ask("completion_result", "", None::<&()>);
+            Entry::Answer { content, reasoning, origin, .. } => {
+                if !reasoning.is_empty() {
+                    self.say("reasoning", reasoning);
                 }
-                AnswerOrigin::Text | AnswerOrigin::Stopped => self.say("text", content),
-            },
-            PersonEntry::Request { usage, .. } => self.request(usage),
-            PersonEntry::Mode { mode, reason } => {
+                match origin {
+                    AnswerOrigin::Completion => {
+                        self.say("completion_result", content);
+                        self.ask("completion_result", "", None::<&()>);
+                    }
+                    AnswerOrigin::Text | AnswerOrigin::Stopped => self.say("text", content),
+                }
+            }
+            Entry::Request { usage, .. } => self.request(usage),
+            Entry::Mode { mode, reason } => {
                 let text = json!({ "tool": "switchMode", "mode": mode, "reason": reason }).to_string();
                 self.ask("tool", &text, Some(mode));
             }
-            PersonEntry::Model { model } => self.say("text", &format!("Model: {model}")),
-            PersonEntry::Plan { plan } => {
+            Entry::Model { model } => self.say("text", &format!("Model: {model}")),
+            Entry::PermissionMode { permission_mode } => {
+                self.say("text", &format!("Permission mode: {}", permission_mode.name()));
+            }
+            Entry::Subtask { title, mode, .. } => {
+                let text = json!({ "tool": "newTask", "mode": mode, "content": title }).to_string();
+                self.ask("tool", &text, Some(title));
+            }
+            Entry::Plan { plan } => {
                 let steps: Vec<String> =
                     plan.steps.iter().map(|step| format!("{}. {}", step.id, step.description)).collect();
                 self.say("text", &format!("{}\n\n{}", plan.goal, steps.join("\n")));
             }
-            PersonEntry::Step { step, result } => self.say("text", &format!("Step {step}: {result}")),
-            PersonEntry::ContextTruncated { dropped_messages } => {
+            Entry::Step { step, result } => self.say("text", &format!("Step {step}: {result}")),
+            Entry::ContextTruncated { dropped_messages } => {
                 let mut message = self.message("say", "sliding_window_truncation", "");
                 message.insert(
                     "contextTruncation".to_owned(),
@@ -82,8 +95,8 @@ impl Chat {
                 );
                 self.messages.push(Value::Object(message));
             }
-            PersonEntry::Error { error } => self.say("error", &error.message),
-            PersonEntry::Notice { text } => self.say("text", text),
+            Entry::Error { error } => self.say("error", &error.message),
+            Entry::Notice { text } => self.say("text", text),
         }
     }
 
@@ -187,7 +200,7 @@ impl Chat {
 
 /// What Roo-Code shows of a call to one of its own tools.
 fn tool_text(name: &str, input: &Value, result: Option<&ToolResult>) -> Option<String> {
-    let diff = result.and_then(|result| result.detail.as_ref()?.get("diff")?.as_str()).unwrap_or_default();
+    let diff = result.and_then(|result| result.detail.as_ref()?.diff()).unwrap_or_default();
     let path = match text_of(input, "path") {
         "" => text_of(input, "file_path"),
         path => path,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stepwell_debug::session::Session;
-use stepwell_mcp::{ResourceBody, ResourceEntry, ResourceTemplateEntry, Resources};
-use stepwell_tool_runtime::Redactor;
+use stepwell_tool_runtime::{Redactor, ResourceBody, ResourceEntry, ResourceTemplateEntry, Resources};
 use stepwell_tools::DebugService;
 use stepwell_workspace::files;
 
@@ -19,7 +18,7 @@ const FRAMES: i64 = 50;
 const PLAIN: &str = "text/plain";
 
 pub struct DebugResources {
-    pub desk: Arc<DebugService>,
+    pub service: Arc<DebugService>,
     pub redactor: Arc<Redactor>,
 }
 
@@ -27,7 +26,7 @@ pub struct DebugResources {
 impl Resources for DebugResources {
     async fn list(&self) -> Vec<ResourceEntry> {
         let mut entries = Vec::new();
-        for session in self.desk.debugger.sessions() {
+        for session in self.service.debugger.sessions() {
             entries.push(ResourceEntry {
                 uri: format!("{OUTPUT}{}", session.id),
                 name: format!("output of {} ({})", session.name, session.id),
@@ -73,7 +72,7 @@ impl Resources for DebugResources {
 
     async fn read(&self, uri: &str) -> Result<Option<ResourceBody>, String> {
         if let Some(id) = uri.strip_prefix(OUTPUT) {
-            let Ok(session) = self.desk.debugger.session(Some(id)) else { return Ok(None) };
+            let Ok(session) = self.service.debugger.session(Some(id)) else { return Ok(None) };
             return Ok(Some(self.text(&printed(&session))));
         }
         let Some((id, path)) = uri.strip_prefix(SOURCE).and_then(|rest| {
@@ -82,7 +81,7 @@ impl Resources for DebugResources {
         }) else {
             return Ok(None);
         };
-        let Ok(session) = self.desk.debugger.session(Some(id)) else { return Ok(None) };
+        let Ok(session) = self.service.debugger.session(Some(id)) else { return Ok(None) };
         self.source(&session, path).await
     }
 }
@@ -90,8 +89,8 @@ impl Resources for DebugResources {
 impl DebugResources {
     /// A file of the workspace that may be read, or one that the program stands in.
     async fn source(&self, session: &Arc<Session>, path: &str) -> Result<Option<ResourceBody>, String> {
-        if let Ok(place) = self.desk.workspace.place(path) {
-            let read = self.desk.workspace.read_text(&place, MOST).map_err(|error| error.to_string())?;
+        if let Ok(place) = self.service.workspace.place(path) {
+            let read = self.service.workspace.read_text(&place, MOST).map_err(|error| error.to_string())?;
             return Ok(Some(self.text(&read.text)));
         }
         if !sources(session).await.iter().any(|known| known == path) {

@@ -1,9 +1,9 @@
-//! What a list of tasks shows of one: facts, state, totals, and what is still open.
+//! A task in short: facts, state, totals, and what is still open.
 
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{
-    ApprovalRequest, Event, EventRecord, Message, Plan, Question, SeenFile, Seq, TaskInfo, TaskState,
-    TaskTotals, Timestamp, TodoItem,
+    ApprovalRequest, Event, EventRecord, Message, PermissionMode, Plan, Question, SeenFile, Seq, TaskInfo,
+    TaskState, TaskTotals, Timestamp, TodoItem,
 };
 
 /// How many characters of the first message a list shows at most.
@@ -20,6 +20,9 @@ pub struct TaskSummary {
     pub state: TaskState,
     pub mode: String,
     pub model: String,
+    /// Where the person chose one for this task.
+    #[serde(default)]
+    pub permission_mode: Option<PermissionMode>,
     pub favourite: bool,
     pub totals: TaskTotals,
     pub todo: Vec<TodoItem>,
@@ -45,6 +48,7 @@ impl Default for TaskSummary {
             state: TaskState::Created,
             mode: String::new(),
             model: String::new(),
+            permission_mode: None,
             favourite: false,
             totals: TaskTotals::default(),
             todo: Vec::new(),
@@ -83,6 +87,9 @@ impl TaskSummary {
     }
 
     pub fn apply(&mut self, record: &EventRecord) {
+        if !record.event.is_durable() {
+            return;
+        }
         self.last_seq = record.seq;
         // A new name or a star does not make an old task a recent one.
         if !matches!(record.event, Event::TaskRenamed { .. } | Event::FavouriteChanged { .. }) {
@@ -100,6 +107,7 @@ impl TaskSummary {
             Event::StateChanged { state } => self.state = *state,
             Event::ModelChanged { model } => self.model.clone_from(model),
             Event::ModeChanged { mode, .. } => self.mode.clone_from(mode),
+            Event::PermissionModeChanged { permission_mode } => self.permission_mode = Some(*permission_mode),
             Event::UserMessage { message } => {
                 self.totals.messages += 1;
                 self.queued.retain(|queued| queued.id != message.id);

@@ -1,0 +1,199 @@
+//! A conversation with the engine in the messages of the protocol. Every door that is not the command line uses it, over
+//! whatever transport it has.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::{Sink, Stream};
+use stepwell_protocol::{ClientMessage, CommandReply, QueryReply, RequestId, Seq, ServerMessage, TaskId};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, DropGuard, PollSender};
+
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::presence::Presence;
+
+/// Messages that wait for the engine.
+const INBOX: usize = 64;
+/// Messages that wait for the door. Followers wait with them, so nothing grows behind a door that does not read.
+const OUTBOX: usize = 64;
+
+/// Both ends of a conversation. Dropping it ends everything that was followed.
+pub struct Connection {
+    to_engine: mpsc::Sender<ClientMessage>,
+    from_engine: mpsc::Receiver<ServerMessage>,
+    _end: DropGuard,
+}
+
+impl Connection {
+    /// Sends a message; `false` when the engine is gone.
+    pub async fn send(&self, message: ClientMessage) -> bool {
+        self.to_engine.send(message).await.is_ok()
+    }
+
+    /// The next message; `None` when the engine is gone.
+    pub async fn next(&mut self) -> Option<ServerMessage> {
+        self.from_engine.recv().await
+    }
+
+    /// The two directions as a sink and a stream, for who knows nothing of this crate.
+    pub fn split(
+        self,
+    ) -> (impl Sink<ClientMessage> + Send + Unpin, impl Stream<Item = ServerMessage> + Send + Unpin) {
+        let Self { to_engine, from_engine, _end } = self;
+        let stream = futures::stream::unfold((from_engine, _end), |(mut from_engine, end)| async move {
+            let message = from_engine.recv().await?;
+            Some((message, (from_engine, end)))
+        });
+        (PollSender::new(to_engine), Box::pin(stream))
+    }
+}
+
+pub(crate) fn connect(engine: Engine) -> Connection {
+    let (to_engine, inbox) = mpsc::channel(INBOX);
+    let (outbox, from_engine) = mpsc::channel(OUTBOX);
+    let end = CancellationToken::new();
+    let conversation =
+        Conversation { engine, outbox, followed: HashMap::new(), present: None, jobs: JoinSet::new() };
+    tokio::spawn(conversation.run(inbox, end.clone()));
+    Connection { to_engine, from_engine, _end: end.drop_guard() }
+}
+
+/// The engine's side. Everything it starts ends with it.
+struct Conversation {
+    engine: Engine,
+    outbox: mpsc::Sender<ServerMessage>,
+    followed: HashMap<TaskId, CancellationToken>,
+    /// The person at the other end, at the tasks they have to do with; `None` when nobody is there.
+    present: Option<HashMap<TaskId, Presence>>,
+    jobs: JoinSet<()>,
+}
+
+impl Conversation {
+    async fn run(mut self, mut inbox: mpsc::Receiver<ClientMessage>, end: CancellationToken) {
+        loop {
+            let message = tokio::select! {
+                () = end.cancelled() => break,
+                message = inbox.recv() => message,
+                // Finished jobs are let go.
+                Some(_) = self.jobs.join_next() => continue,
+            };
+            let Some(message) = message else { break };
+            self.take(message).await;
+        }
+        for token in self.followed.values() {
+            token.cancel();
+        }
+        self.jobs.shutdown().await;
+    }
+
+    /// The person at the other end can answer for this task from here on.
+    fn attend(&mut self, task: &TaskId) {
+        let engine = &self.engine;
+        if let Some(present) = &mut self.present {
+            present.entry(task.clone()).or_insert_with(|| engine.attend(task));
+        }
+    }
+
+    async fn take(&mut self, message: ClientMessage) {
+        let (engine, outbox) = (self.engine.clone(), self.outbox.clone());
+        match message {
+            ClientMessage::Hello { attended: true } => {
+                let mut present = HashMap::new();
+                for task in self.followed.keys() {
+                    present.insert(task.clone(), engine.attend(task));
+                }
+                self.present = Some(present);
+            }
+            ClientMessage::Hello { attended: false } => self.present = None,
+            // In order: a message must not overtake the start of its task.
+            ClientMessage::Command { id, command } => {
+                if let Some(task) = command.task() {
+                    self.attend(task);
+                }
+                let reply = match engine.submit(command).await {
+                    Ok(reply) => reply,
+                    Err(error) => CommandReply::Failed { error: error.report() },
+                };
+                outbox.send(ServerMessage::CommandReply { id, reply }).await.ok();
+            }
+            ClientMessage::Query { id, query } => {
+                self.jobs.spawn(async move {
+                    let reply = match engine.query(query).await {
+                        Ok(reply) => reply,
+                        Err(error) => QueryReply::Failed { error: error.report() },
+                    };
+                    outbox.send(ServerMessage::QueryReply { id, reply }).await.ok();
+                });
+            }
+            ClientMessage::Follow { id, task, after } => {
+                self.attend(&task);
+                self.follow(id, task, after).await;
+            }
+            ClientMessage::Unfollow { id: _, task } => {
+                if let Some(token) = self.followed.remove(&task) {
+                    token.cancel();
+                }
+                if let Some(present) = &mut self.present {
+                    present.remove(&task);
+                }
+                outbox.send(ServerMessage::FollowEnded { task }).await.ok();
+            }
+            ClientMessage::FollowTasks { id } => {
+                let mut changes = engine.follow_tasks();
+                outbox.send(ServerMessage::CommandReply { id, reply: CommandReply::Done }).await.ok();
+                self.jobs.spawn(async move {
+                    loop {
+                        let task = changes.next().await;
+                        let message = match engine.list_item(&task).await {
+                            Ok(task) => ServerMessage::TaskChanged { task },
+                            Err(_) => ServerMessage::TaskDeleted { task },
+                        };
+                        if outbox.send(message).await.is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    async fn follow(&mut self, id: RequestId, task: TaskId, after: Seq) {
+        if let Some(token) = self.followed.remove(&task) {
+            token.cancel();
+        }
+        let outbox = self.outbox.clone();
+        let mut follower = match self.engine.follow(&task, after).await {
+            Ok(follower) => follower,
+            Err(error) => {
+                let error = error.report();
+                outbox.send(ServerMessage::FollowFailed { id, error }).await.ok();
+                return;
+            }
+        };
+        let token = CancellationToken::new();
+        self.followed.insert(task.clone(), token.clone());
+        outbox.send(ServerMessage::Following { id, task: task.clone() }).await.ok();
+        self.jobs.spawn(async move {
+            loop {
+                let next = tokio::select! {
+                    () = token.cancelled() => return,
+                    next = follower.next() => next,
+                };
+                let message = match next {
+                    Ok(Some(record)) => {
+                        let record = Arc::unwrap_or_clone(record);
+                        ServerMessage::Event { task: task.clone(), record }
+                    }
+                    Ok(None) => ServerMessage::FollowEnded { task: task.clone() },
+                    Err(error) => ServerMessage::FollowFailed { id, error: Error::report(&error) },
+                };
+                let is_over = !matches!(message, ServerMessage::Event { .. });
+                if outbox.send(message).await.is_err() || is_over {
+                    return;
+                }
+            }
+        });
+    }
+}

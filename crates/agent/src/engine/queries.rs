@@ -1,0 +1,225 @@
+//! Answers to what doors want to know.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use stepwell_protocol::{
+    EventRecord, Query, QueryReply, Seq, TaskFilter, TaskId, TaskInfo, TaskListItem, TaskTotals, ToolItem,
+    Usage, command_items,
+};
+use stepwell_store::{Home, Index, LogReader, SortOrder, TaskQuery, TaskRow, TaskSort};
+use stepwell_tool_runtime::RegisteredTool;
+
+use super::Engine;
+use crate::error::{Error, Result, broken};
+
+/// Rows of an answer where the question does not say.
+const DEFAULT_ROWS: u32 = 50;
+/// Rows of an answer at most.
+const MOST_ROWS: u32 = 1000;
+/// Bytes of the log that are read at once for a page of history.
+const PAGE: u64 = 1 << 20;
+
+impl Engine {
+    /// Answers a question. Nothing is changed.
+    pub async fn query(&self, query: Query) -> Result<QueryReply> {
+        let rows = |limit: u32| if limit == 0 { DEFAULT_ROWS } else { limit.min(MOST_ROWS) };
+        Ok(match query {
+            Query::Tasks { filter } => {
+                let (tasks, total) = self.tasks(filter).await?;
+                QueryReply::Tasks { tasks, total }
+            }
+            Query::Task { task } => QueryReply::Task { task: self.list_item(&task).await? },
+            Query::History { task, before, limit } => {
+                let (records, more) = self.history(&task, before, rows(limit)).await?;
+                QueryReply::History { records, more }
+            }
+            Query::Models { workspace } => QueryReply::Models {
+                models: self.workspace(Path::new(&workspace)).await?.models.list().await,
+            },
+            Query::Modes { workspace } => {
+                QueryReply::Modes { modes: self.workspace(Path::new(&workspace)).await?.settings.modes }
+            }
+            Query::Tools { workspace } => {
+                let workspace = self.workspace(Path::new(&workspace)).await?;
+                let tools = workspace.services.executor.registry().list(None, None);
+                QueryReply::Tools { tools: tools.iter().map(|tool| tool_item(tool)).collect() }
+            }
+            Query::Commands => QueryReply::Commands { commands: command_items() },
+            Query::Settings { workspace } => {
+                let settings = self.workspace(Path::new(&workspace)).await?.settings;
+                QueryReply::Settings { settings: settings.in_force }
+            }
+            Query::Checkpoints { workspace, limit } => {
+                let checkpoints = self.checkpoints(Path::new(&workspace), rows(limit) as usize).await?;
+                QueryReply::Checkpoints { checkpoints }
+            }
+            Query::CheckpointDiff { workspace, checkpoint, since } => {
+                let files = self.checkpoint_diff(Path::new(&workspace), checkpoint, since).await?;
+                QueryReply::CheckpointDiff { files }
+            }
+            Query::Files { workspace, text, limit } => {
+                let workspace = self.workspace(Path::new(&workspace)).await?;
+                let found = workspace.services.lookup.files(&text, rows(limit) as usize).await;
+                QueryReply::Files { files: found.map_err(failed)? }
+            }
+            Query::Symbols { workspace, text, limit } => {
+                let workspace = self.workspace(Path::new(&workspace)).await?;
+                let found = workspace.services.lookup.symbols(&text, rows(limit) as usize).await;
+                QueryReply::Symbols { symbols: found.map_err(failed)? }
+            }
+            Query::DebugSessions { workspace } => {
+                let services = self.workspace(Path::new(&workspace)).await?.services;
+                QueryReply::DebugSessions { sessions: services.activity.debug_sessions() }
+            }
+            Query::BackgroundCommands { workspace } => {
+                let services = self.workspace(Path::new(&workspace)).await?.services;
+                QueryReply::BackgroundCommands { commands: services.activity.background_commands() }
+            }
+        })
+    }
+
+    async fn tasks(&self, filter: TaskFilter) -> Result<(Vec<TaskListItem>, u64)> {
+        let limit = if filter.limit == 0 { DEFAULT_ROWS } else { filter.limit.min(MOST_ROWS) };
+        let query = TaskQuery {
+            workspace: filter.workspace,
+            favourite: filter.favourites_only.then_some(true),
+            state: filter.state,
+            text: filter.search.filter(|text| !text.trim().is_empty()),
+            sort: TaskSort::Updated,
+            order: SortOrder::Descending,
+            limit: Some(limit),
+            offset: filter.offset,
+        };
+        let home = self.inner.home.clone();
+        let listed = tokio::task::spawn_blocking(move || {
+            let mut index = Index::open(&home)?;
+            let total = index.count(&query)?;
+            Ok::<_, stepwell_store::Error>((index.list(&query)?, total))
+        });
+        let (rows, total) = listed.await.map_err(broken)??;
+        let tasks = rows.into_iter().map(|row| self.fresh(row)).collect();
+        Ok((tasks, total))
+    }
+
+    /// A task as a list shows it: what is open here is newer than the index.
+    fn fresh(&self, row: TaskRow) -> TaskListItem {
+        match self.session(&row.id).ok().and_then(|session| session.list_item()) {
+            Some(item) => item,
+            None => item_of(row),
+        }
+    }
+
+    /// The present entry of a task in the list.
+    pub(crate) async fn list_item(&self, task: &TaskId) -> Result<TaskListItem> {
+        if let Some(item) = self.session(task).ok().and_then(|session| session.list_item()) {
+            return Ok(item);
+        }
+        let (home, reference) = (self.inner.home.clone(), task.to_string());
+        let found = tokio::task::spawn_blocking(move || Index::open(&home)?.resolve(&reference));
+        Ok(item_of(found.await.map_err(broken)??))
+    }
+
+    async fn history(
+        &self,
+        task: &TaskId,
+        before: Option<Seq>,
+        limit: u32,
+    ) -> Result<(Vec<EventRecord>, bool)> {
+        let (home, task) = (self.inner.home.clone(), task.clone());
+        let read = tokio::task::spawn_blocking(move || history_page(&home, &task, before, limit as usize));
+        Ok(read.await.map_err(broken)??)
+    }
+}
+
+/// The newest records before one, oldest first, and whether there are older ones.
+fn history_page(
+    home: &Home,
+    task: &TaskId,
+    before: Option<Seq>,
+    limit: usize,
+) -> stepwell_store::Result<(Vec<EventRecord>, bool)> {
+    // Numbers follow each other, so the page's first record is known once the last one is.
+    let end = match before {
+        Some(before) => before.0,
+        None => {
+            let mut last = Seq(0);
+            let mut reader = LogReader::open(home, task, Seq(0))?;
+            loop {
+                let records = reader.read_page(PAGE)?;
+                let Some(record) = records.last() else { break };
+                last = record.seq;
+            }
+            last.0 + 1
+        }
+    };
+    let first = Seq(end.saturating_sub(limit as u64).max(1));
+    let mut reader = LogReader::open(home, task, first)?;
+    let mut page = Vec::new();
+    while page.len() < limit {
+        let records = reader.read_page(PAGE)?;
+        if records.is_empty() {
+            break;
+        }
+        page.extend(records.into_iter().filter(|record| record.seq.0 < end));
+        if page.last().is_some_and(|record: &EventRecord| record.seq.0 + 1 >= end) {
+            break;
+        }
+    }
+    page.truncate(limit);
+    Ok((page, first > Seq(1)))
+}
+
+fn item_of(row: TaskRow) -> TaskListItem {
+    let usage = Usage {
+        input_tokens: row.input_tokens,
+        output_tokens: row.output_tokens,
+        cache_read_tokens: row.cache_read_tokens,
+        cache_write_tokens: row.cache_write_tokens,
+        cost_usd: row.cost_usd,
+        ..Usage::default()
+    };
+    TaskListItem {
+        title: row.title.clone(),
+        state: row.state,
+        mode: row.mode.clone(),
+        model: row.model.clone(),
+        favourite: row.favourite,
+        totals: TaskTotals { usage, ..TaskTotals::default() },
+        updated_at: row.updated_at,
+        last_seq: Seq(0),
+        waiting: 0,
+        bytes: row.size,
+        excerpt: None,
+        info: TaskInfo {
+            id: row.id,
+            root: row.root,
+            parent: row.parent,
+            forked_from: row.forked_from,
+            number: row.number,
+            title: row.title,
+            mode: row.mode,
+            model: row.model,
+            workspace: row.workspace,
+            created_at: row.created_at,
+        },
+    }
+}
+
+fn tool_item(tool: &Arc<RegisteredTool>) -> ToolItem {
+    let (spec, definition) = (tool.spec(), tool.definition());
+    ToolItem {
+        name: tool.name().to_owned(),
+        aliases: spec.aliases.iter().map(ToString::to_string).collect(),
+        category: spec.category.name().to_owned(),
+        risk: spec.risk,
+        description: definition.description.clone(),
+        enabled: tool.is_enabled(),
+        source: tool.source().map(str::to_owned),
+        input_schema: definition.input_schema.clone(),
+    }
+}
+
+fn failed(message: String) -> Error {
+    Error::Setup { message, hint: None }
+}

@@ -1,0 +1,172 @@
+//! From a message to a run of the loop.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use stepwell_llm::RequestOptions;
+use stepwell_protocol::{Event, Message, Part, Role, RunEnd};
+use stepwell_tool_runtime::{CallEnv, CallSetup, HookCall, HookOutcome, RuleJudge};
+use tokio_util::sync::CancellationToken;
+
+use super::{Engine, no_model};
+use crate::error::{Error, Result};
+use crate::host::SessionHost;
+use crate::prompt::{PromptFacts, system_prompt};
+use crate::react::Run;
+use crate::session::{Session, SessionHooks};
+use crate::workspace::AgentWorkspace;
+
+impl Engine {
+    /// Says something in a task: queued while it works, else the start of a run.
+    pub(super) async fn say(&self, session: &Arc<Session>, parts: Vec<Part>) -> Result<()> {
+        let message = Message::new(Role::User, parts);
+        if session.is_running() {
+            return session.record(vec![Event::MessageQueued { message }]).await;
+        }
+        self.start_run(session, Some(message)).await
+    }
+
+    /// Starts the loop, with a new message or without.
+    pub(super) async fn start_run(&self, session: &Arc<Session>, message: Option<Message>) -> Result<()> {
+        let queued = session.read_summary(|summary| !summary.queued.is_empty());
+        if message.is_none() && !queued && session.messages().is_empty() {
+            return Err(Error::Setup {
+                message: format!("task `{}` has no message to go on from", session.task),
+                hint: Some("say something in it, or start a new task".into()),
+            });
+        }
+        let cancel = session.begin_run()?;
+        let run = match self.prepare(session, cancel).await {
+            Ok(run) => run,
+            Err(error) => {
+                session.end_run(None);
+                return Err(error);
+            }
+        };
+        if let Err(error) = self.accept(&run, message).await {
+            session.end_run(None);
+            return Err(error);
+        }
+        let engine = self.clone();
+        tokio::spawn(async move {
+            let end = match run.go().await {
+                Ok(end) => end,
+                // The log itself failed: nothing more can be recorded, so it is only shown.
+                Err(error) => {
+                    let error = error.report();
+                    run.session.show(Event::Error { error: error.clone() });
+                    RunEnd::Failed { error }
+                }
+            };
+            engine.tell_parent(&run.session, &end).await;
+            run.session.end_run(Some(end));
+        });
+        Ok(())
+    }
+
+    /// Puts the end of a sub-task's run into the log of its parent, where that is open.
+    async fn tell_parent(&self, session: &Session, end: &RunEnd) {
+        let parent =
+            session.read_summary(|summary| summary.info.as_ref().and_then(|info| info.parent.clone()));
+        let Some(parent) = parent.and_then(|parent| self.session(&parent).ok()) else { return };
+        let event = Event::SubtaskEnded { task: session.task.clone(), end: end.clone() };
+        // The sub-task's own log has it in any case.
+        parent.record(vec![event]).await.ok();
+    }
+
+    /// Records the message that starts a run, once the user's hooks let it pass.
+    async fn accept(&self, run: &Run, message: Option<Message>) -> Result<()> {
+        let started = self.session_started(run).await;
+        let Some(mut message) = message else { return Ok(()) };
+        let call = HookCall::UserPromptSubmit { prompt: message.text() };
+        let mut outcome = run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await;
+        outcome.additional_context.splice(0..0, started.additional_context);
+        outcome.notices.splice(0..0, started.notices);
+        if outcome.blocked {
+            let reason = outcome.reason.unwrap_or_else(|| "it gave no reason".into());
+            return Err(Error::Setup {
+                message: format!("a hook refused the message: {reason}"),
+                hint: Some("the hooks are listed by `stepwell config show`".into()),
+            });
+        }
+        message.parts.extend(outcome.additional_context.into_iter().map(Part::text));
+        if run.session.messages().is_empty() {
+            let overview = run.env.services.lookup.overview(&run.cancel).await;
+            message.parts.extend(overview.map(|text| Part::surroundings(&run.env.redactor.redact(&text))));
+        }
+        let mut events = vec![Event::UserMessage { message }];
+        events.extend(outcome.notices.into_iter().map(|text| Event::Notice { text }));
+        run.session.record(events).await
+    }
+
+    /// Tells the user's hooks that a session begins, once.
+    async fn session_started(&self, run: &Run) -> HookOutcome {
+        let told = SessionHooks { hooks: Arc::clone(&run.env.hooks), facts: run.env.hook_facts.clone() };
+        if !run.session.begin_hooks(told) {
+            return HookOutcome::default();
+        }
+        let source = if run.session.messages().is_empty() { "startup" } else { "resume" };
+        let call = HookCall::SessionStart { source: source.into() };
+        run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await
+    }
+
+    /// The workspace a task belongs to.
+    pub(super) async fn workspace_of(&self, session: &Session) -> Result<AgentWorkspace> {
+        let root = session.read_summary(|summary| {
+            summary.info.as_ref().map(|info| PathBuf::from(&info.workspace)).unwrap_or_default()
+        });
+        self.workspace(&root).await
+    }
+
+    async fn prepare(&self, session: &Arc<Session>, cancel: CancellationToken) -> Result<Run> {
+        let workspace = self.workspace_of(session).await?;
+        let AgentWorkspace { services, policy, settings, models, instructions } = workspace;
+        session.hold(Arc::clone(&services));
+        let (mode, model_name, chosen) = session
+            .read_summary(|summary| (summary.mode.clone(), summary.model.clone(), summary.permission_mode));
+        if model_name.is_empty() {
+            return Err(no_model());
+        }
+        let model = models.connect(&model_name)?;
+        let permission_mode = chosen.unwrap_or(policy.judge.mode);
+        session.tools.replace(settings.tools.clone());
+        let system = system_prompt(&PromptFacts {
+            mode: &mode,
+            workspace: &services.root,
+            extra_roots: &services.extra_roots,
+            instructions: &instructions.instructions(&mode)?,
+            guidance: &session.tools.guidance(services.executor.registry()),
+            attended: session.is_attended(),
+            date: &settings.date,
+        });
+        let deadline = self.inner.options.approval_deadline;
+        let host = Arc::new(SessionHost { session: Arc::clone(session), cancel: cancel.clone(), deadline });
+        let permission = session.permission(|| {
+            let mut options = policy.judge.clone();
+            options.mode = permission_mode;
+            Arc::new(RuleJudge::new(options))
+        });
+        let setup = CallSetup {
+            task: session.task.clone(),
+            host: host.clone(),
+            cancel: cancel.clone(),
+            permission,
+            loop_guard: Arc::clone(&session.loop_guard),
+            hooks: policy.hooks,
+            permission_mode,
+            transcript_path: self.inner.home.log_path(&session.task)?,
+            tools: Arc::clone(&session.tools),
+        };
+        Ok(Run {
+            session: Arc::clone(session),
+            model,
+            model_name,
+            env: CallEnv::new(services, setup),
+            host,
+            system: system.into(),
+            options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
+            max_turns: settings.max_turns,
+            cancel,
+        })
+    }
+}

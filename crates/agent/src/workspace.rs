@@ -1,0 +1,85 @@
+//! What the engine needs of a workspace, and where it comes from: the assembly knows tools, settings and providers, the
+//! engine does not.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stepwell_llm::{Model, RequestOptions};
+use stepwell_protocol::{ModeItem, ModelItem, PermissionMode, SettingItem};
+use stepwell_store::checkpoints::CheckpointLimits;
+use stepwell_tool_runtime::{LoopLimits, ToolSet, WorkspacePolicy, WorkspaceServices};
+
+use crate::budget::Budget;
+use crate::error::Result;
+use crate::prompt::Instructions;
+
+/// Where models come from.
+#[async_trait]
+pub trait ModelSource: Send + Sync {
+    /// Finds a model by its `PROVIDER/MODEL` name; nothing is sent yet.
+    fn connect(&self, name: &str) -> std::result::Result<Arc<dyn Model>, stepwell_llm::Error>;
+
+    /// Models that can be reached now; asks their servers, within a deadline.
+    async fn list(&self) -> Vec<ModelItem>;
+}
+
+/// A workspace as the settings of its own folder make it.
+pub struct AgentWorkspace {
+    /// Shared by every task and door of the workspace.
+    pub services: Arc<WorkspaceServices>,
+    pub policy: WorkspacePolicy,
+    pub settings: RunSettings,
+    pub models: Arc<dyn ModelSource>,
+    pub instructions: Arc<dyn InstructionSource>,
+}
+
+/// What the settings say about runs.
+#[derive(Clone, Debug)]
+pub struct RunSettings {
+    pub default_model: Option<String>,
+    pub default_mode: String,
+    pub modes: Vec<ModeItem>,
+    pub max_turns: Option<u32>,
+    pub budget: Budget,
+    pub request: RequestOptions,
+    pub loop_limits: LoopLimits,
+    /// Which tools a task begins with.
+    pub tools: ToolSet,
+    pub checkpoints: CheckpointLimits,
+    /// Every setting in force, for who shows them.
+    pub in_force: Vec<SettingItem>,
+    /// `2026-11-15`, for the prompt.
+    pub date: String,
+}
+
+impl RunSettings {
+    pub fn knows_mode(&self, mode: &str) -> bool {
+        self.modes.iter().any(|known| known.slug == mode)
+    }
+}
+
+impl AgentWorkspace {
+    /// What needs approval where a task does not say otherwise.
+    pub fn permission_mode(&self) -> PermissionMode {
+        self.policy.judge.mode
+    }
+}
+
+/// Opens workspaces.
+pub trait WorkspaceSource: Send + Sync {
+    /// Opens a folder with its own settings, rules and trust. Services that are open already are shared. Reads files, so
+    /// it is called on threads that may block.
+    fn open(&self, root: &Path) -> Result<AgentWorkspace>;
+}
+
+/// Where the instructions of a mode come from.
+pub trait InstructionSource: Send + Sync {
+    fn instructions(&self, mode: &str) -> Result<Instructions>;
+}
+
+impl<F: Fn(&str) -> Result<Instructions> + Send + Sync> InstructionSource for F {
+    fn instructions(&self, mode: &str) -> Result<Instructions> {
+        self(mode)
+    }
+}

@@ -1,0 +1,266 @@
+//! Opens workspaces: each with the settings, rules and trust of its own folder, its services shared by all who use it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use stepwell_agent::prompt::Instructions;
+use stepwell_agent::prompt::instructions::{self, InstructionPlaces};
+use stepwell_agent::{AgentWorkspace, Budget, RunSettings, WorkspaceCheckpoints, WorkspaceSource};
+use stepwell_llm::RequestOptions;
+use stepwell_protocol::ModeItem;
+use stepwell_store::Home;
+use stepwell_tool_runtime::{
+    Checkpoints, DeniedReads, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
+    WorkspacePolicy, WorkspaceServices,
+};
+use stepwell_tools::catalog::{self, CatalogOptions};
+use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
+use stepwell_tools::{BackgroundCommands, CodeService, DebugService};
+use stepwell_workspace::Workspace;
+
+use super::lookup::{Activity, Lookup};
+use super::resources::DebugResources;
+use super::{code, code_indexes, confinement, debugging, embeddings, today};
+use crate::models::Models;
+use crate::settings::{self, Places, Settings, SettingsLayer, UserSettingsKeeper};
+
+/// The modes there are; custom ones are data files and come with the mode system.
+const MODES: [(&str, &str); 1] = [("code", "Code")];
+
+/// What workspaces are opened with.
+pub struct Workspaces {
+    places: Arc<Places>,
+    /// Stronger than every file, in every workspace of this process.
+    command_line: SettingsLayer,
+    extra_roots: Vec<PathBuf>,
+    record: Option<PathBuf>,
+    redactor: Arc<Redactor>,
+    open: Mutex<HashMap<PathBuf, Shared>>,
+}
+
+/// What the users of a workspace share while there is one.
+struct Shared {
+    services: Weak<WorkspaceServices>,
+    models: Arc<Models>,
+}
+
+/// A workspace with its settings.
+pub struct OpenWorkspace {
+    pub services: Arc<WorkspaceServices>,
+    pub settings: Arc<Settings>,
+    pub policy: WorkspacePolicy,
+    models: Arc<Models>,
+}
+
+impl OpenWorkspace {
+    /// A judge with the rules of the workspace.
+    pub fn judge(&self) -> RuleJudge {
+        RuleJudge::new(self.policy.judge.clone())
+    }
+}
+
+impl Workspaces {
+    pub fn new(
+        places: Arc<Places>,
+        command_line: SettingsLayer,
+        extra_roots: Vec<PathBuf>,
+        record: Option<PathBuf>,
+        redactor: Arc<Redactor>,
+    ) -> Self {
+        Self { places, command_line, extra_roots, record, redactor, open: Mutex::default() }
+    }
+
+    /// Opens a folder. Its settings are read anew; its services are those that are open already, or new ones.
+    pub fn open(&self, root: &Path) -> anyhow::Result<OpenWorkspace> {
+        let settings = Arc::new(Settings::load(&self.places, root, self.command_line.clone())?);
+        let policy = WorkspacePolicy {
+            judge: self.judge_options(&settings, root)?,
+            hooks: Arc::new(self.hooks(&settings)?),
+        };
+        // Held while a workspace is opened, so that two who open it at the same moment share it.
+        let mut open = self.open.lock();
+        open.retain(|_, shared| shared.services.strong_count() > 0);
+        if let Some(shared) = open.get(root)
+            && let Some(services) = shared.services.upgrade()
+        {
+            let models = Arc::clone(&shared.models);
+            return Ok(OpenWorkspace { services, settings, policy, models });
+        }
+        let services = Arc::new(self.services(&settings, root)?);
+        let models = Arc::new(self.models(&settings, root));
+        let shared = Shared { services: Arc::downgrade(&services), models: Arc::clone(&models) };
+        open.insert(root.to_path_buf(), shared);
+        Ok(OpenWorkspace { services, settings, policy, models })
+    }
+
+    pub fn models(&self, settings: &Arc<Settings>, root: &Path) -> Models {
+        Models::new(
+            Arc::clone(&self.places),
+            Arc::clone(settings),
+            Arc::clone(&self.redactor),
+            self.record.clone(),
+            root.to_path_buf(),
+        )
+    }
+
+    fn services(&self, settings: &Settings, root: &Path) -> anyhow::Result<WorkspaceServices> {
+        let denied = self.denied_reads(settings, root)?;
+        let workspace = self.open_folder(settings, root)?;
+        let debugger = DebugService::new(
+            workspace.clone(),
+            &debugging::options(&self.places, settings, workspace.root())?,
+        );
+        let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
+        let code: Arc<CodeService> = catalog::code_service(&workspace, &options);
+        let background = BackgroundCommands::default();
+        let registry = Arc::new(Registry::new());
+        registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code, &background))?;
+        let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
+        let redactor = Arc::clone(&self.redactor);
+        Ok(WorkspaceServices {
+            root: root.to_path_buf(),
+            extra_roots: self.extra_roots.clone(),
+            executor: Arc::new(executor),
+            checkpoints: self.checkpoints(settings, root)?,
+            resources: Arc::new(DebugResources {
+                service: Arc::clone(&debugger),
+                redactor: Arc::clone(&redactor),
+            }),
+            redactor,
+            activity: Arc::new(Activity { debugger, background }),
+            lookup: Arc::new(Lookup::new(settings, workspace, code)),
+        })
+    }
+
+    /// A folder as tools see it: without what rules deny reading.
+    pub fn open_folder(&self, settings: &Settings, root: &Path) -> anyhow::Result<Workspace> {
+        let denial = settings::denial(self.denied_reads(settings, root)?);
+        Ok(Workspace::open_without(root, &self.extra_roots, &denial)?)
+    }
+
+    /// What rules deny reading, which tools and commands then do not find at all.
+    pub fn denied_reads(&self, settings: &Settings, root: &Path) -> anyhow::Result<Option<DeniedReads>> {
+        let places = settings::judge_places(&self.places, root, &self.extra_roots);
+        Ok(DeniedReads::of(&settings.rules(&self.places, &places)?))
+    }
+
+    /// Commands get no provider's key, whatever the variable is called that holds it.
+    fn catalog_options(
+        &self,
+        settings: &Settings,
+        workspace: &Workspace,
+        denied: Option<&DeniedReads>,
+    ) -> anyhow::Result<CatalogOptions> {
+        let named = settings.providers().into_values().filter_map(|provider| provider.api_key_env);
+        let named = named.chain(settings.embeddings().and_then(|embeddings| embeddings.api_key_env));
+        let mut roots = vec![workspace.root().to_path_buf()];
+        roots.extend(self.extra_roots.iter().cloned());
+        let confinement = confinement::confinement(&self.places, settings, &roots, denied)?;
+        Ok(CatalogOptions {
+            removed_variables: named.collect(),
+            confinement,
+            code_indexes: code_indexes(&self.places),
+            language_servers: code::servers(settings, workspace)?,
+            embeddings: embeddings::embeddings(
+                &self.places,
+                settings,
+                &self.redactor,
+                workspace.root(),
+                denied.cloned(),
+            )?,
+            unfinished_edits: self.places.data.join("edits"),
+            own_program: Some(confinement::OWN_PROGRAM.into()),
+        })
+    }
+
+    /// Keeps what calls change, unless the settings say not to.
+    fn checkpoints(&self, settings: &Settings, root: &Path) -> anyhow::Result<Option<Arc<dyn Checkpoints>>> {
+        let settings = settings.checkpoints();
+        if !settings.enabled {
+            return Ok(None);
+        }
+        let workspace = Workspace::open(root, &self.extra_roots)?;
+        let home = Home::new(&self.places.data);
+        Ok(Some(Arc::new(WorkspaceCheckpoints::new(home, workspace, settings.limits()))))
+    }
+
+    fn hooks(&self, settings: &Settings) -> anyhow::Result<Hooks> {
+        let mut hooks = Hooks::none();
+        for config in settings.hooks() {
+            hooks.merge(Hooks::from_json(&config, Arc::new(HookProcesses))?);
+        }
+        Ok(hooks)
+    }
+
+    /// What the settings say about permission in a workspace.
+    fn judge_options(&self, settings: &Settings, root: &Path) -> anyhow::Result<JudgeOptions> {
+        let places = settings::judge_places(&self.places, root, &self.extra_roots);
+        Ok(JudgeOptions {
+            mode: settings.permission_mode(),
+            rules: settings.rules(&self.places, &places)?,
+            auto_approve: settings.auto_approve(),
+            asked_for: Vec::new(),
+            places,
+            keeper: Some(Arc::new(UserSettingsKeeper::new(&self.places))),
+        })
+    }
+
+    /// The instructions of a mode in a workspace.
+    pub fn instructions(
+        places: &Places,
+        settings: &Settings,
+        root: &Path,
+        mode: &str,
+    ) -> stepwell_agent::Result<Instructions> {
+        instructions::load(&InstructionPlaces {
+            config_dir: &places.config,
+            user_home: places.user_home.as_deref(),
+            workspace: root,
+            mode,
+            text: settings.instructions().as_deref(),
+            language: settings.language().as_deref(),
+            trusted: settings.trusted,
+        })
+    }
+}
+
+impl WorkspaceSource for Workspaces {
+    fn open(&self, root: &Path) -> stepwell_agent::Result<AgentWorkspace> {
+        let setup = |error: anyhow::Error| {
+            let report = crate::report::to_error_report(&error);
+            stepwell_agent::Error::Setup { message: report.message, hint: report.hint }
+        };
+        let root = super::workspace_root(Some(root)).map_err(setup)?;
+        let OpenWorkspace { services, settings, policy, models } = Self::open(self, &root).map_err(setup)?;
+        let run = RunSettings {
+            default_model: settings.model(),
+            default_mode: settings.mode(),
+            modes: MODES
+                .iter()
+                .map(|(slug, name)| ModeItem {
+                    slug: (*slug).to_owned(),
+                    name: (*name).to_owned(),
+                    when_to_use: None,
+                })
+                .collect(),
+            max_turns: settings.max_turns(),
+            budget: Budget { max_tokens: settings.max_tokens(), max_cost_usd: settings.max_cost_usd() },
+            request: RequestOptions {
+                max_output_tokens: settings.max_output_tokens(),
+                temperature: settings.temperature(),
+                effort: settings.effort(),
+                ..RequestOptions::default()
+            },
+            loop_limits: settings.loop_limits(),
+            tools: settings.tool_set(),
+            checkpoints: settings.checkpoints().limits(),
+            in_force: settings.in_force(),
+            date: today(),
+        };
+        let places = Arc::clone(&self.places);
+        let instructions = move |mode: &str| Self::instructions(&places, &settings, &root, mode);
+        Ok(AgentWorkspace { services, policy, settings: run, models, instructions: Arc::new(instructions) })
+    }
+}

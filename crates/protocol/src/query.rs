@@ -1,0 +1,251 @@
+//! What a door may want to know, and the answers. Nothing here changes anything.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use ts_rs::TS;
+
+use crate::{
+    BackgroundCommand, ChangedFile, DebugSessionSummary, ErrorReport, EventRecord, FileDiff, Risk, Seq,
+    TaskId, TaskInfo, TaskState, TaskTotals, Timestamp, ToolCallId,
+};
+
+/// A question. Each gets one [`QueryReply`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Query {
+    /// Tasks, the ones changed last first.
+    Tasks {
+        #[serde(flatten)]
+        filter: TaskFilter,
+    },
+    /// One task.
+    Task {
+        task: TaskId,
+    },
+    /// A page of a task's log, newest first: records before `before`, or the last ones.
+    History {
+        task: TaskId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Seq>,
+        limit: u32,
+    },
+    Models {
+        workspace: String,
+    },
+    Modes {
+        workspace: String,
+    },
+    Tools {
+        workspace: String,
+    },
+    /// The commands of this protocol, for a palette.
+    Commands,
+    /// The settings in force, and where each comes from.
+    Settings {
+        workspace: String,
+    },
+    Checkpoints {
+        workspace: String,
+        limit: u32,
+    },
+    /// What the call of a checkpoint changed, or everything since it.
+    CheckpointDiff {
+        workspace: String,
+        #[ts(type = "number")]
+        checkpoint: u64,
+        #[serde(default)]
+        since: bool,
+    },
+    /// Files whose path matches, the best first.
+    Files {
+        workspace: String,
+        text: String,
+        limit: u32,
+    },
+    /// Symbols whose name matches, the best first.
+    Symbols {
+        workspace: String,
+        text: String,
+        limit: u32,
+    },
+    DebugSessions {
+        workspace: String,
+    },
+    BackgroundCommands {
+        workspace: String,
+    },
+}
+
+/// Which tasks to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(default)]
+pub struct TaskFilter {
+    /// Words that must occur in the task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<TaskState>,
+    pub favourites_only: bool,
+    /// How many to pass over.
+    pub offset: u32,
+    /// How many to list; 0 stands for 50.
+    pub limit: u32,
+}
+
+/// The answer to a [`Query`], under the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum QueryReply {
+    Tasks {
+        tasks: Vec<TaskListItem>,
+        /// How many there are in all.
+        #[ts(type = "number")]
+        total: u64,
+    },
+    Task {
+        task: TaskListItem,
+    },
+    History {
+        /// Oldest first within the page.
+        records: Vec<EventRecord>,
+        /// Whether there are older ones.
+        more: bool,
+    },
+    Models {
+        models: Vec<ModelItem>,
+    },
+    Modes {
+        modes: Vec<ModeItem>,
+    },
+    Tools {
+        tools: Vec<ToolItem>,
+    },
+    Commands {
+        commands: Vec<CommandItem>,
+    },
+    Settings {
+        settings: Vec<SettingItem>,
+    },
+    Checkpoints {
+        checkpoints: Vec<CheckpointItem>,
+    },
+    CheckpointDiff {
+        files: Vec<FileDiff>,
+    },
+    Files {
+        files: Vec<String>,
+    },
+    Symbols {
+        symbols: Vec<SymbolItem>,
+    },
+    DebugSessions {
+        sessions: Vec<DebugSessionSummary>,
+    },
+    BackgroundCommands {
+        commands: Vec<BackgroundCommand>,
+    },
+    Failed {
+        error: ErrorReport,
+    },
+}
+
+/// A task in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct TaskListItem {
+    pub info: TaskInfo,
+    pub title: String,
+    pub state: TaskState,
+    pub mode: String,
+    pub model: String,
+    pub favourite: bool,
+    pub totals: TaskTotals,
+    pub updated_at: Timestamp,
+    pub last_seq: Seq,
+    /// Approvals and questions that wait for the person.
+    pub waiting: u32,
+    /// Size of the log.
+    #[ts(type = "number")]
+    pub bytes: u64,
+    /// What was found, where words were searched for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ModelItem {
+    /// `PROVIDER/MODEL`.
+    pub name: String,
+    #[ts(type = "number")]
+    pub context_window: u64,
+    pub images: bool,
+    /// Dollars for a million tokens, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_price: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_price: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ModeItem {
+    pub slug: String,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_to_use: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct ToolItem {
+    pub name: String,
+    pub aliases: Vec<String>,
+    pub category: String,
+    pub risk: Risk,
+    pub description: String,
+    pub enabled: bool,
+    /// The server or plug-in that brought it; absent for a built-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    pub input_schema: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct CommandItem {
+    /// The `type` of the command.
+    pub name: String,
+    pub description: String,
+    /// JSON schema of its fields.
+    pub parameters: Value,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SettingItem {
+    /// Dotted, as in the file.
+    pub name: String,
+    pub value: Value,
+    /// The file, variable or option it comes from; `default` for none.
+    pub source: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct CheckpointItem {
+    #[ts(type = "number")]
+    pub checkpoint: u64,
+    pub ts: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<ToolCallId>,
+    pub summary: String,
+    pub files: Vec<ChangedFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SymbolItem {
+    pub name: String,
+    /// `function`, `class`, ...
+    pub kind: String,
+    pub path: String,
+    pub line: u32,
+}

@@ -1,0 +1,109 @@
+//! What every task and door of one workspace shares.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem};
+use tokio_util::sync::CancellationToken;
+
+use crate::executor::Executor;
+use crate::hooks::Hooks;
+use crate::redact::Redactor;
+use crate::resources::{NoResources, Resources};
+use crate::{Checkpoints, JudgeOptions};
+
+/// The long-lived services of a workspace: tools with their state, such as debug sessions, background commands and the
+/// code index. Opened once per workspace and shared by all its tasks and doors; what runs in it ends when the last one
+/// lets go.
+pub struct WorkspaceServices {
+    pub root: PathBuf,
+    pub extra_roots: Vec<PathBuf>,
+    pub executor: Arc<Executor>,
+    pub redactor: Arc<Redactor>,
+    /// Keeps the workspace's state before calls that may change it.
+    pub checkpoints: Option<Arc<dyn Checkpoints>>,
+    pub resources: Arc<dyn Resources>,
+    pub activity: Arc<dyn WorkspaceActivity>,
+    pub lookup: Arc<dyn WorkspaceLookup>,
+}
+
+impl WorkspaceServices {
+    /// Services with nothing but tools.
+    pub fn new(root: PathBuf, executor: Arc<Executor>, redactor: Arc<Redactor>) -> Self {
+        Self {
+            root,
+            extra_roots: Vec::new(),
+            executor,
+            redactor,
+            checkpoints: None,
+            resources: Arc::new(NoResources),
+            activity: Arc::new(Quiet),
+            lookup: Arc::new(Quiet),
+        }
+    }
+}
+
+/// What the settings of a workspace say about calls. Read anew for each run, so that an edited rule holds at once.
+#[derive(Clone)]
+pub struct WorkspacePolicy {
+    pub judge: JudgeOptions,
+    pub hooks: Arc<Hooks>,
+}
+
+/// What runs in a workspace beside calls.
+#[async_trait]
+pub trait WorkspaceActivity: Send + Sync {
+    fn debug_sessions(&self) -> Vec<DebugSessionSummary>;
+
+    fn background_commands(&self) -> Vec<BackgroundCommand>;
+
+    /// Ends a background command; `false` when there is none of this number.
+    async fn stop_background_command(&self, process_id: u32) -> bool;
+}
+
+/// What is known of the files and the code of a workspace.
+#[async_trait]
+pub trait WorkspaceLookup: Send + Sync {
+    /// What a task is told with its first message. Nothing where there is nothing to tell, or where it takes too long.
+    async fn overview(&self, cancel: &CancellationToken) -> Option<String>;
+
+    /// Paths of files that match, the best first.
+    async fn files(&self, text: &str, limit: usize) -> Result<Vec<String>, String>;
+
+    /// Symbols whose name matches, the best first.
+    async fn symbols(&self, text: &str, limit: usize) -> Result<Vec<SymbolItem>, String>;
+}
+
+/// A workspace in which nothing runs and no code is known.
+struct Quiet;
+
+#[async_trait]
+impl WorkspaceActivity for Quiet {
+    fn debug_sessions(&self) -> Vec<DebugSessionSummary> {
+        Vec::new()
+    }
+
+    fn background_commands(&self) -> Vec<BackgroundCommand> {
+        Vec::new()
+    }
+
+    async fn stop_background_command(&self, _process_id: u32) -> bool {
+        false
+    }
+}
+
+#[async_trait]
+impl WorkspaceLookup for Quiet {
+    async fn overview(&self, _cancel: &CancellationToken) -> Option<String> {
+        None
+    }
+
+    async fn files(&self, _text: &str, _limit: usize) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+
+    async fn symbols(&self, _text: &str, _limit: usize) -> Result<Vec<SymbolItem>, String> {
+        Ok(Vec::new())
+    }
+}
