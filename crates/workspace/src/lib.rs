@@ -4,7 +4,7 @@
 //! that can be synced, errors that name the path and say what to do. [`Workspace`] is for paths a model gives:
 //! whatever they contain, they are resolved beneath the workspace's roots. [`tree`] is for snapshots of a whole folder. [`process`] runs programs so that
 //! they always end, with all their children, and never fill the memory; [`frames`] reads the messages of those that speak
-//! with a length before each.
+//! with a length before each, and [`pending`] pairs their answers with the requests they belong to.
 
 // This crate is the door: the bans of clippy.toml hold everywhere else.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door the ban points to")]
@@ -16,6 +16,7 @@ mod error;
 pub mod files;
 pub mod frames;
 mod hidden;
+pub mod pending;
 pub mod process;
 mod read;
 pub mod search;

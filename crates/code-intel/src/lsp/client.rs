@@ -3,18 +3,16 @@
 //! One task reads, one writes. The listener is called by the task that reads and must not wait, so nothing queues up
 //! in memory: a server that floods is slowed down by its own pipe.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
-use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use stepwell_workspace::frames::{Frame, FrameError, FrameReader, framed, write_frames};
+use stepwell_workspace::pending::{PendingRequests, RequestId, Unanswered};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// Messages that may wait to be written; a server that does not read makes requests fail, not memory grow.
@@ -55,19 +53,11 @@ pub struct Client {
 
 #[derive(Debug)]
 struct Wires {
-    next_id: AtomicI64,
-    pending: Mutex<Pending>,
+    pending: PendingRequests<Answer>,
     outgoing: mpsc::Sender<Vec<u8>>,
 }
 
 type Answer = Result<Option<Box<RawValue>>, Trouble>;
-
-#[derive(Debug, Default)]
-struct Pending {
-    waiting: HashMap<i64, oneshot::Sender<Answer>>,
-    /// Why there will be no more answers.
-    closed: Option<String>,
-}
 
 #[derive(Debug, Deserialize)]
 struct Envelope {
@@ -98,7 +88,7 @@ impl Client {
         listener: Arc<dyn Listener>,
     ) -> Self {
         let (outgoing, queue) = mpsc::channel(WRITE_QUEUE);
-        let wires = Arc::new(Wires { next_id: AtomicI64::new(1), pending: Mutex::default(), outgoing });
+        let wires = Arc::new(Wires { pending: PendingRequests::new(), outgoing });
         let stop = CancellationToken::new();
         tokio::spawn(write_frames(writer, queue, stop.clone()));
         tokio::spawn(read_on(FrameReader::new(reader), Arc::clone(&wires), listener, stop.clone()));
@@ -107,23 +97,19 @@ impl Client {
 
     /// Asks and waits for the answer, which is `null` where there is none.
     pub async fn request(&self, method: &str, params: &Value, deadline: Instant) -> Result<Value, Trouble> {
-        let id = self.wires.next_id.fetch_add(1, Ordering::Relaxed);
-        let (answer, waiting) = oneshot::channel();
-        {
-            let mut pending = self.wires.pending.lock();
-            if let Some(reason) = &pending.closed {
-                return Err(Trouble::Gone(reason.clone()));
-            }
-            pending.waiting.insert(id, answer);
-        }
-        let mut asked = Asked { id, is_answered: false, wires: &self.wires };
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        let result = match timeout_at(deadline, waiting).await {
-            Ok(Ok(answer)) => answer?,
-            Ok(Err(_gone)) => return Err(Trouble::Gone(self.why_closed())),
-            Err(_late) => return Err(Trouble::Late(format!("it did not answer `{method}` in time"))),
+        let failure = |unanswered| match unanswered {
+            Unanswered::Closed(reason) => Trouble::Gone(reason),
+            Unanswered::Late => Trouble::Late(format!("it did not answer `{method}` in time")),
         };
-        asked.is_answered = true;
+        let pending = self.wires.pending.register().map_err(failure)?;
+        let wires = Arc::clone(&self.wires);
+        // The server may stop working on a request that nobody waits for.
+        let pending = pending.on_cancel(move |id| {
+            let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id.0}});
+            wires.send(&cancel).ok();
+        });
+        self.send(&json!({"jsonrpc": "2.0", "id": pending.id().0, "method": method, "params": params}))?;
+        let result = pending.answer(deadline).await.map_err(failure)??;
         let Some(result) = result else { return Ok(Value::Null) };
         serde_json::from_str(result.get())
             .map_err(|error| Trouble::Useless(format!("its answer to `{method}` cannot be read: {error}")))
@@ -138,48 +124,13 @@ impl Client {
     }
 
     pub fn is_closed(&self) -> bool {
-        self.wires.pending.lock().closed.is_some()
-    }
-
-    fn why_closed(&self) -> String {
-        let closed = self.wires.pending.lock().closed.clone();
-        closed.unwrap_or_else(|| "the connection was given up".to_owned())
-    }
-}
-
-/// A question that was asked. Dropped before its answer came, it is taken back.
-struct Asked<'w> {
-    id: i64,
-    is_answered: bool,
-    wires: &'w Wires,
-}
-
-impl Drop for Asked<'_> {
-    fn drop(&mut self) {
-        let was_waiting = self.wires.pending.lock().waiting.remove(&self.id).is_some();
-        if was_waiting && !self.is_answered {
-            let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": self.id}});
-            self.wires.send(&cancel).ok();
-        }
+        self.wires.pending.is_closed()
     }
 }
 
 impl Wires {
     fn send(&self, message: &Value) -> Result<(), ()> {
         self.outgoing.try_send(framed(message.to_string().as_bytes())).map_err(|_| ())
-    }
-
-    fn resolve(&self, id: i64, answer: Answer) {
-        let waiting = self.pending.lock().waiting.remove(&id);
-        if let Some(waiting) = waiting {
-            waiting.send(answer).ok();
-        }
-    }
-
-    fn close(&self, reason: &str) {
-        let mut pending = self.pending.lock();
-        pending.closed.get_or_insert_with(|| reason.to_owned());
-        pending.waiting.clear();
     }
 }
 
@@ -203,7 +154,7 @@ async fn read_on(
             Ok(Frame::TooLong { length, beginning }) => {
                 if let Some(id) = id_in(&beginning) {
                     let what = format!("its answer has {} MiB, which is too much", length / (1024 * 1024));
-                    wires.resolve(id, Err(Trouble::Useless(what)));
+                    wires.pending.resolve(RequestId(id), Err(Trouble::Useless(what)));
                 }
             }
             Err(FrameError::Closed) => break "it ended".to_owned(),
@@ -213,7 +164,7 @@ async fn read_on(
             Err(FrameError::Io(error)) => break format!("the connection to it failed: {error}"),
         }
     };
-    wires.close(&reason);
+    wires.pending.close(&reason);
     listener.closed(&reason);
 }
 
@@ -240,7 +191,7 @@ fn hand_out(message: Envelope, wires: &Wires, listener: &dyn Listener) {
                 None => Ok(message.result),
             };
             if let Some(id) = id.as_i64() {
-                wires.resolve(id, answer);
+                wires.pending.resolve(RequestId(id), answer);
             }
         }
         (None, None) => {}

@@ -3,19 +3,17 @@
 //! One task reads, one writes. Events go to the listener in the order they came, before the next message is read; the
 //! listener must not wait. So nothing queues up in memory: an adapter that floods is slowed down by its own pipe.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use stepwell_workspace::frames::write_frames;
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, timeout_at};
+use stepwell_workspace::pending::{PendingRequest, PendingRequests, RequestId, Unanswered};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::transport::Link;
@@ -90,25 +88,18 @@ pub struct Client {
 
 #[derive(Debug)]
 struct Wires {
-    next_seq: AtomicI64,
-    pending: Mutex<Pending>,
+    pending: PendingRequests<Answer>,
     outgoing: mpsc::Sender<Vec<u8>>,
     reverse: Arc<tokio::sync::Semaphore>,
 }
 
-#[derive(Debug, Default)]
-struct Pending {
-    waiting: HashMap<i64, oneshot::Sender<Result<Option<Box<RawValue>>>>>,
-    /// Why there will be no more answers.
-    closed: Option<String>,
-}
+type Answer = Result<Option<Box<RawValue>>>;
 
 impl Client {
     pub fn new(link: Link, listener: Arc<dyn Listener>) -> Self {
         let (outgoing, queue) = mpsc::channel(WRITE_QUEUE);
         let wires = Arc::new(Wires {
-            next_seq: AtomicI64::new(1),
-            pending: Mutex::new(Pending::default()),
+            pending: PendingRequests::new(),
             outgoing,
             reverse: Arc::new(tokio::sync::Semaphore::new(MOST_REVERSE)),
         });
@@ -134,25 +125,17 @@ impl Client {
 
     /// Asks; the answer is waited for later, or not at all.
     pub fn send(&self, command: &str, arguments: impl Serialize) -> Result<Sent> {
-        let seq = self.wires.next_seq.fetch_add(1, Ordering::Relaxed);
-        let message = Request { seq, kind: "request", command, arguments };
+        let closed = |unanswered| failure(command, Duration::ZERO, unanswered);
+        let pending = self.wires.pending.register().map_err(closed)?;
+        let message = Request { seq: pending.id().0, kind: "request", command, arguments };
         let frame =
             wire::frame(&message).map_err(|source| Error::Answer { command: command.to_owned(), source })?;
-        let (answer, waiting) = oneshot::channel();
-        {
-            let mut pending = self.wires.pending.lock();
-            if let Some(reason) = &pending.closed {
-                return Err(Error::Closed { command: command.to_owned(), reason: reason.clone() });
-            }
-            pending.waiting.insert(seq, answer);
-        }
-        let sent = Sent { seq, command: command.to_owned(), waiting, wires: Arc::clone(&self.wires) };
         self.wires.outgoing.try_send(frame).map_err(|_| Error::NotReading { command: command.to_owned() })?;
-        Ok(sent)
+        Ok(Sent { command: command.to_owned(), pending })
     }
 
     pub fn is_closed(&self) -> bool {
-        self.wires.pending.lock().closed.is_some()
+        self.wires.pending.is_closed()
     }
 }
 
@@ -168,34 +151,31 @@ struct Request<'a, T> {
 /// A question that was asked. Dropping it forgets it.
 #[derive(Debug)]
 pub struct Sent {
-    seq: i64,
     command: String,
-    waiting: oneshot::Receiver<Result<Option<Box<RawValue>>>>,
-    wires: Arc<Wires>,
+    pending: PendingRequest<Answer>,
 }
 
 impl Sent {
-    pub async fn answer(mut self, time: Duration) -> Result<Option<Box<RawValue>>> {
-        let deadline = Instant::now() + time;
-        match timeout_at(deadline, &mut self.waiting).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_gone)) => {
-                Err(Error::Closed { command: self.command.clone(), reason: self.wires.why_closed() })
-            }
-            Err(_late) => Err(Error::NoAnswer { command: self.command.clone(), waited: time }),
+    pub async fn answer(self, time: Duration) -> Answer {
+        let Self { command, pending } = self;
+        match pending.answer(Instant::now() + time).await {
+            Ok(answer) => answer,
+            Err(unanswered) => Err(failure(&command, time, unanswered)),
         }
     }
 }
 
-impl Drop for Sent {
-    fn drop(&mut self) {
-        self.wires.pending.lock().waiting.remove(&self.seq);
+fn failure(command: &str, waited: Duration, unanswered: Unanswered) -> Error {
+    let command = command.to_owned();
+    match unanswered {
+        Unanswered::Closed(reason) => Error::Closed { command, reason },
+        Unanswered::Late => Error::NoAnswer { command, waited },
     }
 }
 
 impl Wires {
     fn answer(&self, request_seq: i64, command: &str, answer: std::result::Result<Value, &str>) {
-        let seq = self.next_seq.fetch_add(1, Ordering::Relaxed);
+        let seq = self.pending.next_id().0;
         let message = match answer {
             Ok(body) => json!({ "seq": seq, "type": "response", "request_seq": request_seq,
                 "success": true, "command": command, "body": body }),
@@ -205,23 +185,6 @@ impl Wires {
         if let Ok(frame) = wire::frame(&message) {
             self.outgoing.try_send(frame).ok();
         }
-    }
-
-    fn resolve(&self, seq: i64, answer: Result<Option<Box<RawValue>>>) {
-        let waiting = self.pending.lock().waiting.remove(&seq);
-        if let Some(waiting) = waiting {
-            waiting.send(answer).ok();
-        }
-    }
-
-    fn why_closed(&self) -> String {
-        self.pending.lock().closed.clone().unwrap_or_else(|| "the connection was given up".to_owned())
-    }
-
-    fn close(&self, reason: &str) {
-        let mut pending = self.pending.lock();
-        pending.closed.get_or_insert_with(|| reason.to_owned());
-        pending.waiting.clear();
     }
 }
 
@@ -240,14 +203,14 @@ async fn read_on(
             Ok(Incoming::Message(message)) => hand_out(message, &wires, &listener),
             Ok(Incoming::TooLong { length, request_seq }) => {
                 if let Some(seq) = request_seq {
-                    wires.resolve(seq, Err(Error::TooLong { length }));
+                    wires.pending.resolve(RequestId(seq), Err(Error::TooLong { length }));
                 }
             }
             Ok(Incoming::Malformed(reason)) => listener.garbled(&reason),
             Err(error) => break error.to_string(),
         }
     };
-    wires.close(&reason);
+    wires.pending.close(&reason);
     listener.closed(&reason);
 }
 
@@ -259,7 +222,7 @@ fn hand_out(message: Envelope, wires: &Arc<Wires>, listener: &Arc<dyn Listener>)
             } else {
                 Err(Error::Refused { command: message.command.clone(), reason: reason_of(&message) })
             };
-            wires.resolve(message.request_seq, answer);
+            wires.pending.resolve(RequestId(message.request_seq), answer);
         }
         "event" => listener.event(&message.event, message.body.as_deref()),
         "request" => {

@@ -5,15 +5,16 @@
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use stepwell_workspace::pending::{PendingRequest, PendingRequests, RequestId, Unanswered};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::websocket::{self, Message, Reader};
@@ -49,24 +50,17 @@ pub trait Ears: Send + Sync {
 
 #[derive(Debug)]
 pub struct Wire {
-    next: AtomicU64,
-    pending: Mutex<Pending>,
+    pending: PendingRequests<Result<Value, Failure>>,
+    /// Requests of threads by those that carry them.
+    carried: Mutex<HashMap<RequestId, RequestId>>,
     outgoing: mpsc::Sender<Vec<u8>>,
     /// How long Node may take for one answer.
     time: Duration,
 }
 
-#[derive(Debug, Default)]
-struct Pending {
-    waiting: HashMap<u64, oneshot::Sender<Result<Value, Failure>>>,
-    /// Questions of threads by those that carry them.
-    carried: HashMap<u64, u64>,
-    closed: Option<String>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Incoming {
-    id: Option<u64>,
+    id: Option<i64>,
     #[serde(default)]
     method: String,
     #[serde(default)]
@@ -93,7 +87,8 @@ impl Wire {
         stop: CancellationToken,
     ) -> Arc<Self> {
         let (outgoing, queue) = mpsc::channel(WRITE_QUEUE);
-        let wire = Arc::new(Self { next: AtomicU64::new(1), pending: Mutex::default(), outgoing, time });
+        let wire =
+            Arc::new(Self { pending: PendingRequests::new(), carried: Mutex::default(), outgoing, time });
         tokio::spawn(write_on(writer, queue, stop.clone()));
         tokio::spawn(read_on(reader, Arc::clone(&wire), ears, stop));
         wire
@@ -106,98 +101,82 @@ impl Wire {
 
     /// Asks; several questions may be under way. They are answered in order.
     pub async fn ask(&self, route: Option<&str>, method: &str, params: Value) -> Asked<'_> {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (answer, waiting) = oneshot::channel();
-        let mut asked = Asked { wire: self, id, method: method.to_owned(), waiting };
-        let message = json!({ "id": id, "method": method, "params": params }).to_string();
+        let method = method.to_owned();
+        let pending = match self.pending.register() {
+            Ok(pending) => pending,
+            Err(closed) => return Asked { method, pending: Err(closed), _carrier: None },
+        };
+        let mut carrier = None;
+        let message = json!({ "id": pending.id().0, "method": method, "params": params }).to_string();
         let message = match route {
             None => message,
             Some(route) => {
-                let carrier = self.next.fetch_add(1, Ordering::Relaxed);
-                self.pending.lock().carried.insert(carrier, id);
+                let id = self.pending.next_id();
+                self.carried.lock().insert(id, pending.id());
+                carrier = Some(Carrier { wire: self, id });
                 let params = json!({ "message": message, "sessionId": route });
-                json!({ "id": carrier, "method": "NodeWorker.sendMessageToWorker", "params": params })
+                json!({ "id": id.0, "method": "NodeWorker.sendMessageToWorker", "params": params })
                     .to_string()
             }
         };
-        let closed = {
-            let mut pending = self.pending.lock();
-            if pending.closed.is_none() {
-                pending.waiting.insert(id, answer);
-                None
-            } else {
-                pending.closed.clone()
-            }
-        };
-        if let Some(reason) = closed {
-            asked.waiting = failed(Failure::Closed(reason));
-        } else if self.outgoing.send(websocket::text(message.as_bytes())).await.is_err() {
-            asked.waiting = failed(Failure::Closed(self.why_closed()));
+        if self.outgoing.send(websocket::text(message.as_bytes())).await.is_err() {
+            self.close("it was let go");
         }
-        asked
+        Asked { method, pending: Ok(pending), _carrier: carrier }
     }
 
-    fn why_closed(&self) -> String {
-        self.pending.lock().closed.clone().unwrap_or_else(|| "it was let go".to_owned())
-    }
-
-    fn resolve(&self, id: u64, answer: Result<Value, Failure>) {
-        let waiting = self.pending.lock().waiting.remove(&id);
-        if let Some(waiting) = waiting {
-            waiting.send(answer).ok();
-        }
-    }
-
-    fn answered(&self, id: u64, answer: Result<Value, Failure>) {
-        let carried = self.pending.lock().carried.remove(&id);
+    fn answered(&self, id: i64, answer: Result<Value, Failure>) {
+        let id = RequestId(id);
+        let carried = self.carried.lock().remove(&id);
         match (carried, answer) {
             // The carrier's own answer says nothing; that it was refused does.
-            (Some(carried), Err(failure)) => self.resolve(carried, Err(failure)),
+            (Some(carried), Err(failure)) => {
+                self.pending.resolve(carried, Err(failure));
+            }
             (Some(_), Ok(_)) => {}
-            (None, answer) => self.resolve(id, answer),
+            (None, answer) => {
+                self.pending.resolve(id, answer);
+            }
         }
     }
 
     fn close(&self, reason: &str) {
-        let mut pending = self.pending.lock();
-        pending.closed.get_or_insert_with(|| reason.to_owned());
-        pending.carried.clear();
-        for (_, waiting) in pending.waiting.drain() {
-            waiting.send(Err(Failure::Closed(reason.to_owned()))).ok();
-        }
+        self.carried.lock().clear();
+        self.pending.close(reason);
     }
 }
 
-fn failed(failure: Failure) -> oneshot::Receiver<Result<Value, Failure>> {
-    let (answer, waiting) = oneshot::channel();
-    answer.send(Err(failure)).ok();
-    waiting
-}
-
-/// A question that was asked. Dropping it forgets it.
+/// A request that was sent. Dropping it forgets it.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    wire: &'a Wire,
-    id: u64,
     method: String,
-    waiting: oneshot::Receiver<Result<Value, Failure>>,
+    pending: Result<PendingRequest<Result<Value, Failure>>, Unanswered>,
+    _carrier: Option<Carrier<'a>>,
 }
 
 impl Asked<'_> {
-    pub async fn answer(mut self, time: Duration) -> Result<Value, Failure> {
-        match tokio::time::timeout(time, &mut self.waiting).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_gone)) => Err(Failure::Closed(self.wire.why_closed())),
-            Err(_) => Err(Failure::Late { method: self.method.clone(), waited: time }),
-        }
+    pub async fn answer(self, time: Duration) -> Result<Value, Failure> {
+        let answer = match self.pending {
+            Ok(pending) => pending.answer(Instant::now() + time).await,
+            Err(unanswered) => Err(unanswered),
+        };
+        answer.unwrap_or_else(|unanswered| match unanswered {
+            Unanswered::Closed(reason) => Err(Failure::Closed(reason)),
+            Unanswered::Late => Err(Failure::Late { method: self.method, waited: time }),
+        })
     }
 }
 
-impl Drop for Asked<'_> {
+/// The request of the main thread that carries one of another thread. Dropping it forgets it.
+#[derive(Debug)]
+struct Carrier<'a> {
+    wire: &'a Wire,
+    id: RequestId,
+}
+
+impl Drop for Carrier<'_> {
     fn drop(&mut self) {
-        let mut pending = self.wire.pending.lock();
-        pending.waiting.remove(&self.id);
-        pending.carried.retain(|_, carried| *carried != self.id);
+        self.wire.carried.lock().remove(&self.id);
     }
 }
 
@@ -272,7 +251,7 @@ async fn hand_out(text: &[u8], route: Option<&str>, wire: &Arc<Wire>, ears: &Arc
 }
 
 /// The number at the beginning of `{"id":12,"result":...`.
-fn id_in(beginning: &[u8]) -> Option<u64> {
+fn id_in(beginning: &[u8]) -> Option<i64> {
     let text = String::from_utf8_lossy(beginning);
     let digits = text.strip_prefix("{\"id\":")?;
     digits.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
