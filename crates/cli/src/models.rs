@@ -9,9 +9,10 @@ use async_trait::async_trait;
 use secrecy::ExposeSecret;
 use stepwell_agent::ModelSource;
 use stepwell_llm::{
-    Catalog, ConnectOptions, Error, HttpClient, Matching, Model, ModelFacts, ModelInfo, Normalizer, Provider,
-    Recorder, Replay, RetryPolicy, Timeouts,
+    Catalog, ConnectOptions, Error, Matching, Model, ModelFacts, ModelInfo, Normalizer, Provider, Recorder,
+    Replay, RetryPolicy,
 };
+use stepwell_net::{HttpClient, Timeouts};
 use stepwell_protocol::{ErrorKind, ModelItem};
 use stepwell_tool_runtime::Redactor;
 use stepwell_workspace::files;

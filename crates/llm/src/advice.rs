@@ -6,10 +6,10 @@
 mod html;
 mod refusal;
 
-use std::error::Error as _;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
+use stepwell_net::{host_and_port, without_secrets};
 use stepwell_protocol::ErrorKind;
 use url::Url;
 
@@ -142,7 +142,7 @@ impl Peer {
     fn redirect(&self, status: u16, location: &str) -> Error {
         let shown = match self.base_url.join(location) {
             // A query may hold a secret.
-            Ok(url) => shown_url(&url),
+            Ok(url) => without_secrets(&url),
             Err(_) => excerpt(location, 120),
         };
         let message = format!("`{}` redirects ({status}) to {shown}", self.provider);
@@ -171,61 +171,45 @@ impl Peer {
         ))
     }
 
-    /// The connection could not be made, or broke.
-    pub(crate) fn transport_error(&self, error: &reqwest::Error) -> Error {
-        let mut causes = Vec::new();
-        let mut refused = false;
-        let mut source = error.source();
-        while let Some(cause) = source {
-            if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-                refused |= io.kind() == std::io::ErrorKind::ConnectionRefused;
-            }
-            causes.push(cause.to_string());
-            source = cause.source();
-        }
-        let cause = causes.last().cloned().unwrap_or_else(|| error.to_string());
-        let chain = causes.join(": ").to_ascii_lowercase();
+    /// Tells what failed on the way to the server and what to do about it.
+    pub(crate) fn transport_error(&self, error: stepwell_net::Error) -> Error {
+        use stepwell_net::Error as Net;
+
         let address = self.address();
-        if refused {
-            let error = Error::new(
-                ErrorKind::LlmConnection,
-                format!("nothing listens at {address} (connection refused)"),
-            );
-            return error.with_hint(match &self.start {
-                Some(start) => format!("start the server: `{start}`"),
-                None => format!("check `providers.{}.base_url` ({})", self.provider, self.shown_url()),
-            });
+        let connection = |message: String| Error::new(ErrorKind::LlmConnection, self.redact(&message));
+        match error {
+            Net::NoResponse { limit, .. } | Net::Stalled { limit, .. } => self.silence(limit),
+            Net::Refused { .. } => connection(format!("nothing listens at {address} (connection refused)"))
+                .with_hint(match &self.start {
+                    Some(start) => format!("start the server: `{start}`"),
+                    None => format!("check `providers.{}.base_url` ({})", self.provider, self.shown_url()),
+                }),
+            Net::UnresolvedName { cause, .. } => {
+                connection(format!("the name of {address} cannot be resolved: {cause}"))
+                    .with_hint("check the network connection, the proxy settings and the base URL")
+            }
+            Net::Tls { cause, .. } => connection(format!("no secure connection to {address}: {cause}"))
+                .with_hint(
+                    "a proxy may intercept TLS: add its certificate to the system's, or fix the base URL",
+                ),
+            Net::Unreachable { cause, .. } => {
+                connection(format!("the connection to {address} cannot be reached: {cause}"))
+                    .with_hint("check the network connection")
+            }
+            Net::BrokenOff { cause, .. } => {
+                connection(format!("the connection to {address} broke off: {cause}"))
+                    .with_hint("check the network connection")
+            }
+            Net::InvalidRequest { cause, .. } => {
+                Error::new(ErrorKind::Internal, self.redact(&format!("the request cannot be built: {cause}")))
+            }
+            // The rest belongs to downloads.
+            other @ (Net::Setup { .. }
+            | Net::Status { .. }
+            | Net::Redirect { .. }
+            | Net::TooLarge { .. }
+            | Net::Sink { .. }) => Error::new(ErrorKind::Internal, self.redact(&other.to_string())),
         }
-        if error.is_connect() && chain.contains("dns error") {
-            return Error::new(
-                ErrorKind::LlmConnection,
-                format!("the name of {address} cannot be resolved: {cause}"),
-            )
-            .with_hint("check the network connection, the proxy settings and the base URL");
-        }
-        if error.is_connect()
-            && (chain.contains("certificate") || chain.contains("tls") || chain.contains("handshake"))
-        {
-            return Error::new(
-                ErrorKind::LlmConnection,
-                format!("no secure connection to {address}: {cause}"),
-            )
-            .with_hint(
-                "a proxy may intercept TLS: add its certificate to the system's, or fix the base URL",
-            );
-        }
-        if error.is_builder() {
-            return Error::new(
-                ErrorKind::Internal,
-                self.redact(&format!("the request cannot be built: {cause}")),
-            );
-        }
-        let verb = if error.is_connect() { "cannot be reached" } else { "broke off" };
-        Error::new(
-            ErrorKind::LlmConnection,
-            self.redact(&format!("the connection to {address} {verb}: {cause}")),
-        )
-        .with_hint("check the network connection")
     }
 
     pub(crate) fn silence(&self, limit: Duration) -> Error {
@@ -255,23 +239,11 @@ impl Peer {
 
     /// The base URL without a password or a query, either of which may be a secret.
     fn shown_url(&self) -> String {
-        shown_url(&self.base_url)
+        without_secrets(&self.base_url)
     }
 
     fn address(&self) -> String {
-        address(&self.base_url)
-    }
-}
-
-fn shown_url(url: &Url) -> String {
-    format!("{}://{}{}", url.scheme(), address(url), url.path())
-}
-
-fn address(url: &Url) -> String {
-    let host = url.host_str().unwrap_or("?");
-    match url.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
+        host_and_port(&self.base_url)
     }
 }
 

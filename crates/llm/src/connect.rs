@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
+use stepwell_net::HttpClient;
+use stepwell_net::header::{HeaderMap, HeaderName, HeaderValue};
 use stepwell_protocol::ErrorKind;
 use url::Url;
 
 use crate::advice::Peer;
-use crate::http::HttpClient;
 use crate::model::{Error, Model, ModelInfo};
 use crate::presets::{Provider, ProviderKind, ToolCallForm};
 use crate::pricing::{Catalog, ModelFacts};

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::json;
+use stepwell_net::HttpClient;
+use stepwell_net::header::HeaderMap;
 use stepwell_protocol::ErrorKind;
 use url::Url;
 
 use crate::advice::Peer;
 use crate::connect::{headers, peer};
-use crate::http::HttpClient;
+use crate::exchange::{post, whole};
 use crate::model::Error;
 use crate::presets::Provider;
 use crate::providers::openai_chat::OpenAiChat;
@@ -72,8 +73,8 @@ impl EmbeddingModel {
         let body = body.to_string().into_bytes();
         let ask = async {
             let mut reply =
-                self.client.post(&self.url, self.headers.clone(), body.into(), &self.peer).await?;
-            reply.whole(&self.peer, MOST_BYTES).await
+                post(&self.client, &self.url, self.headers.clone(), body.into(), &self.peer).await?;
+            whole(&mut reply, MOST_BYTES, &self.peer).await
         };
         let bytes =
             tokio::time::timeout(deadline, ask).await.unwrap_or_else(|_| Err(self.peer.silence(deadline)))?;

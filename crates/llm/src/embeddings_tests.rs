@@ -4,8 +4,8 @@ use expect_test::{Expect, expect};
 use stepwell_test_support::{Embedded, EmbeddingServer};
 
 use super::*;
-use crate::http::Timeouts;
 use crate::presets::{ProviderConfig, ProviderKind};
+use stepwell_net::Timeouts;
 
 fn model(url: String, dimensions: Option<u32>) -> EmbeddingModel {
     let config = ProviderConfig {

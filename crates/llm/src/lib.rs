@@ -9,7 +9,8 @@
 //! [`connect`](connect()) puts them together; nothing is connected before the first request:
 //!
 //! ```
-//! use stepwell_llm::{Catalog, ConnectOptions, HttpClient, ModelFacts, Provider, RetryPolicy, Timeouts, connect};
+//! use stepwell_llm::{Catalog, ConnectOptions, ModelFacts, Provider, RetryPolicy, connect};
+//! use stepwell_net::{HttpClient, Timeouts};
 //!
 //! let model = connect(ConnectOptions {
 //!     provider: Provider::resolve("ollama", None)?,
@@ -24,15 +25,14 @@
 //! # Ok::<(), stepwell_llm::Error>(())
 //! ```
 //!
-//! This crate touches no file and no process: texts come from the caller, recordings go to the caller's writer.
+//! This crate touches no file and no process, and its connections are those of `stepwell-net`: texts come from the caller, recordings go to the caller's writer.
 
 #![allow(clippy::format_push_string, reason = "`write!` to a string would need its result ignored")]
 
 mod advice;
 mod connect;
 mod embeddings;
-mod fetch;
-mod http;
+mod exchange;
 mod model;
 mod presets;
 mod pricing;
@@ -40,15 +40,12 @@ mod probe;
 mod providers;
 mod replay;
 mod retry;
-mod sse;
 mod tokens;
 mod wire;
 mod xml_tool_calls;
 
 pub use connect::{ConnectOptions, connect};
 pub use embeddings::{EmbeddingModel, EmbeddingOptions};
-pub use fetch::{FetchError, FetchProgress};
-pub use http::{HttpClient, Timeouts};
 pub use model::{
     Delta, DeltaStream, Effort, Error, Model, ModelInfo, Price, Request, RequestOptions, StopReason,
     ToolChoice,

@@ -4,14 +4,15 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use futures::future::join_all;
-use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use serde_json::Value;
+use stepwell_net::HttpClient;
+use stepwell_net::header::HeaderMap;
 use stepwell_protocol::{ErrorKind, Message, Usage};
 use url::Url;
 
 use crate::connect::{ConnectOptions, connect, headers, peer};
-use crate::http::HttpClient;
+use crate::exchange::{get, whole};
 use crate::model::{Delta, Error, Request, RequestOptions};
 use crate::presets::{Preset, Provider, ProviderKind, preset, preset_names};
 use crate::providers::anthropic::Anthropic;
@@ -56,7 +57,7 @@ pub async fn list_models(
         ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses => {}
     }
     let ask = async |url: Url, headers: HeaderMap| {
-        let body = client.get(&url, headers, &peer).await?.whole(&peer, MAX_LIST).await?;
+        let body = whole(&mut get(client, &url, headers, &peer).await?, MAX_LIST, &peer).await?;
         let list: Value = serde_json::from_slice(&body).map_err(|cause| peer.unreadable(&body, &cause))?;
         names(&list).ok_or_else(|| peer.unreadable(&body, &"no list of models in it"))
     };

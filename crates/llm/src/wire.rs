@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use stepwell_net::header::{HeaderMap, HeaderName, HeaderValue};
+use stepwell_net::{BodyKind, EventTooLong, HttpClient, MAX_EVENT_BYTES, Response, SseEvent, SseParser};
 use stepwell_protocol::ErrorKind;
 use url::Url;
 
 use crate::advice::{Answer, Peer};
-use crate::http::{BodyKind, HttpClient, Reply};
+use crate::exchange::{chunk, post, whole};
 use crate::model::{DeltaStream, Error, Model, ModelInfo, Request};
-use crate::sse::{EventTooLong, MAX_EVENT_BYTES, SseEvent, SseParser};
 use assembly::Assembly;
 
 /// An answer that is not streamed is held whole in memory.
@@ -194,9 +194,9 @@ struct Run<D: Dialect> {
 enum Phase {
     Start(Box<Request>),
     /// The first bytes decide whether this is a stream of events or one JSON text.
-    Opened(Box<Reply>),
-    Events(Box<Reply>),
-    Whole(Box<Reply>, Vec<u8>),
+    Opened(Box<Response>),
+    Events(Box<Response>),
+    Whole(Box<Response>, Vec<u8>),
     Failed(Box<Error>),
     Done,
 }
@@ -226,12 +226,12 @@ impl<D: Dialect> Run<D> {
         for (name, value) in wire.dialect.extra_headers() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        let reply = wire.client.post(&url, headers, body, &wire.peer).await?;
+        let reply = post(&wire.client, &url, headers, body, &wire.peer).await?;
         Ok(Phase::Opened(Box::new(reply)))
     }
 
-    async fn sniff(&mut self, mut reply: Box<Reply>) -> Result<Phase, Error> {
-        let Some(bytes) = reply.chunk(&self.wire.peer, None).await? else {
+    async fn sniff(&mut self, mut reply: Box<Response>) -> Result<Phase, Error> {
+        let Some(bytes) = chunk(&mut reply, None, &self.wire.peer).await? else {
             return Err(self.wire.peer.cut_off());
         };
         if let Some(compression) = reply.compression() {
@@ -244,13 +244,13 @@ impl<D: Dialect> Run<D> {
             self.feed(&bytes)?;
             return Ok(Phase::Opened(reply));
         };
-        if reply.kind != BodyKind::Events && matches!(first, b'{' | b'[') {
+        if reply.kind() != BodyKind::Events && matches!(first, b'{' | b'[') {
             return Ok(Phase::Whole(reply, bytes.to_vec()));
         }
-        if reply.kind == BodyKind::Html || *first == b'<' {
+        if reply.kind() == BodyKind::Html || *first == b'<' {
             let mut page = bytes.to_vec();
             // Whatever more can be had of the page is only for the message.
-            page.extend(reply.whole(&self.wire.peer, 16 * 1024).await.unwrap_or_default());
+            page.extend(reply.bytes(16 * 1024).await.unwrap_or_default());
             let answer = Answer { status: None, html: true, retry_after: None, location: None, body: &page };
             return Err(self.wire.peer.refusal(&answer));
         }
@@ -262,7 +262,7 @@ impl<D: Dialect> Run<D> {
         Ok(Phase::Events(reply))
     }
 
-    async fn read_events(&mut self, mut reply: Box<Reply>) -> Result<Phase, Error> {
+    async fn read_events(&mut self, mut reply: Box<Response>) -> Result<Phase, Error> {
         let grace = if self.assembly.is_closed() {
             Some(CLOSING_GRACE)
         } else if self.assembly.has_stop() {
@@ -270,7 +270,7 @@ impl<D: Dialect> Run<D> {
         } else {
             None
         };
-        match reply.chunk(&self.wire.peer, grace).await {
+        match chunk(&mut reply, grace, &self.wire.peer).await {
             Ok(Some(bytes)) if !self.assembly.is_closed() => {
                 self.feed(&bytes)?;
                 Ok(Phase::Events(reply))
@@ -316,8 +316,8 @@ impl<D: Dialect> Run<D> {
             .map_err(|fault| fault.into_error(&wire.peer))
     }
 
-    async fn read_whole(&mut self, mut reply: Box<Reply>, mut body: Vec<u8>) -> Result<Phase, Error> {
-        body.extend(reply.whole(&self.wire.peer, MAX_WHOLE_BODY).await?);
+    async fn read_whole(&mut self, mut reply: Box<Response>, mut body: Vec<u8>) -> Result<Phase, Error> {
+        body.extend(whole(&mut reply, MAX_WHOLE_BODY, &self.wire.peer).await?);
         let outcome = self.decoder.whole(&body, &mut self.assembly);
         if let Err(fault) = outcome {
             return Err(fault.into_error(&self.wire.peer));

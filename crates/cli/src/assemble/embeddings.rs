@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret;
 use stepwell_code_intel::embeddings::{Embedder, Embeddings, Guard, Vectors};
-use stepwell_llm::{
-    EmbeddingModel, EmbeddingOptions, HttpClient, Provider, ProviderConfig, ProviderKind, Timeouts,
-};
+use stepwell_llm::{EmbeddingModel, EmbeddingOptions, Provider, ProviderConfig, ProviderKind};
+use stepwell_net::{HttpClient, Timeouts};
 use stepwell_tool_runtime::{DeniedReads, Redactor};
 
 use crate::keys::{self, KeySource};

@@ -5,8 +5,8 @@ mod decode;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::HeaderName;
 use serde_json::{Value, json};
+use stepwell_net::header::HeaderName;
 use stepwell_protocol::{Image, Message, Part, ToolDefinition, ToolResult};
 use url::Url;
 

@@ -6,8 +6,8 @@ mod think_tags;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value, json};
+use stepwell_net::header::{AUTHORIZATION, HeaderName};
 use stepwell_protocol::{Image, Message, Part, ToolDefinition};
 use url::Url;
 

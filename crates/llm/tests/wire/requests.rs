@@ -6,9 +6,10 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use stepwell_llm::{
-    Catalog, ConnectOptions, Effort, HttpClient, ModelFacts, Provider, ProviderConfig, ProviderKind,
-    RetryPolicy, Timeouts, ToolCallForm, connect, list_models, validate,
+    Catalog, ConnectOptions, Effort, ModelFacts, Provider, ProviderConfig, ProviderKind, RetryPolicy,
+    ToolCallForm, connect, list_models, validate,
 };
+use stepwell_net::{HttpClient, Timeouts};
 use stepwell_protocol::{ErrorClass, Image, Message, Part, Role, ToolCall, ToolResult};
 use stepwell_test_support::{ModelServer, Turn};
 

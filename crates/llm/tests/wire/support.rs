@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use stepwell_llm::{
-    Catalog, ConnectOptions, Delta, Error, HttpClient, Model, ModelFacts, Price, Provider, ProviderConfig,
-    ProviderKind, Request, RequestOptions, RetryPolicy, Timeouts, connect,
+    Catalog, ConnectOptions, Delta, Error, Model, ModelFacts, Price, Provider, ProviderConfig, ProviderKind,
+    Request, RequestOptions, RetryPolicy, connect,
 };
+use stepwell_net::{HttpClient, Timeouts};
 use stepwell_protocol::{Message, ToolDefinition};
 use stepwell_test_support::ModelServer;
 

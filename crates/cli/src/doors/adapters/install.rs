@@ -8,7 +8,7 @@ use base64::Engine;
 use serde_json::json;
 use sha2::{Digest as _, Sha256, Sha512};
 use stepwell_debug::adapters::AdapterKind;
-use stepwell_llm::{FetchError, FetchProgress, HttpClient, Timeouts};
+use stepwell_net::{DownloadProgress, HttpClient, Timeouts};
 use stepwell_workspace::files::{self, LockAttempt, LockFile, Privacy};
 use stepwell_workspace::{UnpackLimits, unpack_tar_gz, unpack_zip};
 
@@ -34,7 +34,7 @@ const TIMEOUTS: Timeouts = Timeouts {
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     #[error(transparent)]
-    Fetch(#[from] FetchError),
+    Download(#[from] stepwell_net::Error),
     #[error("`{url}` cannot be used: {what}")]
     Index { url: String, what: String },
     #[error("`{url}` is not the file that was announced: its checksum is {found}, not {wanted}")]
@@ -137,7 +137,7 @@ pub async fn run(
             Err(problem) => {
                 let manual = manual_way(*kind, &place);
                 let hint = match problem {
-                    Problem::Fetch(_) | Problem::Index { .. } => {
+                    Problem::Download(_) | Problem::Index { .. } => {
                         format!("check the network and the proxy, or do it by hand: {manual}")
                     }
                     Problem::Busy(_) => "wait for it, then try again".to_owned(),
@@ -266,7 +266,7 @@ async fn fetched(
     let mut file = files::nameless(folder)?;
     let (mut sha256, mut sha512) = (Sha256::new(), Sha512::new());
     let mut shown = Progress::new(kind, language);
-    let keep = |piece: &[u8], progress: FetchProgress| {
+    let keep = |piece: &[u8], progress: DownloadProgress| {
         match package.digest {
             Digest::Sha256(_) => sha256.update(piece),
             Digest::Sha512(_) => sha512.update(piece),
@@ -274,7 +274,7 @@ async fn fetched(
         shown.show(progress);
         file.write_all(piece)
     };
-    let outcome = client.fetch(&package.url, "*/*", LONGEST_PACKAGE, keep).await;
+    let outcome = client.download(&package.url, "*/*", LONGEST_PACKAGE, keep).await;
     shown.end();
     outcome?;
     let found = match package.digest {
@@ -305,23 +305,23 @@ impl Progress {
         Self { kind, language, on_terminal: terminal::stderr_is_terminal(), last: None }
     }
 
-    fn show(&mut self, progress: FetchProgress) {
+    fn show(&mut self, progress: DownloadProgress) {
         const OFTEN: Duration = Duration::from_millis(100);
         let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1_000_000.0);
         let fetching = self.language.pick("fetching", "正在下载");
-        let of = progress.of.map(|of| format!(" / {}", megabytes(of))).unwrap_or_default();
+        let of = progress.total.map(|of| format!(" / {}", megabytes(of))).unwrap_or_default();
         if self.on_terminal {
             let is_time = self.last.is_none_or(|last| last.elapsed() > OFTEN);
-            if is_time || progress.of == Some(progress.come) {
+            if is_time || progress.total == Some(progress.received) {
                 terminal::replace_line(&format!(
                     "{fetching} {}: {}{of} MB",
                     self.kind,
-                    megabytes(progress.come)
+                    megabytes(progress.received)
                 ));
                 self.last = Some(Instant::now());
             }
         } else if self.last.is_none() {
-            let whole = progress.of.map(|of| format!(" ({} MB)", megabytes(of))).unwrap_or_default();
+            let whole = progress.total.map(|of| format!(" ({} MB)", megabytes(of))).unwrap_or_default();
             error_line(&format!("{fetching} {}{whole}", self.kind));
             self.last = Some(Instant::now());
         }

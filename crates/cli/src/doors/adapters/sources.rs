@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use stepwell_debug::adapters::AdapterKind;
-use stepwell_llm::HttpClient;
+use stepwell_net::HttpClient;
 use stepwell_workspace::files;
 
 use super::install::{Digest, Problem};
@@ -228,7 +228,7 @@ async fn read(client: &HttpClient, address: &str, accept: &str) -> Result<(Strin
         bytes.extend_from_slice(piece);
         Ok(())
     };
-    let from = client.fetch(&url, accept, LONGEST_INDEX, keep).await?;
+    let from = client.download(&url, accept, LONGEST_INDEX, keep).await?;
     Ok((String::from_utf8_lossy(&bytes).into_owned(), from))
 }
 

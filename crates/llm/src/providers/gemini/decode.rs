@@ -6,10 +6,10 @@ use serde_json::value::RawValue;
 use stepwell_protocol::Usage;
 
 use crate::model::StopReason;
-use crate::sse::SseEvent;
 use crate::wire::assembly::Assembly;
 use crate::wire::text::Text;
 use crate::wire::{Decoder, Fault, event_text};
+use stepwell_net::SseEvent;
 
 #[derive(Debug, Default)]
 pub(crate) struct GeminiDecoder {}

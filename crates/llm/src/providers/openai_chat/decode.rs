@@ -10,10 +10,10 @@ use stepwell_protocol::Usage;
 
 use super::think_tags::ThinkTags;
 use crate::model::StopReason;
-use crate::sse::SseEvent;
 use crate::wire::assembly::Assembly;
 use crate::wire::text::Text;
 use crate::wire::{Decoder, Fault, event_text};
+use stepwell_net::SseEvent;
 
 #[derive(Debug, Default)]
 pub(crate) struct ChatDecoder {

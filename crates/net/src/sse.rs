@@ -6,25 +6,27 @@
 use memchr::memchr2;
 
 /// An event longer than this is not an answer but a fault; a model's longest single event is far below it.
-pub(crate) const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event: its name (often empty) and its data, lines joined by a newline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SseEvent<'a> {
+pub struct SseEvent<'a> {
     pub name: &'a [u8],
     pub data: &'a [u8],
 }
 
+/// An event exceeds the parser's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is longer than {limit} bytes")]
-pub(crate) struct EventTooLong {
+pub struct EventTooLong {
     pub limit: usize,
 }
 
+/// Decodes a stream of events from chunks of any size.
 #[derive(Debug)]
-pub(crate) struct SseParser {
+pub struct SseParser {
     limit: usize,
     /// The beginning of a line whose end has not arrived.
     partial_line: Vec<u8>,
@@ -38,7 +40,8 @@ pub(crate) struct SseParser {
 }
 
 impl SseParser {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// Creates a parser that refuses events of more than `limit` bytes.
+    pub fn new(limit: usize) -> Self {
         Self {
             limit,
             partial_line: Vec::new(),
@@ -51,7 +54,7 @@ impl SseParser {
     }
 
     /// Takes the next bytes and hands every event that is now complete to `sink`, until it fails.
-    pub(crate) fn feed<E: From<EventTooLong>>(
+    pub fn feed<E: From<EventTooLong>>(
         &mut self,
         mut chunk: &[u8],
         mut sink: impl FnMut(SseEvent<'_>) -> Result<(), E>,
@@ -107,7 +110,7 @@ impl SseParser {
 
     /// The stream is over. What was not closed by an empty line is handed out too: some servers leave it off
     /// after their last event.
-    pub(crate) fn finish<E: From<EventTooLong>>(
+    pub fn finish<E: From<EventTooLong>>(
         &mut self,
         mut sink: impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
