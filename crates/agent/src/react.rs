@@ -55,8 +55,10 @@ impl Halt {
 impl Run {
     /// Runs the loop to its end and records how it ended.
     pub async fn go(&self) -> Result<RunEnd> {
+        tracing::info!(task = %self.session.task, "run begins");
         self.session.set_state(TaskState::Running).await?;
         let end = self.turns().await?;
+        tracing::info!(task = %self.session.task, end = end.task_state().name(), "run ends");
         if end != RunEnd::Answered {
             self.session.show(Event::AgentStateChanged { state: AgentState::Idle });
         }

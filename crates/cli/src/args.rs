@@ -25,6 +25,9 @@ const EXIT_CODES: &str = "Exit codes:\n  \
 #[derive(Debug, Parser)]
 #[command(name = "stepwell", version, propagate_version = true, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
+    /// Report progress on standard error; repeat for more detail (-v info, -vv debug, -vvv trace)
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub verbose: u8,
     #[command(subcommand)]
     pub door: Door,
 }

@@ -48,7 +48,7 @@ impl Assembly {
         let places = Places::find()?;
         let settings = Settings::load(&places, &options.workspace, options.command_line.clone())?;
         let home = Home::new(&places.data);
-        let redactor = Arc::new(Redactor::with_secrets(stepwell_tools::secret_variables()));
+        let redactor = crate::logging::redactor();
         redactor.add_secrets(keys::all_known(&places, &settings));
         let places = Arc::new(places);
         let workspaces = Workspaces::new(

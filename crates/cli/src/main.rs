@@ -7,6 +7,7 @@ mod exit;
 mod interrupts;
 mod keys;
 mod language;
+mod logging;
 mod models;
 mod needed;
 mod report;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         return ExitCode::from(stepwell_tools::pdf_text_main());
     }
     let cli = Cli::parse();
+    logging::install(cli.verbose);
     match open(cli.door) {
         Ok(exit) => exit.into(),
         Err(error) => report::print(&error).into(),

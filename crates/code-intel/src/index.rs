@@ -219,6 +219,7 @@ impl Index {
 
     /// Brings the index up to date. Costs a look at each file and folder where nothing changed.
     pub fn refresh(&mut self, progress: OnProgress<'_>, is_cancelled: IsCancelled<'_>) -> Result<Refreshed> {
+        let started = std::time::Instant::now();
         let Changes { changed, gone, is_cut } = self.changes(is_cancelled)?;
         let mut refreshed = Refreshed { is_cut, ..Refreshed::default() };
         if is_cancelled() {
@@ -261,6 +262,16 @@ impl Index {
             self.omitted = self.entries().filter(|(_, entry)| entry.omission.is_some()).count();
         }
         refreshed.omitted = self.omitted;
+        if refreshed.read + refreshed.removed > 0 {
+            let Refreshed { files, read, removed, .. } = refreshed;
+            tracing::info!(
+                files,
+                read,
+                removed,
+                ms = started.elapsed().as_millis() as u64,
+                "code index updated"
+            );
+        }
         Ok(refreshed)
     }
 

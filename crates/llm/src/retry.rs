@@ -173,6 +173,8 @@ impl RetryStream {
         };
         *done += 1;
         let attempt = *done;
+        let pause_ms = delay.as_millis() as u64;
+        tracing::warn!(kind = ?error.kind, attempt, limit, pause_ms, "model request failed; trying again");
         self.restart_due |= std::mem::take(&mut self.streamed);
         #[allow(
             clippy::disallowed_methods,

@@ -226,7 +226,10 @@ impl<D: Dialect> Run<D> {
         for (name, value) in wire.dialect.extra_headers() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
+        let (provider, model) = (&wire.peer.provider, &wire.info.id);
+        tracing::info!(provider, model, bytes = body.len(), "model request");
         let reply = post(&wire.client, &url, headers, body, &wire.peer).await?;
+        tracing::debug!(status = reply.status(), "model answer begins");
         Ok(Phase::Opened(Box::new(reply)))
     }
 

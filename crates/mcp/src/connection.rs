@@ -46,6 +46,12 @@ pub(crate) struct Connection {
     level: AtomicU8,
 }
 
+impl Drop for Connection {
+    fn drop(&mut self) {
+        tracing::debug!("MCP connection ends");
+    }
+}
+
 impl Connection {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared, roots: watch::Sender::default(), level: AtomicU8::new(rank(LoggingLevel::Info)) }
@@ -321,6 +327,7 @@ impl ServerHandler for Connection {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        tracing::info!("MCP client connected");
         self.look_at_roots(&context.peer).await;
     }
 

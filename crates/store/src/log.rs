@@ -111,13 +111,17 @@ impl TaskLog {
         let mut kept = None;
         match &found.end {
             ScanEnd::Clean | ScanEnd::Newer { .. } => {}
-            ScanEnd::Unfinished => cut(&mut file, found.good_len)?,
+            ScanEnd::Unfinished => {
+                tracing::warn!(task = %id, "cut an unfinished line off the task's log");
+                cut(&mut file, found.good_len)?;
+            }
             ScanEnd::Damaged { line, problem } if on_damage == OnDamage::Refuse => {
                 return Err(damaged(&path, *line, problem));
             }
             ScanEnd::Garbage | ScanEnd::Damaged { .. } => {
                 kept = Some(keep_rest(&path, &bytes, found.good_len)?);
                 cut(&mut file, found.good_len)?;
+                tracing::warn!(task = %id, "cut damage off the task's log and kept it beside");
             }
         }
         let blobs = Blobs::new(home.blobs_dir(id)?);

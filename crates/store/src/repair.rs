@@ -39,6 +39,7 @@ pub fn repair_task(home: &Home, id: &TaskId) -> Result<RepairedTask> {
         Err(error) => return Err(error),
         Ok(_) => None,
     };
+    tracing::info!(task = %id, records = opened.records.len(), replaced = before_loss.is_some(), "task repaired");
     Ok(RepairedTask { records: opened.records.len() as u64, rest, before_loss })
 }
 

@@ -184,8 +184,11 @@ impl Executor {
 
     async fn execute_at(&self, call: &ToolCall, env: &CallEnv, depth: usize) -> Outcome {
         let started = Instant::now();
+        tracing::debug!(tool = call.name, "tool call begins");
         let mut outcome = self.attempt(call, env, depth).await;
         outcome.result.duration_ms = started.elapsed().as_millis() as u64;
+        let (ms, failed) = (outcome.result.duration_ms, outcome.result.error.is_some());
+        tracing::info!(tool = call.name, ms, failed, "tool call ends");
         outcome
     }
 

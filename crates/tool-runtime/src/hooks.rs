@@ -132,6 +132,18 @@ pub enum HookExit {
     Failed { reason: String },
 }
 
+impl HookExit {
+    /// The kind of the exit in a word, without what the hook wrote.
+    fn label(&self) -> &'static str {
+        match self {
+            Self::Exited { code: 0, .. } => "success",
+            Self::Exited { .. } => "failure",
+            Self::TimedOut => "timeout",
+            Self::Failed { .. } => "not started",
+        }
+    }
+}
+
 /// Runs processes; this crate may not. Kills the whole process group at the time limit.
 #[async_trait]
 pub trait HookRunner: Send + Sync {
@@ -214,6 +226,7 @@ impl Hooks {
         let exits = futures::future::join_all(runs).await;
         let mut outcome = HookOutcome::default();
         for (command, exit) in exits {
+            tracing::info!(event = ?call.event(), exit = exit.label(), "hook ran");
             outcome.add(call.event(), command, exit);
         }
         outcome

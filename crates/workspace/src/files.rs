@@ -3,6 +3,7 @@
 mod data;
 mod lock;
 mod reader;
+mod rotating;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -16,6 +17,7 @@ use crate::{Error, Result};
 pub use data::DataFile;
 pub use lock::{LockAttempt, LockFile};
 pub use reader::{FileStamp, ReadFile, link_or_copy, stamp};
+pub use rotating::{RotatingFile, RotationLimits};
 
 /// Who may read a file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,6 +39,7 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     let models = assembly.models();
     let mut findings = vec![
         data_folder(&assembly),
+        log_file(&assembly),
         program(&assembly, "git", "looking at the history of a repository"),
         program(&assembly, "bash", "the `bash` tool"),
     ];
@@ -104,6 +105,18 @@ fn data_folder(assembly: &Assembly) -> Finding {
     match tried {
         Ok(()) => Finding::good("data folder", root.display().to_string()),
         Err(error) => Finding::bad("data folder", error.to_string(), error.hint().map(str::to_owned)),
+    }
+}
+
+/// Whether the log can be written. It is no fault where not: commands run without it.
+fn log_file(assembly: &Assembly) -> Finding {
+    match crate::logging::check(&assembly.places) {
+        Ok(()) => Finding::good("log", assembly.places.log_file().display().to_string()),
+        Err(error) => Finding::absent(
+            "log",
+            format!("{} cannot be written: {error}", assembly.places.log_file().display()),
+            Some("make the folder writable, or set XDG_STATE_HOME to one that is".into()),
+        ),
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 pub struct Places {
     pub config: PathBuf,
     pub data: PathBuf,
+    /// What may be lost: log files.
+    pub state: PathBuf,
     pub user_home: Option<PathBuf>,
 }
 
@@ -41,11 +43,11 @@ impl Places {
                     )
                 })
         };
-        Ok(Self {
-            config: below("STEPWELL_CONFIG", "XDG_CONFIG_HOME", ".config")?,
-            data: below("STEPWELL_HOME", "XDG_DATA_HOME", ".local/share")?,
-            user_home,
-        })
+        let data = below("STEPWELL_HOME", "XDG_DATA_HOME", ".local/share")?;
+        let state = folder("XDG_STATE_HOME")
+            .or_else(|| user_home.as_ref().map(|home| home.join(".local/state")))
+            .map_or_else(|| data.join("state"), |path| path.join("stepwell"));
+        Ok(Self { config: below("STEPWELL_CONFIG", "XDG_CONFIG_HOME", ".config")?, data, state, user_home })
     }
 
     pub fn managed_settings() -> PathBuf {
@@ -72,6 +74,10 @@ impl Places {
 
     pub fn keys(&self) -> PathBuf {
         self.config.join("keys.toml")
+    }
+
+    pub fn log_file(&self) -> PathBuf {
+        self.state.join("stepwell.log")
     }
 
     pub fn trusted_folders(&self) -> PathBuf {

@@ -28,6 +28,7 @@ mod hooks;
 mod index;
 mod interrupt;
 mod language_servers;
+mod logs;
 mod mcp;
 mod permissions;
 mod prompt;

@@ -211,6 +211,8 @@ async fn read_on(
         }
     };
     wires.pending.close(&reason);
+    let unmatched = wires.pending.unmatched_answers();
+    tracing::info!(unmatched, "debug adapter disconnected");
     listener.closed(&reason);
 }
 

@@ -281,6 +281,7 @@ impl Session {
             Way::Start(located) => located,
         };
         let first = deadline.min(Instant::now() + FIRST_ANSWER);
+        tracing::info!(adapter = %opening.adapter.kind(), "debug adapter starts");
         match opening.adapter.reach() {
             Reach::Inside => {
                 let link = opening.adapter.serve(located, OwnGround::of(self), opening.time);
