@@ -1,4 +1,5 @@
-//! Work on the project itself: `cargo xtask generate` writes generated files, `cargo xtask bench` measures.
+//! Work on the project itself: `cargo xtask generate` writes generated files, `cargo xtask bench` measures, `cargo xtask
+//! cost` counts what extensions take.
 //!
 //! The tidy checks are this crate's tests, so that they run with all the others.
 
@@ -6,6 +7,7 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "not part of the product")]
 
 mod bench;
+mod cost;
 mod generate;
 #[cfg(test)]
 mod tidy;
@@ -19,8 +21,9 @@ fn main() -> anyhow::Result<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["generate"] => generate::write_all(),
         ["bench", rest @ ..] => bench::run(rest),
+        ["cost"] => cost::print(),
         _ => bail!(
-            "usage: cargo xtask generate | bench [SCENARIO ...] | bench debug | bench sandbox | bench index [--tree DIR]"
+            "usage: cargo xtask generate | cost | bench [SCENARIO ...] | bench debug | bench sandbox | bench index [--tree DIR]"
         ),
     }
 }
