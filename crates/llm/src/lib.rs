@@ -1,12 +1,12 @@
-//! One stream of deltas from any model.
+//! Streams answers from any model as one kind of delta.
 //!
-//! The rest of Stepwell knows one kind of model: [`Model`], which takes a [`Request`] and yields [`Delta`]s.
-//! Behind it stand four wire formats (Chat Completions, Responses, Anthropic, Gemini), dozens of servers that
-//! are only data ([`Provider`], [`Preset`]), models that can call tools in no other way than by writing XML
-//! ([`XmlToolCalls`]), lost connections and rate limits ([`RetryModel`]), prices ([`Catalog`]) and recorded
-//! runs ([`Recorder`], [`Replay`]). [`EmbeddingModel`] makes vectors of texts.
+//! The rest of Stepwell knows one trait: a [`Model`] takes a [`Request`] and yields [`Delta`]s. This crate implements
+//! it for four wire formats (Chat Completions, Responses, Anthropic, Gemini) and many servers that are only data
+//! ([`Provider`], [`Preset`]). Wrappers add XML tool calls for models without native ones ([`XmlToolCalls`]), retries
+//! ([`RetryModel`]), and record and replay ([`Recorder`], [`Replay`]). [`Catalog`] knows prices and context windows;
+//! [`EmbeddingModel`] computes embedding vectors.
 //!
-//! [`connect`](connect()) puts them together; nothing is connected before the first request:
+//! [`connect`](connect()) combines them. It opens no connection before the first request:
 //!
 //! ```
 //! use stepwell_llm::{Catalog, ConnectOptions, ModelFacts, Provider, RetryPolicy, connect};
@@ -25,7 +25,8 @@
 //! # Ok::<(), stepwell_llm::Error>(())
 //! ```
 //!
-//! This crate touches no file and no process, and its connections are those of `stepwell-net`: texts come from the caller, recordings go to the caller's writer.
+//! The crate uses no files and no processes; recordings go to a writer the caller provides. Connections are made by
+//! `stepwell-net`.
 
 #![allow(clippy::format_push_string, reason = "`write!` to a string would need its result ignored")]
 

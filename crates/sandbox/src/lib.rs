@@ -1,13 +1,13 @@
-//! What a command may do.
+//! Confines commands: what they can read, write, reach and use up.
 //!
-//! [`Sandbox::confine`] turns a program call into one that runs behind walls: namespaces of its own for users,
-//! mounts, processes, network, IPC and host name; Landlock and a filter of system calls beneath; limits on
-//! processes, files and disk. The launcher is Stepwell's own binary, started with [`init::LAUNCHER_WORD`], so no
-//! other program and no setuid bit is needed; bubblewrap stands in where only it may make namespaces. Debuggers
-//! work inside: `ptrace` among the sandbox's own processes and its loopback are open.
+//! [`Sandbox::confine`] turns a program call into a confined one: its own namespaces for users, mounts, processes,
+//! network, IPC and host name, with Landlock and a system call filter beneath, and limits on processes, files and
+//! disk. The launcher is Stepwell's own binary, started with [`init::LAUNCHER_WORD`], so no other program and no setuid
+//! bit is needed. Bubblewrap is the fallback where only it may create namespaces. Debuggers work inside: `ptrace` is
+//! allowed among the sandbox's own processes, and they share a loopback network.
 //!
-//! There is no network but the hosts a [`HostGate`] admits, through the [`Proxy`] this crate runs on the outside.
-//! [`Sandbox::layers`] says what of all this the machine offers.
+//! The only network beyond that are the hosts a [`HostGate`] admits, through a [`Proxy`] outside the sandbox.
+//! [`Sandbox::layers`] reports which layers the machine offers.
 
 mod bubblewrap;
 mod confine;

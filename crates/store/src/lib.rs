@@ -1,9 +1,8 @@
-//! Tasks on the disk.
+//! Stores tasks on disk.
 //!
-//! A task is a folder, `<home>/tasks/<id>/`, and in it the append-only log `log.jsonl` is the only truth: one
-//! durable event per line. What the model saw, what the person saw, the totals and what is still open are folds
-//! of it. [`TaskLog`] writes it, [`LogReader`] reads it from other processes, [`resume`](resume()) makes a task
-//! that was cut off whole again.
+//! A task is a folder, `<home>/tasks/<id>/`. Its append-only log `log.jsonl`, one durable event per line, is the only
+//! truth. The model's history, the totals and what is still open are folds of it. [`TaskLog`] writes the log,
+//! [`LogReader`] reads it from other processes, and [`resume`](resume()) completes a task that was interrupted.
 //!
 //! ```
 //! use stepwell_protocol::{Event, Message, TaskId, TaskInfo, Timestamp};

@@ -1,10 +1,11 @@
-//! The only door to files and processes.
+//! The only access to files and processes.
 //!
-//! [`files`] is for Stepwell's own data (settings, task logs): plain host paths, atomic writes, append files
-//! that can be synced, errors that name the path and say what to do. [`Workspace`] is for paths a model gives:
-//! whatever they contain, they are resolved beneath the workspace's roots. [`tree`] is for snapshots of a whole folder. [`process`] runs programs so that
-//! they always end, with all their children, and never fill the memory; [`frames`] reads the messages of those that speak
-//! with a length before each, and [`pending`] pairs their answers with the requests they belong to.
+//! [`files`] is for Stepwell's own data (settings, task logs): plain host paths, atomic writes, append-only files that
+//! can be synced, errors that name the path and say what to do. [`Workspace`] is for paths from a model: whatever they
+//! contain, they are resolved beneath the workspace's roots. [`tree`] takes snapshots of a whole folder.
+//!
+//! [`process`] runs programs with limits on time and memory, and ends them with all their children. [`frames`] reads
+//! length-prefixed messages, and [`pending`] pairs responses with the requests they answer.
 
 // This crate is the door: the bans of clippy.toml hold everywhere else.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door the ban points to")]
