@@ -13,11 +13,11 @@ use stepwell_protocol::{
 };
 use stepwell_tool_runtime::{
     CallEnv, CallSetup, Executor, ExecutorOptions, Hooks, Host, HostError, JudgeOptions, JudgePlaces,
-    LoopGuard, LoopLimits, Outcome, Redactor, Registry, RuleJudge,
+    LoopGuard, LoopLimits, Outcome, Redactor, Registry, RuleJudge, WorkspaceServices,
 };
-use stepwell_tools::Confinement;
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::ArtifactFiles;
+use stepwell_tools::{BackgroundCommands, Confinement};
 use stepwell_workspace::{Workspace, files};
 use tokio_util::sync::CancellationToken;
 

@@ -193,7 +193,7 @@ async fn write_makes_folders_keeps_the_form_and_shows_the_change() {
         .await;
     let outcome = bench.call("write", json!({"file_path": "a/b.txt", "content": "x\nz\n"})).await;
     assert_eq!(outcome.result.output, "wrote `a/b.txt` (2 lines; +1 -1)");
-    let diff = outcome.result.detail.expect("detail")["diff"].as_str().expect("text").to_owned();
+    let diff = outcome.result.detail.expect("detail").diff().expect("text");
     expect![[r"
         --- a/a/b.txt
         +++ b/a/b.txt
