@@ -12,6 +12,7 @@ mod index;
 mod sandbox;
 mod search;
 mod server;
+mod tools;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -43,6 +44,9 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     let binary = build()?;
     if arguments == ["sandbox"] {
         return sandbox::run(&binary);
+    }
+    if arguments == ["tools"] {
+        return tools::run(&binary);
     }
     if arguments == ["debug"] {
         return debug::run(&binary);

@@ -23,7 +23,7 @@ fn main() -> anyhow::Result<()> {
         ["bench", rest @ ..] => bench::run(rest),
         ["cost"] => cost::print(),
         _ => bail!(
-            "usage: cargo xtask generate | cost | bench [SCENARIO ...] | bench debug | bench sandbox | bench index [--tree DIR]"
+            "usage: cargo xtask generate | cost | bench [SCENARIO ...] | bench debug | bench tools | bench sandbox | bench index [--tree DIR]"
         ),
     }
 }

@@ -134,19 +134,20 @@ impl Run {
             };
             self.session.show(Event::AgentStateChanged { state: AgentState::Thinking });
             turns += 1;
-            let turn = match turn::receive(&self.session, self.model.stream(request), &self.cancel).await? {
-                Received::Whole(turn) => turn,
-                Received::Cancelled => return Ok(RunEnd::Cancelled),
-                Received::Failed(error)
-                    if error.kind == ErrorKind::LlmContextTooLong && shortenings < SHORTENINGS =>
-                {
-                    shortenings += 1;
-                    let text = "the server finds the context too long; it is shortened".to_owned();
-                    self.session.record(vec![Event::Notice { text }]).await?;
-                    continue;
-                }
-                Received::Failed(error) => return Ok(RunEnd::Failed { error: error.report() }),
-            };
+            let mut turn =
+                match turn::receive(&self.session, self.model.stream(request), &self.cancel).await? {
+                    Received::Whole(turn) => turn,
+                    Received::Cancelled => return Ok(RunEnd::Cancelled),
+                    Received::Failed(error)
+                        if error.kind == ErrorKind::LlmContextTooLong && shortenings < SHORTENINGS =>
+                    {
+                        shortenings += 1;
+                        let text = "the server finds the context too long; it is shortened".to_owned();
+                        self.session.record(vec![Event::Notice { text }]).await?;
+                        continue;
+                    }
+                    Received::Failed(error) => return Ok(RunEnd::Failed { error: error.report() }),
+                };
             if let Some(usage) = turn.usage {
                 self.session.ledger.add(usage);
                 self.env.permission.spent(usage.cost_usd.unwrap_or(0.0));
@@ -182,8 +183,7 @@ impl Run {
                 }
                 continue;
             }
-            let text = turn.text();
-            if text.trim().is_empty() {
+            if turn.says_nothing() {
                 empty_answers += 1;
                 if let Some(usage) = turn.usage {
                     self.session.record(vec![Event::Usage { model: self.model_name.clone(), usage }]).await?;
@@ -203,6 +203,7 @@ impl Run {
                 let text = "the answer was cut off at the model's output limit".to_owned();
                 self.session.record(vec![Event::Notice { text }]).await?;
             }
+            let text = turn.take_text();
             return self.answer(self.books(&turn), Some(turn), text).await;
         }
     }

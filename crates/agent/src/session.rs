@@ -137,15 +137,30 @@ impl Session {
         let records = log.append_owned(events)?;
         for record in records {
             let record = Arc::new(record);
-            {
-                let mut folds = self.folds.lock();
-                folds.history.apply(&record);
-                folds.summary.apply(&record);
-                folds.bytes = log.bytes();
-            }
+            self.fold(&record, log.bytes())?;
             self.feed.publish(&record);
         }
         self.list.changed(&self.task);
+        Ok(())
+    }
+
+    fn fold(&self, record: &EventRecord, bytes: u64) -> Result<()> {
+        // What streams is in the log and in the turn that receives it; a third copy is needed only once it is cut off.
+        let is_partial = matches!(record.event, Event::PartialAnswer { .. });
+        let cut_off = matches!(record.event, Event::AnswerInterrupted { .. });
+        let reread = if cut_off { Some(stepwell_store::read_log(&self.home, &self.task)?) } else { None };
+        let mut folds = self.folds.lock();
+        match reread {
+            Some(records) => {
+                let read = records.iter().take_while(|known| known.seq <= record.seq);
+                folds.history = ModelHistory::default();
+                read.for_each(|known| folds.history.apply(known));
+            }
+            None if is_partial => {}
+            None => folds.history.apply(record),
+        }
+        folds.summary.apply(record);
+        folds.bytes = bytes;
         Ok(())
     }
 

@@ -292,14 +292,21 @@ impl FormingCall {
 }
 
 impl Turn {
-    /// The text of the turn, without reasoning.
-    pub fn text(&self) -> String {
-        self.parts
-            .iter()
-            .filter_map(|part| match part {
-                Part::Text { text } => Some(text.as_str()),
-                _ => None,
-            })
-            .collect()
+    /// Whether the turn has no text but white space.
+    pub fn says_nothing(&self) -> bool {
+        !self.parts.iter().any(|part| matches!(part, Part::Text { text } if !text.trim().is_empty()))
+    }
+
+    /// Takes the text out of the turn, without reasoning. A long text in one piece is not copied.
+    pub fn take_text(&mut self) -> String {
+        let mut whole = String::new();
+        for part in &mut self.parts {
+            match part {
+                Part::Text { text } if whole.is_empty() => whole = std::mem::take(text),
+                Part::Text { text } => whole.push_str(text),
+                _ => {}
+            }
+        }
+        whole
     }
 }

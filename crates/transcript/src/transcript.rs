@@ -203,10 +203,11 @@ impl Transcript {
                 }
             }),
             Event::Answer { message_id, content, origin } => {
-                self.drop_streaming(message_id);
+                // What streamed is nearly always the answer, and need not be copied.
+                let streamed = self.take_streaming(message_id).filter(|streamed| streamed == content);
                 let entry = Entry::Answer {
                     message_id: message_id.clone(),
-                    content: content.clone(),
+                    content: streamed.unwrap_or_else(|| content.clone()),
                     // Its reasoning is a thought of its own.
                     reasoning: String::new(),
                     origin: *origin,
@@ -361,15 +362,22 @@ impl Transcript {
 
     /// Removes what streamed of a message, because it is replaced by what it became.
     fn drop_streaming(&mut self, id: &MessageId) {
+        self.take_streaming(id);
+    }
+
+    /// The same, and gives its text.
+    fn take_streaming(&mut self, id: &MessageId) -> Option<String> {
         let recent = self.items.len().saturating_sub(LOOK_BACK);
-        if let Some(position) = self.items[recent..].iter().rposition(|item| item.is_streaming(id)) {
-            let position = recent + position;
-            self.items.remove(position);
-            for waiting in &mut self.waiting {
-                if *waiting > position {
-                    *waiting -= 1;
-                }
+        let position = recent + self.items[recent..].iter().rposition(|item| item.is_streaming(id))?;
+        let item = self.items.remove(position);
+        for waiting in &mut self.waiting {
+            if *waiting > position {
+                *waiting -= 1;
             }
+        }
+        match item.entry {
+            Entry::Answer { content, .. } => Some(content),
+            _ => None,
         }
     }
 

@@ -82,6 +82,10 @@ impl Script {
         for piece in pieces {
             self.piece(number, &id, piece);
         }
+        if matches!(end, End::Interrupted) {
+            // What was received is kept before the answer is marked as cut off.
+            self.piece(number, &id, Piece::Keep);
+        }
         self.finish(number, &id, end);
     }
 

@@ -26,7 +26,8 @@ pub struct Follower {
 }
 
 enum State {
-    /// Reading the log. What streamed when the reading began follows its last record of that moment.
+    /// Reading the log up to the record that was the newest when the reading began. What streamed at that moment
+    /// follows it.
     CatchingUp {
         reader: Option<LogReader>,
         live_at: Seq,
@@ -78,8 +79,8 @@ impl Follower {
                 (waiting.pop(), waiting.lagged, waiting.closed)
             };
             match record {
-                // Known from the log, or about something that was over when the log was read.
-                Some(record) if self.is_stale(&record) => {}
+                // Known from the log.
+                Some(record) if record.event.is_durable() && record.seq <= self.delivered => {}
                 Some(record) => self.ready.push_back(record),
                 None if lagged => {
                     self.catch_up();
@@ -91,10 +92,6 @@ impl Follower {
                 None => notified.await,
             }
         }
-    }
-
-    fn is_stale(&self, record: &EventRecord) -> bool {
-        if record.event.is_durable() { record.seq <= self.delivered } else { record.seq < self.delivered }
     }
 
     /// Reads more of the log, beside the rest of the program: a disk may be slow.
@@ -121,15 +118,11 @@ impl Follower {
             self.finish_catching_up();
             return Ok(());
         }
-        let State::CatchingUp { reader: slot, live, .. } = &mut self.state else { return Ok(()) };
+        let State::CatchingUp { reader: slot, .. } = &mut self.state else { return Ok(()) };
         *slot = Some(reader);
-        for record in records {
-            if record.seq > live_at {
-                self.ready.extend(live.drain(..));
-            }
-            self.ready.push_back(Arc::new(record));
-        }
-        let reached = self.ready.back().is_some_and(|record| record.seq >= live_at);
+        // What came after the reading began is in the queue, in its place among what is not in the log.
+        let reached = records.last().is_some_and(|record| record.seq >= live_at);
+        self.ready.extend(records.into_iter().filter(|record| record.seq <= live_at).map(Arc::new));
         if reached {
             self.finish_catching_up();
         }

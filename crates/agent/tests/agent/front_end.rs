@@ -1,7 +1,7 @@
 //! A small front end that knows the protocol and the transcript, and nothing else. A test checks that it imports nothing
 //! more: what it can do, every door can do.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use futures::{Sink, SinkExt, Stream, StreamExt};
@@ -24,6 +24,7 @@ pub struct FrontEnd<S, R> {
     pub list: HashMap<TaskId, TaskListItem>,
     replies: HashMap<RequestId, CommandReply>,
     answers: HashMap<RequestId, QueryReply>,
+    following: HashSet<RequestId>,
     pub lagged: usize,
 }
 
@@ -41,6 +42,7 @@ where
             list: HashMap::new(),
             replies: HashMap::new(),
             answers: HashMap::new(),
+            following: HashSet::new(),
             lagged: 0,
         }
     }
@@ -75,6 +77,9 @@ where
         let id = self.next_id();
         self.transcripts.insert(task.clone(), Transcript::default());
         self.send(ClientMessage::Follow { id, task: task.clone(), after: Seq(0) }).await;
+        while !self.following.remove(&id) {
+            self.receive().await;
+        }
     }
 
     pub async fn follow_tasks(&mut self) {
@@ -172,7 +177,10 @@ where
             ServerMessage::TaskDeleted { task } => {
                 self.list.remove(&task);
             }
-            ServerMessage::Following { .. } | ServerMessage::FollowEnded { .. } => {}
+            ServerMessage::Following { id, .. } => {
+                self.following.insert(id);
+            }
+            ServerMessage::FollowEnded { .. } => {}
             ServerMessage::FollowFailed { error, .. } | ServerMessage::Rejected { error } => {
                 panic!("refused: {}", error.message)
             }

@@ -77,15 +77,18 @@ impl Blobs {
         String::from_utf8(content).map_err(|_| Error::BlobCorrupt { path })
     }
 
+    /// Keeps a text and gives what stands for it in a record.
+    pub(crate) fn reference(&self, text: &str) -> Result<Value> {
+        let mut reference = Map::new();
+        reference.insert("bytes".to_owned(), text.len().into());
+        reference.insert(KEY.to_owned(), self.put(text.as_bytes())?.into());
+        Ok(Value::Object(reference))
+    }
+
     /// Replaces long strings by references and escapes keys that look like one.
     pub(crate) fn deflate(&self, value: Value) -> Result<Value> {
         Ok(match value {
-            Value::String(text) if text.len() > LONGEST_INLINE => {
-                let mut reference = Map::new();
-                reference.insert("bytes".to_owned(), text.len().into());
-                reference.insert(KEY.to_owned(), self.put(text.as_bytes())?.into());
-                Value::Object(reference)
-            }
+            Value::String(text) if text.len() > LONGEST_INLINE => self.reference(&text)?,
             Value::Array(items) => {
                 Value::Array(items.into_iter().map(|item| self.deflate(item)).collect::<Result<_>>()?)
             }

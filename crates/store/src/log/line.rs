@@ -65,6 +65,18 @@ impl LineEncoder {
     /// Adds a record; long strings go to the blobs first.
     pub(crate) fn push(&mut self, seq: Seq, ts: Timestamp, event: &Event, blobs: &Blobs) -> Result<()> {
         self.event.clear();
+        if let Event::Answer { message_id, content, origin } = event
+            && content.len() > LONGEST_INLINE
+        {
+            // A long answer goes to its blob as it is, without a copy of it as JSON.
+            let short =
+                Event::Answer { message_id: message_id.clone(), content: String::new(), origin: *origin };
+            let mut value = serde_json::to_value(&short).map_err(Error::Encode)?;
+            value["content"] = blobs.reference(content)?;
+            serde_json::to_writer(&mut self.event, &value).map_err(Error::Encode)?;
+            write_line(&mut self.lines, seq, ts, &self.event);
+            return Ok(());
+        }
         serde_json::to_writer(&mut self.event, event).map_err(Error::Encode)?;
         // A stretch of a streaming answer stays in its line: it is written once and often, read after a crash
         // only, and has no fields of the user's in which a reference could hide.

@@ -10,6 +10,7 @@ use stepwell_store::{
     Error, Home, LogReader, ModelHistory, OnDamage, OpenedLog, TaskLog, check_history, read_info, read_log,
     read_log_prefix,
 };
+use stepwell_transcript::{Entry, Item, ToolCard, Transcript};
 
 use crate::runs::{answer, call, info, success, task_with, temp_home, user};
 
@@ -211,6 +212,50 @@ fn an_old_format_is_brought_up_to_date_and_kept() {
     let messages = ModelHistory::of(&before).messages();
     assert_eq!(messages.len(), 4);
     check_history(&messages).unwrap();
+}
+
+/// Logs that the last build before typed details wrote: an edit with its diff, and approvals that the policy refused.
+#[test]
+fn logs_of_the_build_before_open_and_fold_as_before() {
+    for (log, diffs, refused) in [
+        (&include_bytes!("../fixtures/log-untyped-details-edits.jsonl")[..], 1, 0),
+        (&include_bytes!("../fixtures/log-untyped-details-approvals.jsonl")[..], 1, 2),
+    ] {
+        let (_folder, home) = temp_home();
+        let id = TaskId::from("before");
+        let path = home.log_path(&id).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, log).unwrap();
+        let OpenedLog { log: opened, records } = TaskLog::open(&home, &id).unwrap();
+        assert_eq!(opened.last_seq().0 as usize, records.len());
+        check_history(&ModelHistory::of(&records).messages()).unwrap();
+
+        let transcript = Transcript::of(&records);
+        let cards: Vec<&ToolCard> = transcript
+            .items()
+            .iter()
+            .filter_map(|item| match &item.entry {
+                Entry::Tool(card) => Some(card.as_ref()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(cards.len(), 4);
+        assert!(cards.iter().all(|card| card.result.is_some()));
+        let changed: Vec<String> =
+            cards.iter().filter_map(|card| card.result.as_ref()?.detail.as_ref()?.diff()).collect();
+        assert_eq!(changed.len(), diffs);
+        assert!(changed[0].contains("+    return DISCOUNTS.get(customer, 0.0)"), "{changed:?}");
+        let is_refused = |item: &&Item| matches!(&item.entry, Entry::Approval { resolved: Some((answer, _)), .. } if !answer.is_yes());
+        assert_eq!(transcript.items().iter().filter(is_refused).count(), refused);
+        let answer = transcript.items().iter().rev().find_map(|item| match &item.entry {
+            Entry::Answer { content, unfinished: false, .. } => Some(content.as_str()),
+            _ => None,
+        });
+        assert!(answer.unwrap().contains("exit code 0"));
+        // The file itself is as it was: nothing needed to be rewritten.
+        drop(opened);
+        assert_eq!(fs::read(&path).unwrap(), log);
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
 use serde_json::{Value, json};
+use stepwell_protocol::{ApprovalAnswer, PermissionMode};
+use stepwell_tool_runtime::{CallFacts, PermissionJudge, Verdict};
 
 use crate::bench::{Bench, free};
 
@@ -218,7 +220,7 @@ async fn the_person_and_the_judge_see_every_path() {
     std::os::unix::fs::symlink(".git/hooks", link).expect("linked");
     let patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: sub/b.txt\n-one\n+1\n*** Add File: .GIT/config\n+x\n*** Add File: hooks/post-commit\n+x\n*** End Patch";
     bench.call("patch", json!({"patch_content": patch})).await;
-    bench.call("batch_edit", json!({"edits": [{"file_path": "a.txt", "old_str": "zzz", "new_str": "y"}, {"file_path": "hooks/x", "old_str": "x", "new_str": "y"}]})).await;
+    bench.call("batch_edit", json!({"edits": [{"file_path": "a.txt", "old_str": "one", "new_str": "y"}, {"file_path": "hooks/x", "old_str": "x", "new_str": "y"}]})).await;
     bench.call("write", json!({"file_path": "hooks/y", "content": "x"})).await;
     let approvals = bench.host.approvals.lock();
     let shown: Vec<Vec<String>> = approvals.iter().map(|request| request.preview.paths.clone()).collect();
@@ -230,4 +232,42 @@ async fn the_person_and_the_judge_see_every_path() {
             vec!["hooks/y", ".git/hooks/y"],
         ]
     );
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_an_edit_that_cannot_be_made() {
+    let bench = crate::bench::bench(stepwell_protocol::PermissionMode::Default);
+    bench.put("a.txt", b"one\n");
+    let edit = json!({"edits": [{"file_path": "a.txt", "old_str": "zzz", "new_str": "y"}]});
+    let outcome = bench.call("batch_edit", edit).await;
+    assert!(outcome.result.output.contains("zzz"), "{}", outcome.result.output);
+    assert!(bench.host.approvals.lock().is_empty());
+}
+
+/// Says yes, and somebody else writes to the file at the same moment.
+struct MeddledWith(std::path::PathBuf);
+
+#[async_trait::async_trait]
+impl PermissionJudge for MeddledWith {
+    async fn judge(&self, _: &CallFacts) -> Verdict {
+        std::fs::write(&self.0, "one and more\n").expect("written");
+        Verdict::Allow
+    }
+
+    fn granted(&self, _: &CallFacts, _: &ApprovalAnswer) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn set_mode(&self, _: PermissionMode) {}
+}
+
+#[tokio::test]
+async fn a_file_that_changes_while_the_call_is_judged_is_not_overwritten() {
+    let mut bench = crate::bench::free();
+    bench.put("a.txt", b"one\n");
+    bench.env.permission = std::sync::Arc::new(MeddledWith(bench.path("a.txt")));
+    let edit = json!({"file_path": "a.txt", "old_str": "one", "new_str": "two"});
+    let output = bench.call("edit", edit).await.result.output;
+    assert!(output.contains("was changed by someone else after this call was planned"), "{output}");
+    assert_eq!(bench.content("a.txt"), "one and more\n");
 }
