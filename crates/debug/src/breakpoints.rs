@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use stepwell_workspace::files::{self, Privacy};
 
+use crate::ids::BreakpointId;
 use crate::{Error, Result};
 use hit_condition::HitCondition;
 
@@ -17,8 +18,6 @@ use hit_condition::HitCondition;
 const MOST_BREAKPOINTS: usize = 1000;
 /// How far a line is looked for that moved with an edit.
 const FARTHEST_MOVE: usize = 400;
-
-pub type BreakpointId = i64;
 
 /// A place where a program shall stop, or say something.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -241,7 +240,7 @@ pub enum Removed {
 
 impl Kept {
     fn next(&mut self) -> BreakpointId {
-        self.next_id += 1;
+        self.next_id.0 += 1;
         self.next_id
     }
 }

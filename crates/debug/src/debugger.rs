@@ -8,12 +8,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Result;
-use crate::breakpoints::{
-    BreakpointId, BreakpointStore, FunctionBreakpoint, LineBreakpoint, NewBreakpoint, Removed,
-};
+use crate::breakpoints::{BreakpointStore, FunctionBreakpoint, LineBreakpoint, NewBreakpoint, Removed};
 use crate::dap::types::StackFrame;
 use crate::house::{DebuggerOptions, House};
-use crate::ids::{FrameRef, VariablesRef};
+use crate::ids::{BreakpointId, FrameId, FrameRef, SessionId, ThreadId, VariablesRef, VariablesReference};
 use crate::session::{Binding, Ending, Opening, Phase, Session, Stop};
 use crate::stop_report::CallFrame;
 
@@ -64,7 +62,7 @@ impl Debugger {
         Ok(session)
     }
 
-    pub fn session(&self, id: Option<&str>) -> Result<Arc<Session>> {
+    pub fn session(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
         self.house.session(id)
     }
 
@@ -73,7 +71,7 @@ impl Debugger {
     }
 
     /// The session a call without a number means when it wants to go on: one that is stopped, if any is.
-    pub fn session_to_resume(&self, id: Option<&str>) -> Result<Arc<Session>> {
+    pub fn session_to_resume(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
         let session = self.house.session(id)?;
         if id.is_some() || session.stop().is_some() {
             return Ok(session);
@@ -84,7 +82,7 @@ impl Debugger {
     }
 
     /// A session of the meant tree that runs a program: a parent may only look after others.
-    pub fn session_in_tree(&self, id: Option<&str>) -> Result<Arc<Session>> {
+    pub fn session_in_tree(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
         let session = self.house.session(id)?;
         let tree = self.house.tree(&session.id);
         let alive = tree.iter().rev().find(|session| !session.phase().is_over());
@@ -115,7 +113,7 @@ impl Debugger {
     }
 
     /// As [`Debugger::wait`] for several sessions: the first stop, or the end of all.
-    pub async fn wait_any(&self, roots: &[String], after: u64, wait: &Wait) -> Outcome {
+    pub async fn wait_any(&self, roots: &[SessionId], after: u64, wait: &Wait) -> Outcome {
         let mut changes = self.house.watch();
         loop {
             changes.borrow_and_update();
@@ -146,7 +144,7 @@ impl Debugger {
 
     /// Stops a program where it is and waits until it has. Adapters lose a request that comes while the program is
     /// only about to run, so it is asked again.
-    pub async fn pause(&self, session: &Session, thread: Option<i64>, wait: &Wait) -> Result<Outcome> {
+    pub async fn pause(&self, session: &Session, thread: Option<ThreadId>, wait: &Wait) -> Result<Outcome> {
         const AGAIN: Duration = Duration::from_secs(1);
         let after = self.serial();
         loop {
@@ -166,7 +164,7 @@ impl Debugger {
         }
     }
 
-    fn look(&self, root: &str, after: u64) -> Option<Outcome> {
+    fn look(&self, root: &SessionId, after: u64) -> Option<Outcome> {
         let tree = self.house.tree(root);
         let newest = tree
             .iter()
@@ -277,18 +275,18 @@ impl Debugger {
     }
 
     /// The session and the adapter's number of a frame.
-    pub fn frame(&self, id: i64) -> Result<(Arc<Session>, FrameRef)> {
+    pub fn frame(&self, id: FrameId) -> Result<(Arc<Session>, FrameRef)> {
         let frame = self.house.ids.frame_of(id)?;
         Ok((self.house.session(Some(&frame.session))?, frame))
     }
 
-    pub fn variables(&self, id: i64) -> Result<(Arc<Session>, VariablesRef)> {
+    pub fn variables(&self, id: VariablesReference) -> Result<(Arc<Session>, VariablesRef)> {
         let variables = self.house.ids.variables_of(id)?;
         Ok((self.house.session(Some(&variables.session))?, variables))
     }
 
     /// A number of ours for something with variables in it.
-    pub fn reference(&self, variables: VariablesRef) -> i64 {
+    pub fn reference(&self, variables: VariablesRef) -> VariablesReference {
         self.house.ids.variables(variables)
     }
 
@@ -296,7 +294,7 @@ impl Debugger {
     pub async fn call_stack(
         &self,
         session: &Session,
-        thread: i64,
+        thread: ThreadId,
         start: i64,
         levels: i64,
     ) -> Result<(Vec<(CallFrame, StackFrame)>, Option<i64>)> {

@@ -23,7 +23,7 @@ pub enum Error {
     #[error("{reason}")]
     Launch { reason: String, hint: Option<String> },
     #[error("there is no session `{id}`")]
-    NoSession { id: String, hint: String },
+    NoSession { id: crate::ids::SessionId, hint: String },
     #[error("there is no session")]
     NoSessionAtAll,
     #[error("{what}")]

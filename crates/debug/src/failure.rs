@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -37,7 +38,7 @@ const VALUE: usize = 160;
 const OUTPUT: usize = 4000;
 
 /// Why a command failed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FailureReport {
     /// How the command was understood.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +67,7 @@ pub struct FailureReport {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Failed,
@@ -75,14 +76,14 @@ pub enum Verdict {
     Hangs,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Exception {
     #[serde(rename = "type")]
     pub kind: String,
     pub message: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Place {
     pub file: String,
     pub line: i64,
@@ -91,7 +92,7 @@ pub struct Place {
 }
 
 /// A value of the failing line, and how it came to be.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ValueStory {
     pub name: String,
     pub value: String,
@@ -103,7 +104,7 @@ pub struct ValueStory {
     pub origin: Option<Origin>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FailureFrame {
     pub function: String,
     pub file: String,
@@ -113,7 +114,7 @@ pub struct FailureFrame {
     pub variables: Vec<FrameValue>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FrameValue {
     pub name: String,
     pub value: String,
@@ -154,7 +155,7 @@ impl Debugger {
             match self.wait(&session, after, wait).await {
                 Outcome::Stopped(stopped, stop) => {
                     after = stop.serial;
-                    if is_failure(&stop) && looks.len() < MOST_LOOKS {
+                    if stop.reason.may_be_failure() && looks.len() < MOST_LOOKS {
                         looks.push(stopped.look(&stop).await?);
                     }
                     stopped.resume(None).await?;
@@ -267,7 +268,7 @@ impl Session {
             .or_else(|| stop.text.clone())
             .or_else(|| stop.description.clone())
             .unwrap_or_default();
-        let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| stop.reason.clone());
+        let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| stop.reason.to_string());
         Exception { kind: shortened(plain_kind(&kind), 200), message: shortened(&message, 2000) }
     }
 }
@@ -321,11 +322,6 @@ fn judged(looks: Vec<Look>, hang: Option<Look>, exit_code: Option<i64>, output: 
     }
     report.summary = summary(&report);
     report
-}
-
-/// Stops that speak of a failure.
-fn is_failure(stop: &Stop) -> bool {
-    !matches!(stop.reason.as_str(), "entry" | "step" | "pause" | "breakpoint" | "goto")
 }
 
 /// The stop that the output speaks of; else the last that nobody handled; else the last.

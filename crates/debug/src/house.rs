@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use crate::adapters::{AdapterKind, Search};
 use crate::breakpoints::BreakpointStore;
-use crate::ids::Ids;
+use crate::ids::{IdTable, SessionId};
 use crate::session::{Phase, Session};
 use crate::{Error, Result};
 
@@ -51,13 +51,13 @@ pub trait Installer: Send + Sync + std::fmt::Debug {
 pub struct House {
     pub options: DebuggerOptions,
     pub breakpoints: BreakpointStore,
-    pub ids: Ids,
+    pub ids: IdTable,
     pub serial: AtomicU64,
     pub next_session: AtomicU64,
     changes: watch::Sender<u64>,
     sessions: Mutex<Vec<Arc<Session>>>,
     /// The session that a call without a number means.
-    active: Mutex<Option<String>>,
+    active: Mutex<Option<SessionId>>,
 }
 
 impl House {
@@ -65,7 +65,7 @@ impl House {
         Self {
             breakpoints: BreakpointStore::open(options.breakpoint_file.clone()),
             options,
-            ids: Ids::default(),
+            ids: IdTable::default(),
             serial: AtomicU64::new(0),
             next_session: AtomicU64::new(1),
             changes: watch::Sender::new(0),
@@ -107,8 +107,8 @@ impl House {
     }
 
     /// A call without a number means this session from now on.
-    pub fn touch(&self, id: &str) {
-        *self.active.lock() = Some(id.to_owned());
+    pub fn touch(&self, id: &SessionId) {
+        *self.active.lock() = Some(id.clone());
     }
 
     pub fn sessions(&self) -> Vec<Arc<Session>> {
@@ -124,13 +124,13 @@ impl House {
     }
 
     /// The session of this number, or the one that is meant without one.
-    pub fn session(&self, id: Option<&str>) -> Result<Arc<Session>> {
+    pub fn session(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
         let sessions = self.sessions();
         if let Some(id) = id {
-            return sessions.iter().find(|session| session.id == id).cloned().ok_or_else(|| {
-                let known: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+            return sessions.iter().find(|session| session.id == *id).cloned().ok_or_else(|| {
+                let known: Vec<&str> = sessions.iter().map(|session| session.id.0.as_str()).collect();
                 Error::NoSession {
-                    id: id.to_owned(),
+                    id: id.clone(),
                     hint: if known.is_empty() {
                         "start one with `start_debugging`".to_owned()
                     } else {
@@ -152,7 +152,7 @@ impl House {
     }
 
     /// The session a child belongs to at last.
-    pub fn root_of(&self, session: &Session) -> String {
+    pub fn root_of(&self, session: &Session) -> SessionId {
         let sessions = self.sessions();
         let mut id = session.id.clone();
         while let Some(parent) =
@@ -164,10 +164,10 @@ impl House {
     }
 
     /// A session with all its children, itself first.
-    pub fn tree(&self, root: &str) -> Vec<Arc<Session>> {
+    pub fn tree(&self, root: &SessionId) -> Vec<Arc<Session>> {
         let sessions = self.sessions();
         let mut tree: Vec<Arc<Session>> =
-            sessions.iter().filter(|session| session.id == root).cloned().collect();
+            sessions.iter().filter(|session| session.id == *root).cloned().collect();
         let mut at = 0;
         while at < tree.len() {
             let of = tree[at].id.clone();

@@ -19,19 +19,22 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::value::RawValue;
 use stepwell_workspace::process::Companion;
 
 use crate::adapters::{Adapter, How};
-use crate::breakpoints::BreakpointId;
 use crate::dap::types::{
     BreakpointEvent, Capabilities, ContinuedEvent, ExitedEvent, OutputEvent, ProcessEvent, StoppedEvent,
     ThreadEvent,
 };
 use crate::dap::{Client, Listener, ReverseRequest};
 use crate::house::House;
+use crate::ids::{BreakpointId, SessionId, ThreadId};
 use crate::launch_config::{Resolved, ServerReadyWatch};
 use crate::output::{OutputBuffer, OutputCategory};
+use crate::stop_reason::StopReason;
 use crate::{Error, Result};
 
 pub use bind::Binding;
@@ -50,7 +53,7 @@ const KEPT_COMPLAINTS: usize = 40;
 const MOST_JUDGED: usize = 32;
 
 /// The states of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Phase {
     Idle,
     Starting,
@@ -61,29 +64,25 @@ pub enum Phase {
 }
 
 impl Phase {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "Idle",
-            Self::Starting => "Starting",
-            Self::Running => "Running",
-            Self::Stopped => "Stopped",
-            Self::Terminating => "Terminating",
-            Self::Terminated => "Terminated",
-        }
-    }
-
+    /// Whether the session has ended, or is about to.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Terminating | Self::Terminated)
     }
 }
 
-/// A stop that whoever waits may see.
+impl std::fmt::Display for Phase {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self, formatter)
+    }
+}
+
+/// A stop of the program, as shown to whoever waits for one.
 #[derive(Clone, Debug)]
 pub struct Stop {
     /// Rises over all sessions, so that a later stop is known from an earlier one.
     pub serial: u64,
-    pub reason: String,
-    pub thread: Option<i64>,
+    pub reason: StopReason,
+    pub thread: Option<ThreadId>,
     pub description: Option<String>,
     pub text: Option<String>,
     pub all_threads_stopped: Option<bool>,
@@ -103,11 +102,11 @@ pub struct Ending {
 }
 
 pub struct Session {
-    pub id: String,
+    pub id: SessionId,
     pub name: String,
     pub adapter: &'static dyn Adapter,
     pub how: How,
-    pub parent: Option<String>,
+    pub parent: Option<SessionId>,
     /// What it was started with, to start it again.
     pub(crate) opening: Opening,
     panic_functions: Vec<&'static str>,
@@ -144,9 +143,9 @@ struct State {
     function_probes: Vec<String>,
     probes: BTreeMap<PathBuf, Vec<i64>>,
     hits: HashMap<BreakpointId, u64>,
-    threads: BTreeMap<i64, String>,
+    threads: BTreeMap<ThreadId, String>,
     /// The thread that stopped last.
-    last_thread: Option<i64>,
+    last_thread: Option<ThreadId>,
     /// We asked for a pause, whatever the adapter calls it.
     pausing: bool,
     stepping: Option<decide::Stepping>,
@@ -166,7 +165,7 @@ struct State {
 /// What was told of a stop: the top frame's variables, and who called.
 #[derive(Clone, Debug)]
 pub struct LastTold {
-    pub thread: i64,
+    pub thread: ThreadId,
     pub function: String,
     pub path: Option<PathBuf>,
     pub values: Vec<(String, String)>,
@@ -175,8 +174,8 @@ pub struct LastTold {
 }
 
 impl Session {
-    pub(crate) fn new(house: Arc<House>, opening: &Opening, parent: Option<String>) -> Arc<Self> {
-        let id = format!("s{}", house.next_session.fetch_add(1, Ordering::Relaxed));
+    pub(crate) fn new(house: Arc<House>, opening: &Opening, parent: Option<SessionId>) -> Arc<Self> {
+        let id = SessionId(format!("s{}", house.next_session.fetch_add(1, Ordering::Relaxed)));
         Arc::new(Self {
             id,
             name: opening.name.clone(),
@@ -334,9 +333,9 @@ impl Session {
             return;
         }
         let reason = if std::mem::take(&mut state.pausing) && !hit_is_breakpoint(&event, &hit_breakpoints) {
-            "pause".to_owned()
+            StopReason::Pause
         } else if is_data_stop(&event.reason, &state.data_breakpoints, &hit_breakpoints) {
-            "data breakpoint".to_owned()
+            StopReason::DataBreakpoint
         } else {
             event.reason
         };
@@ -412,12 +411,12 @@ impl std::fmt::Debug for Session {
 }
 
 /// Adapters call it a breakpoint, a watchpoint or an exception; that it is none of ours tells it apart.
-fn is_data_stop(reason: &str, places: &[DataBreakpoint], hit: &[BreakpointId]) -> bool {
-    !places.is_empty() && hit.is_empty() && (reason.contains("breakpoint") || reason.contains("watchpoint"))
+fn is_data_stop(reason: &StopReason, places: &[DataBreakpoint], hit: &[BreakpointId]) -> bool {
+    !places.is_empty() && hit.is_empty() && reason.may_be_data_breakpoint()
 }
 
 fn hit_is_breakpoint(event: &StoppedEvent, hit_breakpoints: &[BreakpointId]) -> bool {
-    !hit_breakpoints.is_empty() || event.reason.contains("breakpoint")
+    !hit_breakpoints.is_empty() || event.reason.is_breakpoint()
 }
 
 /// Hears the adapter for a session; a session that is gone hears nothing.
@@ -551,7 +550,7 @@ impl Session {
             let ids = event.hit_breakpoint_ids.clone().unwrap_or_default();
             let hits = self.our_breakpoints(&ids);
             if hits.is_empty() && self.is_panic(&ids) {
-                self.publish(StoppedEvent { reason: "exception".to_owned(), ..event }, hits);
+                self.publish(StoppedEvent { reason: StopReason::Exception, ..event }, hits);
             } else {
                 self.publish(event, hits);
             }

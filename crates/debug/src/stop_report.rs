@@ -8,9 +8,10 @@ use stepwell_workspace::files;
 
 use crate::clock;
 use crate::dap::types::{ExceptionInfo, StackFrame, Variable};
-use crate::ids::{FrameRef, VariablesRef};
+use crate::ids::{BreakpointId, FrameId, FrameRef, SessionId, ThreadId, VariablesRef, VariablesReference};
 use crate::output::{OutputPiece, floor_boundary};
 use crate::session::{LastTold, Session, Stop};
+use crate::stop_reason::StopReason;
 use crate::values::shortened;
 use crate::{Error, Result};
 
@@ -43,9 +44,9 @@ const DEEPEST_LOOK: i64 = 200;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StopEventData {
     pub timestamp: String,
-    pub session_id: String,
-    pub reason: String,
-    pub thread_id: i64,
+    pub session_id: SessionId,
+    pub reason: StopReason,
+    pub thread_id: ThreadId,
     pub description: Option<String>,
     pub text: Option<String>,
     pub all_threads_stopped: Option<bool>,
@@ -54,7 +55,7 @@ pub struct StopEventData {
     pub column: Option<i64>,
     pub call_stack: Vec<CallFrame>,
     pub top_frame_variables: Option<FrameVariables>,
-    pub hit_breakpoint_ids: Option<Vec<i64>>,
+    pub hit_breakpoint_ids: Option<Vec<BreakpointId>>,
     #[serde(flatten)]
     pub more: StopExtras,
 }
@@ -97,7 +98,7 @@ pub struct SourcePlace {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CallFrame {
-    pub frame_id: i64,
+    pub frame_id: FrameId,
     pub function_name: String,
     pub file_path: String,
     pub line_number: i64,
@@ -120,7 +121,7 @@ pub struct VariableRow {
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// Not zero where there is more inside: for `get_variables`.
-    pub variables_reference: i64,
+    pub variables_reference: VariablesReference,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -150,7 +151,8 @@ impl Session {
         let workspace = &self.house.options.search.workspace;
         let top = frames.first();
         let own = frames.iter().find(|frame| is_own(frame, workspace));
-        let exception = if stop.reason == "exception" { self.exception_info(thread).await } else { None };
+        let exception =
+            if stop.reason == StopReason::Exception { self.exception_info(thread).await } else { None };
 
         let mut more = StopExtras::default();
         let mut top_frame_variables = None;
@@ -218,10 +220,10 @@ impl Session {
         })
     }
 
-    fn hit_breakpoints(&self, stop: &Stop, top: Option<&StackFrame>) -> Option<Vec<i64>> {
+    fn hit_breakpoints(&self, stop: &Stop, top: Option<&StackFrame>) -> Option<Vec<BreakpointId>> {
         let mut hits = stop.hit_breakpoints.clone();
         if hits.is_empty()
-            && stop.reason.contains("breakpoint")
+            && stop.reason.is_breakpoint()
             && let Some(top) = top
             && let Some(path) = top.source.as_ref().and_then(|source| source.path.as_deref())
         {
@@ -231,7 +233,7 @@ impl Session {
     }
 
     /// The stack down to the first frame of the workspace's own code at least, and how long it is in all.
-    async fn frames_to_own(&self, thread: i64) -> Result<(Vec<StackFrame>, usize)> {
+    async fn frames_to_own(&self, thread: ThreadId) -> Result<(Vec<StackFrame>, usize)> {
         let workspace = &self.house.options.search.workspace;
         let mut frames = Vec::new();
         loop {
@@ -248,7 +250,7 @@ impl Session {
         }
     }
 
-    pub fn call_frame(&self, frame: &StackFrame, thread: i64) -> CallFrame {
+    pub fn call_frame(&self, frame: &StackFrame, thread: ThreadId) -> CallFrame {
         let reference = FrameRef { session: self.id.clone(), thread, adapter_id: frame.id };
         CallFrame {
             frame_id: self.house.ids.frame(reference),
@@ -297,7 +299,7 @@ impl Session {
     }
 }
 
-fn told_now(thread: i64, frames: &[StackFrame], variables: &FrameVariables) -> LastTold {
+fn told_now(thread: ThreadId, frames: &[StackFrame], variables: &FrameVariables) -> LastTold {
     let top = frames.first();
     let path = top.and_then(|top| top.source.as_ref()?.path.clone());
     LastTold {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::dap::types::StackFrame;
+use crate::ids::ThreadId;
 use crate::session::{Session, Step};
+use crate::stop_reason::StopReason;
 use crate::stop_report::is_plain;
 use crate::values::shortened;
 use crate::{Debugger, Outcome, Result, Wait};
@@ -114,7 +116,7 @@ impl Debugger {
             stack = session.stack(thread, 0, DEEPEST).await?.stack_frames;
             let now = stack.first().cloned().unwrap_or_default();
             let deeper = stack.len() > base + depth;
-            if stop.reason == "exception" {
+            if stop.reason == StopReason::Exception {
                 trace.lines.push(line);
                 trace.end = TraceEnd::Raised;
                 break;
@@ -152,7 +154,7 @@ impl Debugger {
                 before = values;
                 trace.lines.push(line);
             }
-            if !stop.hit_breakpoints.is_empty() && stop.reason.contains("breakpoint") {
+            if !stop.hit_breakpoints.is_empty() && stop.reason.is_breakpoint() {
                 trace.end = TraceEnd::Breakpoint;
                 break;
             }
@@ -160,7 +162,7 @@ impl Debugger {
         Ok(trace)
     }
 
-    async fn leave(&self, session: &Arc<Session>, thread: i64, wait: &Wait) -> Result<()> {
+    async fn leave(&self, session: &Arc<Session>, thread: ThreadId, wait: &Wait) -> Result<()> {
         let after = self.serial();
         session.step(Some(thread), Step::Out).await?;
         self.wait(session, after, wait).await;

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::dap::types::StackFrame;
+use crate::ids::AdapterFrameId;
 use crate::session::{Session, Step};
+use crate::stop_reason::StopReason;
 use crate::stop_report::is_own;
 use crate::values::shortened;
 use crate::{Debugger, Outcome, Result, Wait};
@@ -42,7 +44,7 @@ impl Debugger {
     pub async fn watch_writes(
         &self,
         session: &Arc<Session>,
-        frame: i64,
+        frame: AdapterFrameId,
         expression: &str,
         most: usize,
         wait: &Wait,
@@ -81,7 +83,7 @@ impl Debugger {
             match self.wait(session, after, wait).await {
                 Outcome::Stopped(stopped, stop) if stopped.id == session.id => {
                     if !stop.hit_breakpoints.is_empty()
-                        || stop.reason == "exception"
+                        || stop.reason == StopReason::Exception
                             && stop.text.as_deref().is_some_and(|text| text.contains("signal"))
                     {
                         watched.ended = format!("stopped: {}", stop.reason);
@@ -138,7 +140,7 @@ impl Debugger {
                 Outcome::Stopped(stopped, stop) if stopped.id == session.id => {
                     let before =
                         std::mem::replace(&mut stack, session.stack(thread, 0, FRAMES).await?.stack_frames);
-                    if stop.reason == "exception" {
+                    if stop.reason == StopReason::Exception {
                         "an exception was raised".clone_into(&mut watched.ended);
                         return Ok(watched);
                     }

@@ -1,17 +1,22 @@
-//! The debugger's tools: start a program, stop it, look, change, compare. One service holds the sessions of a workspace.
+//! The debugger's tools: launch, control, inspect and change programs, trace and compare runs. One service holds the
+//! sessions of a workspace.
 
 // Every tool is called in one way, also those that need neither the service nor a wait.
 #![allow(clippy::unused_async, clippy::unused_self, reason = "the methods behind the tools have one form")]
 
 mod answer;
 mod breakpoints;
-mod looking;
+mod compare;
+mod control;
+mod data_breakpoints;
+mod failure;
+mod inspect;
+mod launch;
 mod memory;
-mod probing;
-mod running;
 mod service;
-mod starting;
-mod tracing;
+mod trace;
+mod tracepoints;
+mod watch;
 
 use std::sync::Arc;
 
@@ -19,16 +24,17 @@ use stepwell_tool_runtime::DynTool;
 
 pub use service::{DebugOptions, DebugService};
 
-/// Declares a tool whose work a method of the service does: its type, its name, its input, its risk, the method.
+/// Declares a tool whose work a method of the service does: its type, name, aliases, input, output, risk, the method that
+/// runs it and the one that previews it.
 macro_rules! debug_tool {
-    ($tool:ident, $name:literal, $aliases:expr, $input:ty, $risk:expr, $run:ident, $preview:ident) => {
+    ($tool:ident, $name:literal, $aliases:expr, $input:ty => $output:ty, $risk:expr, $run:ident, $preview:ident) => {
         pub struct $tool(pub Arc<DebugService>);
 
         #[async_trait::async_trait]
         impl stepwell_tool_runtime::Tool for $tool {
             type Input = $input;
             type Plan = $input;
-            type Output = crate::debug::answer::Answer;
+            type Output = crate::debug::answer::JsonOutput<$output>;
 
             fn spec(&self) -> stepwell_tool_runtime::ToolSpec {
                 stepwell_tool_runtime::ToolSpec {
@@ -58,7 +64,8 @@ macro_rules! debug_tool {
                 ctx: &stepwell_tool_runtime::ToolContext,
                 input: Self::Plan,
             ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
-                self.0.$run(ctx, input).await.map_err(crate::debug::answer::failed)
+                let answer = self.0.$run(ctx, input).await.map_err(crate::debug::answer::failed)?;
+                Ok(crate::debug::answer::JsonOutput(answer))
             }
         }
     };
@@ -82,31 +89,62 @@ pub fn tools(service: &Arc<DebugService>) -> Vec<Arc<dyn DynTool>> {
         Arc::new(breakpoints::SetBreakpoint(service())),
         Arc::new(breakpoints::SetExceptionBreakpoints(service())),
         Arc::new(breakpoints::SetFunctionBreakpoint(service())),
-        Arc::new(looking::EvaluateExpression(service())),
-        Arc::new(looking::GetCallStack(service())),
-        Arc::new(looking::GetOutput(service())),
-        Arc::new(looking::GetScopes(service())),
-        Arc::new(looking::GetThreads(service())),
-        Arc::new(looking::GetVariables(service())),
-        Arc::new(looking::SendInput(service())),
-        Arc::new(looking::SetVariable(service())),
+        Arc::new(inspect::EvaluateExpression(service())),
+        Arc::new(inspect::GetCallStack(service())),
+        Arc::new(inspect::GetOutput(service())),
+        Arc::new(inspect::GetScopes(service())),
+        Arc::new(inspect::GetThreads(service())),
+        Arc::new(inspect::GetVariables(service())),
+        Arc::new(inspect::SendInput(service())),
+        Arc::new(inspect::SetVariable(service())),
         Arc::new(memory::Disassemble(service())),
         Arc::new(memory::ReadMemory(service())),
-        Arc::new(memory::SetDataBreakpoint(service())),
-        Arc::new(probing::DebugCompare(service())),
-        Arc::new(probing::DebugTracepoints(service())),
-        Arc::new(running::ContinueDebugging(service())),
-        Arc::new(running::ListSessions(service())),
-        Arc::new(running::PauseDebugging(service())),
-        Arc::new(running::RunToLocation(service())),
-        Arc::new(running::StepExecution(service())),
-        Arc::new(running::StopDebugging(service())),
-        Arc::new(running::WaitForStop(service())),
-        Arc::new(starting::GetDebuggerConfigurations(service())),
-        Arc::new(starting::RestartDebugging(service())),
-        Arc::new(starting::StartDebugging(service())),
-        Arc::new(tracing::DebugFailure(service())),
-        Arc::new(tracing::DebugTrace(service())),
-        Arc::new(tracing::DebugWatch(service())),
+        Arc::new(data_breakpoints::SetDataBreakpoint(service())),
+        Arc::new(compare::DebugCompare(service())),
+        Arc::new(tracepoints::DebugTracepoints(service())),
+        Arc::new(control::ContinueDebugging(service())),
+        Arc::new(control::ListSessions(service())),
+        Arc::new(control::PauseDebugging(service())),
+        Arc::new(control::RunToLocation(service())),
+        Arc::new(control::StepExecution(service())),
+        Arc::new(control::StopDebugging(service())),
+        Arc::new(control::WaitForStop(service())),
+        Arc::new(launch::GetDebuggerConfigurations(service())),
+        Arc::new(launch::RestartDebugging(service())),
+        Arc::new(launch::StartDebugging(service())),
+        Arc::new(failure::DebugFailure(service())),
+        Arc::new(trace::DebugTrace(service())),
+        Arc::new(watch::DebugWatch(service())),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The fields that a schema names at its root, in any of its alternatives.
+    fn fields(schema: &Value) -> BTreeSet<String> {
+        let own = schema["properties"].as_object().into_iter().flat_map(|named| named.keys().cloned());
+        let inner = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|key| schema[key].as_array());
+        own.chain(inner.flatten().flat_map(fields)).collect()
+    }
+
+    #[test]
+    fn output_schemas_describe_whole_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = stepwell_workspace::Workspace::open(folder.path(), &[]).unwrap();
+        let service = DebugService::new(workspace, &DebugOptions::default());
+        for tool in tools(&service) {
+            let (name, schema) = (tool.spec().name, tool.output_schema().unwrap());
+            assert_eq!(schema["type"], "object", "{name}");
+            let fields = fields(&schema);
+            assert!(fields.contains("status") && fields.len() > 1, "{name}: {fields:?}");
+            let validator = jsonschema::validator_for(&schema).unwrap();
+            assert!(!validator.is_valid(&json!({ "status": "unheard of" })), "{name}: {schema}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ impl Resources for DebugResources {
             entries.push(ResourceEntry {
                 uri: format!("{OUTPUT}{}", session.id),
                 name: format!("output of {} ({})", session.name, session.id),
-                description: Some(format!("what the program printed; it is {}", session.phase().name())),
+                description: Some(format!("what the program printed; it is {}", session.phase())),
                 mime_type: Some(PLAIN.to_owned()),
             });
             for path in sources(&session).await {
@@ -72,7 +72,7 @@ impl Resources for DebugResources {
 
     async fn read(&self, uri: &str) -> Result<Option<ResourceBody>, String> {
         if let Some(id) = uri.strip_prefix(OUTPUT) {
-            let Ok(session) = self.service.debugger.session(Some(id)) else { return Ok(None) };
+            let Ok(session) = self.service.debugger.session(Some(&id.into())) else { return Ok(None) };
             return Ok(Some(self.text(&printed(&session))));
         }
         let Some((id, path)) = uri.strip_prefix(SOURCE).and_then(|rest| {
@@ -81,7 +81,7 @@ impl Resources for DebugResources {
         }) else {
             return Ok(None);
         };
-        let Ok(session) = self.service.debugger.session(Some(id)) else { return Ok(None) };
+        let Ok(session) = self.service.debugger.session(Some(&id.into())) else { return Ok(None) };
         self.source(&session, path).await
     }
 }

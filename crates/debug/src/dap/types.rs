@@ -4,6 +4,9 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::ids::{AdapterFrameId, AdapterReference, ThreadId};
+use crate::stop_reason::StopReason;
+
 /// The protocol knows some fifty; adapters add a few.
 const MOST_CAPABILITIES: usize = 500;
 
@@ -65,7 +68,7 @@ pub struct Source {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StackFrame {
-    pub id: i64,
+    pub id: AdapterFrameId,
     pub name: String,
     pub source: Option<Source>,
     #[serde(deserialize_with = "or_default")]
@@ -90,7 +93,7 @@ pub struct Scope {
     pub name: String,
     pub presentation_hint: Option<String>,
     #[serde(deserialize_with = "or_default")]
-    pub variables_reference: i64,
+    pub variables_reference: AdapterReference,
     pub named_variables: Option<i64>,
     pub indexed_variables: Option<i64>,
     #[serde(deserialize_with = "or_default")]
@@ -116,7 +119,7 @@ pub struct Variable {
     pub presentation_hint: Option<PresentationHint>,
     pub evaluate_name: Option<String>,
     #[serde(deserialize_with = "or_default")]
-    pub variables_reference: i64,
+    pub variables_reference: AdapterReference,
     pub named_variables: Option<i64>,
     pub indexed_variables: Option<i64>,
     pub memory_reference: Option<String>,
@@ -148,7 +151,7 @@ pub struct Evaluated {
     #[serde(rename = "type")]
     pub kind: Option<String>,
     #[serde(deserialize_with = "or_default")]
-    pub variables_reference: i64,
+    pub variables_reference: AdapterReference,
     pub named_variables: Option<i64>,
     pub indexed_variables: Option<i64>,
     pub memory_reference: Option<String>,
@@ -192,7 +195,7 @@ pub struct SourceBreakpoint {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Thread {
-    pub id: i64,
+    pub id: ThreadId,
     #[serde(deserialize_with = "or_default")]
     pub name: String,
 }
@@ -208,9 +211,9 @@ pub struct Threads {
 #[serde(rename_all = "camelCase", default)]
 pub struct StoppedEvent {
     #[serde(deserialize_with = "or_default")]
-    pub reason: String,
+    pub reason: StopReason,
     pub description: Option<String>,
-    pub thread_id: Option<i64>,
+    pub thread_id: Option<ThreadId>,
     pub text: Option<String>,
     pub all_threads_stopped: Option<bool>,
     pub hit_breakpoint_ids: Option<Vec<i64>>,
@@ -219,7 +222,7 @@ pub struct StoppedEvent {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContinuedEvent {
-    pub thread_id: Option<i64>,
+    pub thread_id: Option<ThreadId>,
     pub all_threads_continued: Option<bool>,
 }
 
@@ -252,7 +255,7 @@ pub struct ThreadEvent {
     #[serde(deserialize_with = "or_default")]
     pub reason: String,
     #[serde(deserialize_with = "or_default")]
-    pub thread_id: i64,
+    pub thread_id: ThreadId,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::Instant;
 
@@ -12,6 +13,7 @@ use super::function::{Body, body_around};
 use super::origin::{line_of, names, sets, text_of};
 use super::{FailureReport, VALUE, Verdict};
 use crate::dap::types::StackFrame;
+use crate::ids::{AdapterFrameId, ThreadId};
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::session::{Session, same_file};
 use crate::values::shortened;
@@ -30,7 +32,7 @@ const KEPT: usize = 400;
 const MOST_LINES_UP: usize = 100;
 
 /// A line that gave a value, and which.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ValueWrite {
     pub file: String,
     pub line: i64,
@@ -59,7 +61,7 @@ struct Passage {
 #[derive(Debug)]
 struct Call {
     scope: usize,
-    thread: i64,
+    thread: ThreadId,
     depth: usize,
     passages: Vec<Passage>,
 }
@@ -83,7 +85,7 @@ impl Trail {
         Self { calls: Vec::new(), entries: vec![None; scopes] }
     }
 
-    fn pass(&mut self, scope: usize, thread: i64, depth: usize, passage: Passage) {
+    fn pass(&mut self, scope: usize, thread: ThreadId, depth: usize, passage: Passage) {
         self.calls.retain(|call| call.thread != thread || call.depth <= depth);
         let entry = *self.entries[scope].get_or_insert(passage.line);
         let known = self
@@ -108,7 +110,7 @@ impl Trail {
         }
     }
 
-    fn arrival(&self, thread: i64, depth: usize) -> Option<Arrival> {
+    fn arrival(&self, thread: ThreadId, depth: usize) -> Option<Arrival> {
         let of = |call: &&Call| call.thread == thread;
         let failing = self.calls.iter().filter(of).find(|call| call.scope == 0 && call.depth == depth)?;
         let caller = self.calls.iter().filter(of).rfind(|call| call.scope == 1 && call.depth < depth);
@@ -195,7 +197,7 @@ impl Debugger {
                     }
                 }
                 // A signal or a panic stops there once more: that is the failure.
-                if super::is_failure(&stop) {
+                if stop.reason.may_be_failure() {
                     break;
                 }
             }
@@ -206,7 +208,7 @@ impl Debugger {
 }
 
 impl Session {
-    async fn values_of(&self, names: &[String], frame: i64) -> Vec<Option<String>> {
+    async fn values_of(&self, names: &[String], frame: AdapterFrameId) -> Vec<Option<String>> {
         let mut values = Vec::with_capacity(names.len());
         for name in names {
             let value = self.evaluate(name, Some(frame), "watch").await;
@@ -374,15 +376,15 @@ mod tests {
         for (depth, line, value) in
             [(3, 2, ""), (3, 3, "7"), (3, 2, ""), (3, 3, "1"), (4, 2, ""), (4, 3, "50"), (3, 4, "2")]
         {
-            trail.pass(0, 1, depth, passage(line, value));
+            trail.pass(0, ThreadId(1), depth, passage(line, value));
         }
-        let arrival = trail.arrival(1, 3).unwrap();
+        let arrival = trail.arrival(ThreadId(1), 3).unwrap();
         let told: Vec<_> = writes(&scope(), 0, &arrival.failing)
             .into_iter()
             .map(|write| (write.line, write.value))
             .collect();
         assert_eq!(told, [(3, "2".to_owned()), (2, "1".to_owned())]);
-        assert!(trail.arrival(2, 3).is_none(), "another thread");
+        assert!(trail.arrival(ThreadId(2), 3).is_none(), "another thread");
     }
 
     #[test]
@@ -398,11 +400,11 @@ mod tests {
     #[test]
     fn a_long_call_keeps_its_end() {
         let mut trail = Trail::new(1);
-        trail.pass(0, 1, 1, passage(2, ""));
+        trail.pass(0, ThreadId(1), 1, passage(2, ""));
         for count in 0..1000 {
-            trail.pass(0, 1, 1, passage(3, &count.to_string()));
+            trail.pass(0, ThreadId(1), 1, passage(3, &count.to_string()));
         }
-        let arrival = trail.arrival(1, 1).unwrap();
+        let arrival = trail.arrival(ThreadId(1), 1).unwrap();
         assert_eq!(arrival.failing.len(), KEPT);
         assert_eq!(writes(&scope(), 0, &arrival.failing)[0].value, "999");
     }

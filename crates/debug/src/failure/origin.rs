@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepwell_workspace::files;
 
@@ -13,7 +14,7 @@ use crate::values::shortened;
 const FARTHEST: usize = 400;
 
 /// The line that gave a variable its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Origin {
     pub file: String,
     pub line: i64,

@@ -8,16 +8,11 @@ use super::decide::same_file;
 use super::{ANSWER, Session};
 use crate::adapters::Manners;
 use crate::breakpoints::hit_condition::HitCondition;
-use crate::breakpoints::{BreakpointId, FunctionBreakpoint, LineBreakpoint};
+use crate::breakpoints::{FunctionBreakpoint, LineBreakpoint};
 use crate::dap::Sent;
 use crate::dap::types::{BreakpointEvent, Breakpoints, SourceBreakpoint, StackFrame};
+use crate::ids::BreakpointId;
 use crate::{Error, Result};
-
-/// The number of a place that a tool needs for a while.
-pub const PROBE: BreakpointId = 0;
-
-/// The number of a place where a language's runtime reports a failure that its debugger does not stop at.
-pub const PANIC: BreakpointId = -1;
 
 /// What became of a breakpoint in a session.
 #[derive(Clone, Debug)]
@@ -95,7 +90,7 @@ impl Session {
         for line in probes {
             if !bindings.iter().any(|binding| binding.wanted_line == line) {
                 asked.push(SourceBreakpoint { line, ..SourceBreakpoint::default() });
-                bindings.push(binding(PROBE, line, Ours::default()));
+                bindings.push(binding(BreakpointId::PROBE, line, Ours::default()));
             }
         }
         let lines: Vec<i64> = asked.iter().map(|ask| ask.line).collect();
@@ -125,11 +120,11 @@ impl Session {
         }
         for name in &self.state.lock().function_probes {
             asked.push(json!({ "name": name }));
-            bindings.push(binding(PROBE, 0, Ours::default()));
+            bindings.push(binding(BreakpointId::PROBE, 0, Ours::default()));
         }
         for name in &self.panic_functions {
             asked.push(json!({ "name": name }));
-            bindings.push(binding(PANIC, 0, Ours::default()));
+            bindings.push(binding(BreakpointId::PANIC, 0, Ours::default()));
         }
         let sent = self.client()?.send("setFunctionBreakpoints", json!({ "breakpoints": asked }))?;
         Ok(Sending { path: None, bindings, sent })
@@ -269,7 +264,7 @@ impl Session {
         let state = self.state.lock();
         let bindings = state.bound.values().flatten().chain(&state.bound_functions);
         bindings
-            .filter(|binding| binding.id > PROBE)
+            .filter(|binding| binding.id.is_set_by_user())
             .filter(|binding| binding.adapter_id.is_some_and(|id| adapter_ids.contains(&id)))
             .map(|binding| binding.id)
             .collect()
@@ -278,7 +273,7 @@ impl Session {
     /// Whether the adapter's numbers say that the runtime reports a failure.
     pub(super) fn is_panic(&self, adapter_ids: &[i64]) -> bool {
         let state = self.state.lock();
-        let mut bindings = state.bound_functions.iter().filter(|binding| binding.id == PANIC);
+        let mut bindings = state.bound_functions.iter().filter(|binding| binding.id == BreakpointId::PANIC);
         bindings.any(|binding| binding.adapter_id.is_some_and(|id| adapter_ids.contains(&id)))
     }
 
@@ -288,7 +283,7 @@ impl Session {
         let files = state.bound.iter().filter(|(file, _)| same_file(file, path));
         files
             .flat_map(|(_, bindings)| bindings)
-            .filter(|binding| binding.id > PROBE && binding.line == line)
+            .filter(|binding| binding.id.is_set_by_user() && binding.line == line)
             .map(|binding| binding.id)
             .collect()
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::decide::Stepping;
 use super::{ANSWER, Phase, Session};
 use crate::adapters::How;
+use crate::ids::ThreadId;
 use crate::{Error, Result};
 
 /// How long an adapter may take to let go of its program.
@@ -32,14 +33,14 @@ impl Step {
 
 impl Session {
     /// Lets the program run on.
-    pub async fn resume(&self, thread: Option<i64>) -> Result<()> {
+    pub async fn resume(&self, thread: Option<ThreadId>) -> Result<()> {
         let stop = self.stopped()?;
         let thread = self.thread_or(thread, &stop).await?;
         self.state.lock().stepping = None;
         self.resumed(stop, self.request_resume(thread)).await
     }
 
-    pub async fn step(&self, thread: Option<i64>, step: Step) -> Result<()> {
+    pub async fn step(&self, thread: Option<ThreadId>, step: Step) -> Result<()> {
         let stop = self.stopped()?;
         let thread = self.thread_or(thread, &stop).await?;
         let ours = self.state.lock().has_ours();
@@ -67,17 +68,17 @@ impl Session {
         answered
     }
 
-    pub(super) async fn request_resume(&self, thread: i64) -> Result<()> {
+    pub(super) async fn request_resume(&self, thread: ThreadId) -> Result<()> {
         let _: Value = self.client()?.request("continue", json!({ "threadId": thread }), ANSWER).await?;
         Ok(())
     }
 
-    pub(super) async fn request_step(&self, thread: i64, step: Step) -> Result<()> {
+    pub(super) async fn request_step(&self, thread: ThreadId, step: Step) -> Result<()> {
         let _: Value = self.client()?.request(step.command(), json!({ "threadId": thread }), ANSWER).await?;
         Ok(())
     }
 
-    async fn thread_or(&self, thread: Option<i64>, stop: &super::Stop) -> Result<i64> {
+    async fn thread_or(&self, thread: Option<ThreadId>, stop: &super::Stop) -> Result<ThreadId> {
         match thread.or(stop.thread) {
             Some(thread) => Ok(thread),
             None => self.any_thread().await,
@@ -85,7 +86,7 @@ impl Session {
     }
 
     /// A thread to ask about where the adapter named none.
-    pub(crate) async fn any_thread(&self) -> Result<i64> {
+    pub(crate) async fn any_thread(&self) -> Result<ThreadId> {
         let threads = self.threads().await?;
         threads.first().map(|thread| thread.id).ok_or_else(|| Error::State {
             what: "the program has no threads".to_owned(),
@@ -94,7 +95,7 @@ impl Session {
     }
 
     /// Asks the program to stop where it is.
-    pub async fn pause(&self, thread: Option<i64>) -> Result<()> {
+    pub async fn pause(&self, thread: Option<ThreadId>) -> Result<()> {
         if self.stop().is_some() {
             return Ok(());
         }
@@ -105,7 +106,7 @@ impl Session {
         let last = self.state.lock().last_thread;
         let thread = match thread.or(last) {
             Some(thread) => thread,
-            None => self.any_thread().await.unwrap_or(1),
+            None => self.any_thread().await.unwrap_or(ThreadId(1)),
         };
         self.state.lock().pausing = true;
         let asked: Result<Value> =

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::bind::{Binding, PROBE};
+use super::bind::Binding;
 use super::{Session, State, Step};
 use crate::adapters::Manners;
-use crate::breakpoints::BreakpointId;
 use crate::breakpoints::log_message::{Piece, pieces};
 use crate::dap::types::{StackFrame, StoppedEvent};
+use crate::ids::{BreakpointId, ThreadId};
 use crate::output::OutputCategory;
+use crate::stop_reason::StopReason;
 
 /// A step that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +32,13 @@ impl State {
             .passing_exceptions
             .iter()
             .any(|name| text == *name || text.ends_with(&format!(".{name}")));
-        event.reason == "exception"
+        event.reason == StopReason::Exception
             && is_end
             && !self.exception_filters.iter().any(|filter| filter == "raised")
     }
 
     pub(super) fn decides_about(&self, event: &StoppedEvent) -> bool {
-        let at_breakpoint = event.reason.contains("breakpoint")
+        let at_breakpoint = event.reason.is_breakpoint()
             || event.hit_breakpoint_ids.as_ref().is_some_and(|ids| !ids.is_empty());
         at_breakpoint && self.has_ours()
     }
@@ -68,7 +69,7 @@ impl Session {
         for binding in reached {
             if self.judge(&binding, &frame).await {
                 stops = true;
-                if binding.id > PROBE {
+                if binding.id.is_set_by_user() {
                     hits.push(binding.id);
                 }
             }
@@ -152,14 +153,14 @@ impl Session {
     }
 
     /// Goes on with what was under way when the breakpoint was reached.
-    async fn go_on(&self, thread: i64) -> crate::Result<()> {
+    async fn go_on(&self, thread: ThreadId) -> crate::Result<()> {
         let stepping = self.state.lock().stepping;
         let Some(stepping) = stepping else { return self.request_resume(thread).await };
         let depth = self.depth(thread).await?;
         if depth <= stepping.depth && stepping.step != Step::Out {
             // The step would have ended here anyway.
             let event = StoppedEvent {
-                reason: "step".to_owned(),
+                reason: StopReason::Step,
                 thread_id: Some(thread),
                 all_threads_stopped: Some(true),
                 ..StoppedEvent::default()

@@ -6,6 +6,7 @@ use super::{ANSWER, Session};
 use crate::dap::types::{
     Evaluated, ExceptionInfo, Scope, Scopes, StackFrame, StackTrace, Thread, Threads, Variable, Variables,
 };
+use crate::ids::{AdapterFrameId, AdapterReference, ThreadId};
 use crate::{Error, Result};
 
 /// Variables of one container that are asked for at most.
@@ -18,7 +19,7 @@ const EVALUATION: std::time::Duration = std::time::Duration::from_secs(20);
 pub struct Evaluation {
     pub value: String,
     pub kind: Option<String>,
-    pub adapter_ref: i64,
+    pub adapter_ref: AdapterReference,
     pub indexed: Option<i64>,
     pub named: Option<i64>,
     pub memory_reference: Option<String>,
@@ -52,13 +53,13 @@ impl Paging {
 }
 
 impl Session {
-    pub async fn stack(&self, thread: i64, start: i64, levels: i64) -> Result<StackTrace> {
+    pub async fn stack(&self, thread: ThreadId, start: i64, levels: i64) -> Result<StackTrace> {
         let arguments = json!({ "threadId": thread, "startFrame": start, "levels": levels });
         self.client()?.request("stackTrace", arguments, ANSWER).await
     }
 
     /// How many frames are on a thread's stack.
-    pub(crate) async fn depth(&self, thread: i64) -> Result<usize> {
+    pub(crate) async fn depth(&self, thread: ThreadId) -> Result<usize> {
         const MOST: i64 = 1000;
         Ok(self.stack(thread, 0, MOST).await?.stack_frames.len())
     }
@@ -74,7 +75,7 @@ impl Session {
     }
 
     /// The thread that stopped.
-    pub async fn top_frame_thread(&self) -> Result<i64> {
+    pub async fn top_frame_thread(&self) -> Result<ThreadId> {
         match self.stopped()?.thread {
             Some(thread) => Ok(thread),
             None => self.any_thread().await,
@@ -82,7 +83,7 @@ impl Session {
     }
 
     /// Gives a variable of a frame another value, in whichever scope it is.
-    pub async fn set_local(&self, frame: i64, name: &str, value: &str) -> Result<Evaluation> {
+    pub async fn set_local(&self, frame: AdapterFrameId, name: &str, value: &str) -> Result<Evaluation> {
         let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         if !is_plain && self.can("supportsSetExpression") {
             return self.set_expression(frame, name, value).await;
@@ -109,7 +110,7 @@ impl Session {
         Ok(threads.threads)
     }
 
-    pub async fn scopes(&self, frame: i64) -> Result<Vec<Scope>> {
+    pub async fn scopes(&self, frame: AdapterFrameId) -> Result<Vec<Scope>> {
         let scopes: Scopes = self.client()?.request("scopes", json!({ "frameId": frame }), ANSWER).await?;
         Ok(scopes.scopes)
     }
@@ -117,8 +118,8 @@ impl Session {
     /// The variables of a scope or a value. `scope_of` is the frame whose scope it is.
     pub async fn variables(
         &self,
-        reference: i64,
-        scope_of: Option<i64>,
+        reference: AdapterReference,
+        scope_of: Option<AdapterFrameId>,
         paging: Paging,
     ) -> Result<Vec<ValueRow>> {
         let manners = self.adapter.manners();
@@ -151,7 +152,7 @@ impl Session {
     }
 
     /// The scope that holds a frame's own variables, with what is in it.
-    pub async fn locals(&self, frame: i64, most: i64) -> Result<Option<(Scope, Vec<ValueRow>)>> {
+    pub async fn locals(&self, frame: AdapterFrameId, most: i64) -> Result<Option<(Scope, Vec<ValueRow>)>> {
         let _turn = if self.adapter.manners().scopes_follow_last_request {
             self.frame_turn.acquire().await.ok()
         } else {
@@ -196,7 +197,12 @@ impl Session {
     }
 
     /// The value of an expression in a frame.
-    pub async fn evaluate(&self, expression: &str, frame: Option<i64>, context: &str) -> Result<Evaluation> {
+    pub async fn evaluate(
+        &self,
+        expression: &str,
+        frame: Option<AdapterFrameId>,
+        context: &str,
+    ) -> Result<Evaluation> {
         let manners = self.adapter.manners();
         if manners.walks_plain_paths
             && let Some(frame) = frame
@@ -207,7 +213,7 @@ impl Session {
         let context = if manners.repl_is_command_line && context != "hover" { "watch" } else { context };
         let mut arguments = json!({ "expression": expression, "context": context });
         if let Some(frame) = frame {
-            arguments["frameId"] = frame.into();
+            arguments["frameId"] = json!(frame);
         }
         let value: Evaluated = self.client()?.request("evaluate", arguments, EVALUATION).await?;
         Ok(Evaluation {
@@ -222,7 +228,7 @@ impl Session {
 
     /// A plain name such as `result` or `self.count`, found among the variables: LLDB's expressions take some names
     /// for types of the language.
-    async fn walk(&self, expression: &str, frame: i64) -> Result<Option<Evaluation>> {
+    async fn walk(&self, expression: &str, frame: AdapterFrameId) -> Result<Option<Evaluation>> {
         let names: Vec<&str> = expression.trim().split('.').collect();
         let is_name = |name: &&str| {
             !name.is_empty()
@@ -236,7 +242,7 @@ impl Session {
         let mut found: Option<Variable> = None;
         for name in names {
             if let Some(parent) = &found {
-                if parent.variables_reference == 0 {
+                if parent.variables_reference.is_empty() {
                     return Ok(None);
                 }
                 variables = self.variables(parent.variables_reference, None, Paging::default()).await?;
@@ -259,8 +265,8 @@ impl Session {
     /// Gives a variable of a container another value.
     pub async fn set_variable(
         &self,
-        container: i64,
-        scope_of: Option<i64>,
+        container: AdapterReference,
+        scope_of: Option<AdapterFrameId>,
         name: &str,
         value: &str,
     ) -> Result<Evaluation> {
@@ -290,7 +296,12 @@ impl Session {
     }
 
     /// Gives an expression another value, where the adapter can.
-    pub async fn set_expression(&self, frame: i64, expression: &str, value: &str) -> Result<Evaluation> {
+    pub async fn set_expression(
+        &self,
+        frame: AdapterFrameId,
+        expression: &str,
+        value: &str,
+    ) -> Result<Evaluation> {
         let arguments = json!({ "expression": expression, "value": value, "frameId": frame });
         let set: Evaluated = self.client()?.request("setExpression", arguments, EVALUATION).await?;
         Ok(Evaluation {
@@ -301,7 +312,7 @@ impl Session {
         })
     }
 
-    pub async fn exception_info(&self, thread: i64) -> Option<ExceptionInfo> {
+    pub async fn exception_info(&self, thread: ThreadId) -> Option<ExceptionInfo> {
         if !self.can("supportsExceptionInfoRequest") {
             return None;
         }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Session;
 use crate::dap::types::{Breakpoint, DataBreakpointInfo};
+use crate::ids::AdapterFrameId;
 use crate::{Error, Result};
 
 /// Which use of a place stops the program.
@@ -64,7 +65,12 @@ impl Session {
     }
 
     /// Stops the program when the place of an expression is used.
-    pub async fn set_data_breakpoint(&self, frame: i64, expression: &str, access: Access) -> Result<()> {
+    pub async fn set_data_breakpoint(
+        &self,
+        frame: AdapterFrameId,
+        expression: &str,
+        access: Access,
+    ) -> Result<()> {
         if !self.can("supportsDataBreakpoints") {
             return Err(Error::Unable {
                 adapter: self.adapter.kind().name().to_owned(),
@@ -133,7 +139,11 @@ impl Session {
     }
 
     /// The adapter's name for the place of an expression.
-    pub(crate) async fn data_place(&self, frame: i64, expression: &str) -> Option<DataBreakpointInfo> {
+    pub(crate) async fn data_place(
+        &self,
+        frame: AdapterFrameId,
+        expression: &str,
+    ) -> Option<DataBreakpointInfo> {
         let mut asks = Vec::new();
         for scope in self.scopes(frame).await.ok()? {
             asks.push(json!({ "variablesReference": scope.variables_reference, "name": expression }));

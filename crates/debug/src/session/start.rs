@@ -470,7 +470,7 @@ impl Session {
         if let Some(path) = self.socket.get() {
             return Some(path.clone());
         }
-        let parent = self.house.session(Some(self.parent.as_deref()?)).ok()?;
+        let parent = self.house.session(Some(self.parent.as_ref()?)).ok()?;
         parent.socket_path()
     }
 }

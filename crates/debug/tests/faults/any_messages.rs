@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_debug::adapters::AdapterKind;
 use stepwell_debug::breakpoints::NewBreakpoint;
+use stepwell_debug::ids::{AdapterFrameId, AdapterReference};
 use stepwell_debug::session::{Paging, Phase, Session, Step};
 use stepwell_debug::stop_report::Detail;
 use stepwell_test_support::{Act, AdapterScript, FakeAdapter};
@@ -136,8 +137,10 @@ async fn fulfil(driver: &Driver, session: &std::sync::Arc<Session>, wish: Wish) 
                 session.report(&stop, Detail::COMPACT).await.ok();
             }
         }
-        Wish::Evaluate => drop(session.evaluate("x", Some(1), "watch").await),
-        Wish::Variables => drop(session.variables(7, Some(1), Paging::default()).await),
+        Wish::Evaluate => drop(session.evaluate("x", Some(AdapterFrameId(1)), "watch").await),
+        Wish::Variables => {
+            drop(session.variables(AdapterReference(7), Some(AdapterFrameId(1)), Paging::default()).await)
+        }
         Wish::Step => drop(session.step(None, Step::Over).await),
         Wish::Resume => drop(session.resume(None).await),
         Wish::Pause => drop(session.pause(None).await),

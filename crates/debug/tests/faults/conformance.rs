@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use stepwell_debug::adapters::{AdapterKind, How};
 use stepwell_debug::breakpoints::NewBreakpoint;
+use stepwell_debug::ids::{AdapterFrameId, AdapterReference};
 use stepwell_debug::session::{Opening, Paging, Step};
 use stepwell_debug::{Outcome, Wait};
 use stepwell_test_support::{Act, AdapterScript, FakeAdapter};
@@ -95,12 +96,13 @@ async fn everything(kind: AdapterKind, how: How) -> Vec<Value> {
     let Outcome::Stopped(_, stop) = outcome else { panic!("{outcome:?}") };
     session.report(&stop, stepwell_debug::stop_report::Detail::COMPACT).await.unwrap();
     session.threads().await.unwrap();
-    session.evaluate("x + 1", Some(1000), "repl").await.unwrap();
+    let (frame, container) = (AdapterFrameId(1000), AdapterReference(7));
+    session.evaluate("x + 1", Some(frame), "repl").await.unwrap();
     session.evaluate("x + 1", None, "hover").await.unwrap();
     let paging = Paging { start: Some(0), count: Some(10), total: Some(20), ..Paging::default() };
-    session.variables(7, Some(1000), paging).await.unwrap();
-    session.set_variable(7, Some(1000), "x", "2").await.unwrap();
-    session.set_expression(1000, "x.y", "2").await.unwrap();
+    session.variables(container, Some(frame), paging).await.unwrap();
+    session.set_variable(container, Some(frame), "x", "2").await.unwrap();
+    session.set_expression(frame, "x.y", "2").await.unwrap();
     session
         .set_exception_filters(vec!["uncaught".to_owned()], vec![("uncaught".to_owned(), "x".to_owned())])
         .await

@@ -8,6 +8,7 @@ use expect_test::Expect;
 use serde_json::{Map, json};
 use stepwell_debug::adapters::{self, AdapterKind, How, Search};
 use stepwell_debug::dap::Link;
+use stepwell_debug::ids::AdapterReference;
 use stepwell_debug::session::{LinkMaker, Opening, Paging, Phase, Session, Step, Way};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
@@ -98,7 +99,7 @@ pub async fn life(driver: &Driver, session: &Arc<Session>) -> String {
     let ended = script.step("end", async {
         driver.debugger.end(session).await;
         driver.over(session).await;
-        (false, session.phase().name().to_owned())
+        (false, session.phase().to_string())
     });
     ended.await;
     script.text
@@ -129,7 +130,7 @@ async fn outcome_of(driver: &Driver, session: &Session, after: u64) -> (bool, St
             let hint = ending.hint.map(|hint| format!(" [{hint}]")).unwrap_or_default();
             (false, format!("failed, {}{hint}", ending.failure.unwrap_or_default()))
         }
-        Outcome::TimedOut => (false, format!("timed out, {}", session.phase().name())),
+        Outcome::TimedOut => (false, format!("timed out, {}", session.phase())),
         Outcome::Interrupted => (false, "interrupted".to_owned()),
     }
 }
@@ -158,7 +159,7 @@ async fn evaluate(session: &Session) -> Result<String> {
 }
 
 async fn variables(session: &Session) -> Result<String> {
-    let rows = session.variables(7, None, Paging::default()).await?;
+    let rows = session.variables(AdapterReference(7), None, Paging::default()).await?;
     Ok(format!("{} of them", rows.len()))
 }
 

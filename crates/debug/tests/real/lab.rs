@@ -167,7 +167,7 @@ impl Lab {
                 Outcome::Stopped(session, stop) => (session, stop),
                 other => panic!(
                     "{caller}: {} with {}: {other:?}\n{}",
-                    session.phase().name(),
+                    session.phase(),
                     self.kind,
                     printed(session)
                 ),

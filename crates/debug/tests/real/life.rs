@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
-use stepwell_debug::Outcome;
 use stepwell_debug::adapters::{AdapterKind, How};
 use stepwell_debug::breakpoints::NewBreakpoint;
+use stepwell_debug::ids::ThreadId;
 use stepwell_debug::session::Phase;
+use stepwell_debug::{Outcome, StopReason};
 
 use crate::lab::{Lab, Language, printed};
 
@@ -37,7 +38,7 @@ pub async fn pause_and_kill(kind: AdapterKind, language: Language) {
         let states: Vec<_> = lab.debugger.sessions().iter().map(|one| (one.phase(), one.stop())).collect();
         panic!("{outcome:?} {states:?} {}", printed(&session))
     };
-    assert_eq!(stop.reason, "pause");
+    assert_eq!(stop.reason, StopReason::Pause);
     assert!(!session.threads().await.unwrap().is_empty());
     lab.debugger.end(&session).await;
     if let Some(pid) = process {
@@ -118,7 +119,7 @@ pub async fn threads(kind: AdapterKind, language: Language) {
     }
     let numbers: BTreeSet<&str> = seen.iter().map(|(_, number)| number.as_str()).collect();
     assert_eq!(numbers, BTreeSet::from(["0", "1", "2"]), "{seen:?}");
-    let threads: BTreeSet<i64> = seen.iter().map(|(thread, _)| *thread).collect();
+    let threads: BTreeSet<ThreadId> = seen.iter().map(|(thread, _)| *thread).collect();
     assert!(threads.len() > 1, "{seen:?}");
 }
 

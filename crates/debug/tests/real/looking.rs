@@ -1,8 +1,8 @@
 //! What can be seen of a stopped program.
 
-use stepwell_debug::Outcome;
 use stepwell_debug::adapters::AdapterKind;
 use stepwell_debug::session::{Access, Paging, Step};
+use stepwell_debug::{Outcome, StopReason};
 
 use crate::lab::{Lab, Language};
 
@@ -132,7 +132,7 @@ pub async fn memory(kind: AdapterKind, language: Language) {
         for _ in 0..2 {
             session.resume(None).await.unwrap();
             let (stopped, stop) = lab.stop(&session).await;
-            assert_eq!(stop.reason, "data breakpoint");
+            assert_eq!(stop.reason, StopReason::DataBreakpoint);
             totals.push(lab.value(&stopped, "total").await);
         }
         assert!(totals.contains(&"1".to_owned()) || totals.contains(&"0".to_owned()), "{totals:?}");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use stepwell_debug::adapters::{self, AdapterKind, How, Search};
 use stepwell_debug::breakpoints::NewBreakpoint;
 use stepwell_debug::session::{Opening, Paging, Session, Step, Stop, ValueRow, Way};
-use stepwell_debug::{Debugger, DebuggerOptions, Outcome, Wait};
+use stepwell_debug::{Debugger, DebuggerOptions, Outcome, StopReason, Wait};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -414,7 +414,7 @@ async fn exceptions_are_told_with_type_and_message() {
         let session = scripts.start_with(json!({ "program": scripts.folder.join(file) }), filters);
         for (kind, message, mode, line) in expected {
             let stop = scripts.stop(&session).await;
-            assert_eq!(stop.reason, "exception", "{file}");
+            assert_eq!(stop.reason, StopReason::Exception, "{file}");
             let thread = stop.thread.unwrap();
             let info = session.exception_info(thread).await.unwrap();
             let details = info.details.unwrap();

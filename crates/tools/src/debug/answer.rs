@@ -1,68 +1,101 @@
-//! Answers of the debugger's tools: an object that always has a `status`.
+//! Answers of the debugger's tools: JSON objects that always have a `status`.
 
 use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use stepwell_debug::Error;
+use stepwell_debug::ids::SessionId;
+use stepwell_debug::session::Phase;
+use stepwell_debug::stop_report::StopEventData;
 use stepwell_protocol::ErrorClass;
 use stepwell_tool_runtime::{ToolError, ToolOutput};
 
-/// An object, written without spaces: models pay for each.
-#[derive(Clone, Debug, Serialize)]
+/// The answer of a debugger tool.
+pub trait DebugAnswer: Serialize + JsonSchema + Send + 'static {}
+
+/// Gives an answer to the model as compact JSON: models pay for every space.
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Answer(Map<String, Value>);
+pub struct JsonOutput<T>(pub T);
 
-impl Answer {
-    pub fn success() -> Self {
-        Self::of("success")
-    }
-
-    pub fn of(status: &str) -> Self {
-        Self(Map::from_iter([("status".to_owned(), status.into())]))
-    }
-
-    /// Adds a field.
-    pub fn with(mut self, name: &str, value: impl Serialize) -> Self {
-        self.0.insert(name.to_owned(), serde_json::to_value(value).unwrap_or_default());
-        self
-    }
-
-    /// Adds a field where there is something to tell.
-    pub fn maybe(self, name: &str, value: Option<impl Serialize>) -> Self {
-        match value {
-            Some(value) => self.with(name, value),
-            None => self,
-        }
-    }
-
-    pub fn notes(self, notes: &[String]) -> Self {
-        if notes.is_empty() { self } else { self.with("notes", notes) }
-    }
-}
-
-impl JsonSchema for Answer {
-    fn schema_name() -> Cow<'static, str> {
-        "Answer".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "object",
-            "properties": { "status": { "type": "string" } },
-            "required": ["status"],
-        })
-    }
-}
-
-impl ToolOutput for Answer {
+impl<T: DebugAnswer> ToolOutput for JsonOutput<T> {
     fn for_model(&self) -> Cow<'_, str> {
         Cow::Owned(serde_json::to_string(&self.0).unwrap_or_default())
     }
 }
 
-/// A failure in the same form, so that a program reads every answer alike.
+/// The answer of a call that did what was asked: `status` is `success`, the other fields are those of the body.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Success<T> {
+    status: SuccessStatus,
+    #[serde(flatten)]
+    body: T,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum SuccessStatus {
+    Success,
+}
+
+impl<T> Success<T> {
+    pub fn new(body: T) -> Self {
+        Self { status: SuccessStatus::Success, body }
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> DebugAnswer for Success<T> {}
+
+/// The answer of a call that let the program run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RunAnswer {
+    #[serde(flatten)]
+    pub outcome: RunOutcome,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<Cow<'static, str>>,
+}
+
+impl DebugAnswer for RunAnswer {}
+
+/// How a run went on.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "status", rename_all = "lowercase")]
+pub enum RunOutcome {
+    /// The program stopped.
+    Stopped { session_id: SessionId, stop_event_data: Box<StopEventData> },
+    /// The program ended.
+    Completed {
+        session_id: SessionId,
+        message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i64>,
+        /// What it printed since the last answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        new_output: Option<String>,
+    },
+    /// The program neither stopped nor ended in time and is still running.
+    Timeout {
+        session_id: SessionId,
+        message: Cow<'static, str>,
+        state: Phase,
+        /// What it printed since the last answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        new_output: Option<String>,
+    },
+    /// The call was cancelled; the program is still running.
+    Interrupted { session_id: SessionId, message: Cow<'static, str>, state: Phase },
+}
+
+/// The body of an answer that only says what was done.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MessageBody {
+    pub message: String,
+}
+
+/// Turns a failure into an answer of the same form, so that programs read every answer alike.
 pub fn failed(error: Error) -> ToolError {
     let class = match &error {
         Error::Parameter { .. } | Error::Expired { .. } | Error::NoSession { .. } | Error::NoSessionAtAll => {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use stepwell_debug::breakpoints::NewBreakpoint;
+use stepwell_debug::ids::{BreakpointId, SessionId};
 use stepwell_debug::{Error, Result, clock};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::ToolContext;
 
-use super::answer::Answer;
+use super::answer::Success;
 use super::debug_tool;
 use super::service::{BreakpointRow, DebugService};
 
@@ -34,7 +34,7 @@ pub struct SetBreakpointInput {
 /// Removes breakpoints: one of `breakpoint_id`, `location`, `clear_all`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RemoveBreakpointInput {
-    breakpoint_id: Option<i64>,
+    breakpoint_id: Option<BreakpointId>,
     location: Option<Location>,
     clear_all: Option<bool>,
 }
@@ -64,14 +64,14 @@ pub struct SetFunctionBreakpointInput {
 pub struct SetExceptionBreakpointsInput {
     /// Such as `raised`, `uncaught`; an empty list for none.
     filters: Option<Vec<String>>,
-    session_id: Option<String>,
+    session_id: Option<SessionId>,
 }
 
 debug_tool!(
     SetBreakpoint,
     "set_breakpoint",
     &[],
-    SetBreakpointInput,
+    SetBreakpointInput => Success<SetBreakpointBody>,
     Risk::Execute,
     set_breakpoint,
     preview_set
@@ -80,7 +80,7 @@ debug_tool!(
     RemoveBreakpoint,
     "remove_breakpoint",
     &[],
-    RemoveBreakpointInput,
+    RemoveBreakpointInput => Success<RemovedBody>,
     Risk::Read,
     remove_breakpoint,
     plain_preview
@@ -89,7 +89,7 @@ debug_tool!(
     GetBreakpoints,
     "get_breakpoints",
     &[],
-    GetBreakpointsInput,
+    GetBreakpointsInput => Success<BreakpointsBody>,
     Risk::Read,
     get_breakpoints,
     plain_preview
@@ -98,7 +98,7 @@ debug_tool!(
     SetFunctionBreakpoint,
     "set_function_breakpoint",
     &[],
-    SetFunctionBreakpointInput,
+    SetFunctionBreakpointInput => Success<FunctionBreakpointBody>,
     Risk::Execute,
     set_function_breakpoint,
     preview_function
@@ -107,15 +107,63 @@ debug_tool!(
     SetExceptionBreakpoints,
     "set_exception_breakpoints",
     &[],
-    SetExceptionBreakpointsInput,
+    SetExceptionBreakpointsInput => Success<ExceptionBreakpointsBody>,
     Risk::Read,
     set_exception_breakpoints,
     plain_preview
 );
 
-#[derive(Serialize)]
+/// The breakpoint that was set.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SetBreakpointBody {
+    breakpoint: TimedBreakpoint,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct TimedBreakpoint {
+    #[serde(flatten)]
+    row: BreakpointRow,
+    /// When it was set.
+    timestamp: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemovedBody {
+    /// How many were removed.
+    removed: usize,
+}
+
+/// All breakpoints of the workspace.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BreakpointsBody {
+    timestamp: String,
+    breakpoints: Vec<BreakpointRow>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    function_breakpoints: Vec<FunctionRow>,
+}
+
+/// The function breakpoint that was set.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FunctionBreakpointBody {
+    breakpoint: FunctionRow,
+}
+
+/// The exception filters in force, and those the adapter has.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExceptionBreakpointsBody {
+    filters: Vec<String>,
+    available: Vec<FilterRow>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FilterRow {
+    filter: String,
+    label: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 struct FunctionRow {
-    id: i64,
+    id: BreakpointId,
     function_name: String,
     verified: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +196,11 @@ impl DebugService {
         }
     }
 
-    async fn set_breakpoint(&self, _: &ToolContext, input: SetBreakpointInput) -> Result<Answer> {
+    async fn set_breakpoint(
+        &self,
+        _: &ToolContext,
+        input: SetBreakpointInput,
+    ) -> Result<Success<SetBreakpointBody>> {
         let new = NewBreakpoint {
             path: self.file(&input.file_path)?,
             line: input.line_number,
@@ -158,12 +210,16 @@ impl DebugService {
             log_message: input.log_message,
         };
         let (breakpoint, binding) = self.debugger.set_breakpoint(new).await?;
-        let mut row = json!(BreakpointRow::of(breakpoint, binding));
-        row["timestamp"] = clock::iso(clock::now_millis()).into();
-        Ok(Answer::success().with("breakpoint", row))
+        let row = BreakpointRow::of(breakpoint, binding);
+        let breakpoint = TimedBreakpoint { row, timestamp: clock::iso(clock::now_millis()) };
+        Ok(Success::new(SetBreakpointBody { breakpoint }))
     }
 
-    async fn remove_breakpoint(&self, _: &ToolContext, input: RemoveBreakpointInput) -> Result<Answer> {
+    async fn remove_breakpoint(
+        &self,
+        _: &ToolContext,
+        input: RemoveBreakpointInput,
+    ) -> Result<Success<RemovedBody>> {
         let chosen = usize::from(input.breakpoint_id.is_some())
             + usize::from(input.location.is_some())
             + usize::from(input.clear_all == Some(true));
@@ -195,12 +251,16 @@ impl DebugService {
         } else {
             self.debugger.clear_breakpoints().await
         };
-        Ok(Answer::success().with("removed", removed))
+        Ok(Success::new(RemovedBody { removed }))
     }
 
-    async fn get_breakpoints(&self, _: &ToolContext, _: GetBreakpointsInput) -> Result<Answer> {
+    async fn get_breakpoints(
+        &self,
+        _: &ToolContext,
+        _: GetBreakpointsInput,
+    ) -> Result<Success<BreakpointsBody>> {
         let store = self.debugger.breakpoints();
-        let rows: Vec<BreakpointRow> = store
+        let breakpoints = store
             .lines()
             .into_iter()
             .map(|breakpoint| {
@@ -208,7 +268,7 @@ impl DebugService {
                 BreakpointRow::of(breakpoint, binding)
             })
             .collect();
-        let functions: Vec<FunctionRow> = store
+        let function_breakpoints = store
             .functions()
             .into_iter()
             .map(|breakpoint| {
@@ -221,17 +281,18 @@ impl DebugService {
                 }
             })
             .collect();
-        Ok(Answer::success()
-            .with("timestamp", clock::iso(clock::now_millis()))
-            .with("breakpoints", rows)
-            .maybe("function_breakpoints", (!functions.is_empty()).then_some(functions)))
+        Ok(Success::new(BreakpointsBody {
+            timestamp: clock::iso(clock::now_millis()),
+            breakpoints,
+            function_breakpoints,
+        }))
     }
 
     async fn set_function_breakpoint(
         &self,
         _: &ToolContext,
         input: SetFunctionBreakpointInput,
-    ) -> Result<Answer> {
+    ) -> Result<Success<FunctionBreakpointBody>> {
         let able = self.debugger.sessions().into_iter().filter(|session| !session.phase().is_over());
         if let Some(unable) = able
             .into_iter()
@@ -256,29 +317,29 @@ impl DebugService {
                 None => Some("it will be set when a session starts".to_owned()),
             },
         };
-        Ok(Answer::success().with("breakpoint", row))
+        Ok(Success::new(FunctionBreakpointBody { breakpoint: row }))
     }
 
     async fn set_exception_breakpoints(
         &self,
         _: &ToolContext,
         input: SetExceptionBreakpointsInput,
-    ) -> Result<Answer> {
-        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+    ) -> Result<Success<ExceptionBreakpointsBody>> {
+        let session = self.debugger.session_to_resume(input.session_id.as_ref())?;
         if let Some(filters) = input.filters {
             session.set_exception_filters(filters, Vec::new()).await?;
         }
-        let offered: Vec<_> = session
+        let available = session
             .capabilities()
             .exception_breakpoint_filters
             .into_iter()
-            .map(|filter| json!({ "filter": filter.filter, "label": filter.label }))
+            .map(|filter| FilterRow { filter: filter.filter, label: filter.label })
             .collect();
-        Ok(Answer::success().with("filters", session.exception_filters()).with("available", offered))
+        Ok(Success::new(ExceptionBreakpointsBody { filters: session.exception_filters(), available }))
     }
 }
 
-/// A word of warning where a call runs code in the program.
+/// Warns where a call runs code in the program.
 fn runs_code(code: &str) -> Vec<String> {
     if code.trim().is_empty() { Vec::new() } else { vec![format!("runs in the program: {code}")] }
 }

@@ -1,18 +1,18 @@
-//! Beneath the program's variables: places that are watched, instructions, bytes.
+//! Disassembly and memory of a stopped program.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
-use stepwell_debug::session::{Access, Session};
+use serde::{Deserialize, Serialize};
+use stepwell_debug::ids::{AdapterFrameId, FrameId, SessionId};
+use stepwell_debug::session::Session;
 use stepwell_debug::values::shortened;
 use stepwell_debug::{Error, Result};
 use stepwell_protocol::Risk;
 use stepwell_tool_runtime::ToolContext;
 
-use super::answer::Answer;
+use super::answer::Success;
 use super::debug_tool;
 use super::service::DebugService;
 
@@ -21,27 +21,6 @@ const MOST_INSTRUCTIONS: i64 = 200;
 const BYTES: i64 = 128;
 const MOST_BYTES: i64 = 4096;
 const BYTES_OF_A_LINE: usize = 16;
-
-/// Stops the program when a variable or field is written or read (C, C++, Rust).
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub struct SetDataBreakpointInput {
-    /// The variable or field; without it, those that are set are listed.
-    expression: Option<String>,
-    /// `write` by default.
-    access: Option<AccessWord>,
-    /// Takes all data breakpoints away first.
-    clear: Option<bool>,
-    frame_id: Option<i64>,
-    session_id: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum AccessWord {
-    Write,
-    Read,
-    ReadWrite,
-}
 
 /// Shows machine instructions where a frame stands.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -52,8 +31,8 @@ pub struct DisassembleInput {
     offset: Option<i64>,
     /// 20 by default.
     count: Option<i64>,
-    frame_id: Option<i64>,
-    session_id: Option<String>,
+    frame_id: Option<FrameId>,
+    session_id: Option<SessionId>,
 }
 
 /// Shows bytes of the program's memory.
@@ -64,54 +43,38 @@ pub struct ReadMemoryInput {
     offset: Option<i64>,
     /// 128 by default.
     count: Option<i64>,
-    frame_id: Option<i64>,
-    session_id: Option<String>,
+    frame_id: Option<FrameId>,
+    session_id: Option<SessionId>,
 }
 
-debug_tool!(
-    SetDataBreakpoint,
-    "set_data_breakpoint",
-    &[],
-    SetDataBreakpointInput,
-    Risk::Read,
-    set_data_breakpoint,
-    plain_preview
-);
-debug_tool!(Disassemble, "disassemble", &[], DisassembleInput, Risk::Read, disassemble, plain_preview);
-debug_tool!(ReadMemory, "read_memory", &[], ReadMemoryInput, Risk::Read, read_memory, plain_preview);
+debug_tool!(Disassemble, "disassemble", &[], DisassembleInput => Success<DisassemblyBody>, Risk::Read, disassemble, plain_preview);
+debug_tool!(ReadMemory, "read_memory", &[], ReadMemoryInput => Success<MemoryBody>, Risk::Read, read_memory, plain_preview);
+
+/// Machine instructions, one per line; an arrow marks the address that was asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DisassemblyBody {
+    instructions: String,
+}
+
+/// Bytes of memory.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MemoryBody {
+    address: String,
+    count: usize,
+    /// Sixteen bytes a line, as hexadecimal numbers and as characters.
+    bytes: String,
+    /// How many of the bytes asked for cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<u64>,
+}
 
 impl DebugService {
-    async fn set_data_breakpoint(&self, _: &ToolContext, input: SetDataBreakpointInput) -> Result<Answer> {
-        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
-        session.stopped()?;
-        if input.clear == Some(true) {
-            session.clear_data_breakpoints().await?;
-        }
-        if let Some(expression) = &input.expression {
-            let access = match input.access {
-                None | Some(AccessWord::Write) => Access::Write,
-                Some(AccessWord::Read) => Access::Read,
-                Some(AccessWord::ReadWrite) => Access::ReadWrite,
-            };
-            session.set_data_breakpoint(frame, expression, access).await?;
-        }
-        let rows: Vec<_> = session
-            .data_breakpoints()
-            .into_iter()
-            .map(|place| {
-                let mut row = json!({ "expression": place.expression, "access": place.access.name(),
-                    "verified": place.verified });
-                if let Some(message) = place.message {
-                    row["message"] = message.into();
-                }
-                row
-            })
-            .collect();
-        Ok(Answer::success().with("session_id", &session.id).with("data_breakpoints", rows))
-    }
-
-    async fn disassemble(&self, _: &ToolContext, input: DisassembleInput) -> Result<Answer> {
-        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
+    async fn disassemble(
+        &self,
+        _: &ToolContext,
+        input: DisassembleInput,
+    ) -> Result<Success<DisassemblyBody>> {
+        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_ref()).await?;
         session.stopped()?;
         let address = match input.address {
             Some(address) => address,
@@ -130,28 +93,29 @@ impl DebugService {
             let line = one.line.map(|line| format!("  ; line {line}")).unwrap_or_default();
             writeln!(text, "{mark}{} {}{line}", one.address, shortened(&one.instruction, 120)).ok();
         }
-        Ok(Answer::success().with("instructions", text.trim_end()))
+        Ok(Success::new(DisassemblyBody { instructions: text.trim_end().to_owned() }))
     }
 
-    async fn read_memory(&self, _: &ToolContext, input: ReadMemoryInput) -> Result<Answer> {
-        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
+    async fn read_memory(&self, _: &ToolContext, input: ReadMemoryInput) -> Result<Success<MemoryBody>> {
+        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_ref()).await?;
         session.stopped()?;
         let address = if input.address.starts_with(|first: char| first.is_ascii_digit()) {
             input.address
         } else {
-            place_of(&session, frame, &input.address).await?
+            address_of(&session, frame, &input.address).await?
         };
         let count = input.count.unwrap_or(BYTES).clamp(1, MOST_BYTES);
         let memory = session.read_memory(&address, input.offset.unwrap_or_default(), count).await?;
-        Ok(Answer::success()
-            .with("address", &memory.address)
-            .with("count", memory.bytes.len())
-            .with("bytes", dump(&memory.bytes))
-            .maybe("unreadable", (memory.unreadable > 0).then_some(memory.unreadable)))
+        Ok(Success::new(MemoryBody {
+            address: memory.address,
+            count: memory.bytes.len(),
+            bytes: dump(&memory.bytes),
+            unreadable: (memory.unreadable > 0).then_some(memory.unreadable),
+        }))
     }
 }
 
-async fn instruction_of(session: &Arc<Session>, frame: i64) -> Result<String> {
+async fn instruction_of(session: &Arc<Session>, frame: AdapterFrameId) -> Result<String> {
     const DEEPEST: i64 = 200;
     let thread = session.top_frame_thread().await?;
     let stack = session.stack(thread, 0, DEEPEST).await?.stack_frames;
@@ -163,8 +127,8 @@ async fn instruction_of(session: &Arc<Session>, frame: i64) -> Result<String> {
     })
 }
 
-/// Where an expression's value is: as the adapter says, or as C says.
-async fn place_of(session: &Arc<Session>, frame: i64, expression: &str) -> Result<String> {
+/// Returns the address of an expression's value: by the adapter's memory reference, or by C's `&`.
+async fn address_of(session: &Arc<Session>, frame: AdapterFrameId, expression: &str) -> Result<String> {
     let value = session.evaluate(expression, Some(frame), "watch").await?;
     if let Some(reference) = value.memory_reference.filter(|reference| !reference.is_empty()) {
         return Ok(reference);
@@ -183,7 +147,7 @@ fn same_address(one: &str, other: &str) -> bool {
     number(one).is_some() && number(one) == number(other)
 }
 
-/// Sixteen bytes a line, as numbers and as letters.
+/// Formats sixteen bytes a line, as hexadecimal numbers and as characters.
 fn dump(bytes: &[u8]) -> String {
     let mut text = String::new();
     for (at, line) in bytes.chunks(BYTES_OF_A_LINE).enumerate() {

@@ -1,11 +1,13 @@
-//! What the debugger's tools share: the debugger, the workspace, and how an outcome becomes an answer.
+//! The service behind the debugger's tools: the debugger, the workspace, and how an outcome becomes an answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepwell_debug::breakpoints::LineBreakpoint;
+use stepwell_debug::ids::{AdapterFrameId, BreakpointId, FrameId, SessionId};
 use stepwell_debug::session::{Binding, Phase, Session};
 use stepwell_debug::stop_report::{Detail, printed};
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
@@ -14,7 +16,7 @@ use stepwell_tool_runtime::ToolContext;
 use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
 
-use super::answer::Answer;
+use super::answer::{RunAnswer, RunOutcome};
 
 /// The longest any call waits; its own deadline is shorter.
 pub const LONGEST_CALL: Duration = Duration::from_secs(660);
@@ -63,7 +65,7 @@ impl DebugService {
         self.debugger.sessions().iter().map(summary).collect()
     }
 
-    /// What is shown of calls that only look.
+    /// The preview of calls that only read.
     pub fn plain_preview<T>(&self, name: &str, _input: &T) -> Preview {
         Preview { summary: name.replace('_', " "), ..Preview::default() }
     }
@@ -84,12 +86,12 @@ impl DebugService {
         Ok(resolved)
     }
 
-    /// The frame that is named, or the one where the meant session stands; by the adapter's number.
+    /// Returns the frame of that number, or the top frame of the session that is stopped.
     pub async fn frame_or_top(
         &self,
-        frame: Option<i64>,
-        session: Option<&str>,
-    ) -> Result<(Arc<Session>, i64)> {
+        frame: Option<FrameId>,
+        session: Option<&SessionId>,
+    ) -> Result<(Arc<Session>, AdapterFrameId)> {
         if let Some(id) = frame {
             let (session, frame) = self.debugger.frame(id)?;
             return Ok((session, frame.adapter_id));
@@ -108,42 +110,51 @@ impl DebugService {
         Wait { deadline: Instant::now() + time, cancel: ctx.cancel.clone() }
     }
 
-    /// The answer of a tool that let a program run.
-    pub async fn answer(&self, outcome: Outcome, session: &Arc<Session>, detail: Detail) -> Result<Answer> {
-        match outcome {
+    /// Reports how a run went on: the stop with its stack and variables, or how the program ended.
+    pub async fn answer(
+        &self,
+        outcome: Outcome,
+        session: &Arc<Session>,
+        detail: Detail,
+    ) -> Result<RunAnswer> {
+        let session_id = session.id.clone();
+        let outcome = match outcome {
             Outcome::Stopped(session, stop) => {
-                let report = session.report(&stop, detail).await?;
-                Ok(Answer::of("stopped").with("session_id", &session.id).with("stop_event_data", report))
+                let stop_event_data = Box::new(session.report(&stop, detail).await?);
+                RunOutcome::Stopped { session_id: session.id.clone(), stop_event_data }
             }
-            Outcome::Completed(ending) => {
-                let message = match ending.exit_code {
+            Outcome::Completed(ending) => RunOutcome::Completed {
+                session_id,
+                message: match ending.exit_code {
                     Some(code) => format!("the program ended with exit code {code}"),
                     None => "the program ended".to_owned(),
-                };
-                Ok(Answer::of("completed")
-                    .with("session_id", &session.id)
-                    .with("message", message)
-                    .maybe("exit_code", ending.exit_code)
-                    .maybe("new_output", self.new_output(session)))
+                },
+                exit_code: ending.exit_code,
+                new_output: self.new_output(session),
+            },
+            Outcome::Failed(ending) => {
+                return Err(Error::Launch {
+                    reason: ending.failure.unwrap_or_else(|| "the session failed".to_owned()),
+                    hint: ending.hint,
+                });
             }
-            Outcome::Failed(ending) => Err(Error::Launch {
-                reason: ending.failure.unwrap_or_else(|| "the session failed".to_owned()),
-                hint: ending.hint,
-            }),
-            Outcome::TimedOut => Ok(Answer::of("timeout")
-                .with("session_id", &session.id)
-                .with("message", "the program neither stopped nor ended in time; it goes on")
-                .with("state", session.phase().name())
-                .maybe("new_output", self.new_output(session))
-                .with(
-                    "hint",
-                    "`wait_for_stop` waits on, `pause_debugging` stops it, `stop_debugging` ends it",
-                )),
-            Outcome::Interrupted => Ok(Answer::of("interrupted")
-                .with("session_id", &session.id)
-                .with("message", "the waiting was ended; the program goes on")
-                .with("state", session.phase().name())),
-        }
+            Outcome::TimedOut => {
+                let outcome = RunOutcome::Timeout {
+                    session_id,
+                    message: "the program neither stopped nor ended in time; it goes on".into(),
+                    state: session.phase(),
+                    new_output: self.new_output(session),
+                };
+                let hint = "`wait_for_stop` waits on, `pause_debugging` stops it, `stop_debugging` ends it";
+                return Ok(RunAnswer { outcome, hint: Some(hint.into()) });
+            }
+            Outcome::Interrupted => RunOutcome::Interrupted {
+                session_id,
+                message: "the waiting was ended; the program goes on".into(),
+                state: session.phase(),
+            },
+        };
+        Ok(RunAnswer { outcome, hint: None })
     }
 
     /// What a session and its children printed that was in no answer yet.
@@ -163,10 +174,10 @@ impl std::fmt::Debug for DebugService {
     }
 }
 
-/// A breakpoint as the tools tell it.
-#[derive(Debug, Serialize)]
+/// A line breakpoint, as the tools list it.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BreakpointRow {
-    pub id: i64,
+    pub id: BreakpointId,
     pub verified: bool,
     pub source: SourceRow,
     pub line: i64,
@@ -182,7 +193,8 @@ pub struct BreakpointRow {
     pub log_message: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// A source file.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SourceRow {
     pub path: String,
 }

@@ -37,9 +37,19 @@ fn client(world: &World) -> Option<Talker> {
     Some(client)
 }
 
-/// A call's answer, which is the same as text and as data.
+/// The schema that clients are told of a tool's answers.
+#[track_caller]
+fn output_schema(client: &mut Talker, tool: &str) -> Value {
+    let listed = client.ask("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
+    let tool = tools.iter().find(|one| one["name"] == tool).unwrap_or_else(|| panic!("no tool {tool}"));
+    tool["outputSchema"].clone()
+}
+
+/// A call's answer, which is the same as text and as data, and valid by the tool's output schema.
 #[track_caller]
 fn answer(client: &mut Talker, tool: &str, arguments: Value) -> Value {
+    let schema = output_schema(client, tool);
     let message = client.call(tool, arguments);
     let text = message["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{message}"));
     let value: Value = serde_json::from_str(text).unwrap_or_else(|_| panic!("{text}"));
@@ -47,6 +57,8 @@ fn answer(client: &mut Talker, tool: &str, arguments: Value) -> Value {
         assert_eq!(value["status"], "error", "{value}");
     } else {
         assert_eq!(message["result"]["structuredContent"], value);
+        jsonschema::validate(&schema, &value)
+            .unwrap_or_else(|error| panic!("{tool}: {error}\n{value}\n{schema}"));
     }
     value
 }

@@ -1,56 +1,59 @@
-//! Values at places while a program runs once: no source is edited, nothing is printed.
+//! Tracepoints: the values of expressions at source lines while a program runs once. No source is edited, nothing is
+//! printed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::session::{Ending, Session, Stop};
+use crate::stop_reason::StopReason;
 use crate::values::shortened;
 use crate::{Debugger, Outcome, Result, Wait};
 
 /// Bytes of a value that are kept.
 const VALUE: usize = 120;
 
-/// A place, and what is wanted there.
+/// A source line, and the expressions to evaluate there.
 #[derive(Clone, Debug)]
-pub struct ProbePoint {
+pub struct Tracepoint {
     pub path: PathBuf,
     pub line: i64,
     pub expressions: Vec<String>,
     pub condition: Option<String>,
 }
 
-/// One passage.
+/// The values seen when the program reached a tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProbeHit {
+pub struct TracepointHit {
     pub point: usize,
     /// A value for each expression.
     pub values: Vec<String>,
 }
 
-/// What a run came to.
+/// Everything seen in one run.
 #[derive(Debug)]
-pub struct ProbeRun {
-    pub hits: Vec<ProbeHit>,
-    pub end: ProbeEnd,
+pub struct TracepointRun {
+    pub hits: Vec<TracepointHit>,
+    pub end: RunEnd,
     /// Points that were never bound, with the adapter's reason.
     pub unbound: Vec<(usize, Option<String>)>,
 }
 
+/// How a run with tracepoints ended.
 #[derive(Debug)]
-pub enum ProbeEnd {
+pub enum RunEnd {
     Completed(Ending),
     Failed(Ending),
     /// Something else stopped the program: a breakpoint, an exception.
     Stopped(Arc<Session>, Stop),
     TimedOut,
     Interrupted,
-    /// The most hits were taken; the program stands at the last.
-    Full(Arc<Session>, Stop),
+    /// The limit of hits was reached; the program is stopped at the last.
+    MaxHits(Arc<Session>, Stop),
 }
 
-/// The lines of each file, for a session that is about to start.
-pub fn lines_of(points: &[ProbePoint]) -> BTreeMap<PathBuf, Vec<i64>> {
+/// Groups the lines of tracepoints by file.
+pub fn lines_by_file(points: &[Tracepoint]) -> BTreeMap<PathBuf, Vec<i64>> {
     let mut lines: BTreeMap<PathBuf, Vec<i64>> = BTreeMap::new();
     for point in points {
         let of_file = lines.entry(point.path.clone()).or_default();
@@ -66,20 +69,20 @@ impl Debugger {
     pub async fn collect(
         &self,
         session: &Arc<Session>,
-        points: &[ProbePoint],
+        points: &[Tracepoint],
         mut after: u64,
         most: usize,
         wait: &Wait,
-    ) -> Result<ProbeRun> {
+    ) -> Result<TracepointRun> {
         let mut hits = Vec::new();
         let mut seen = vec![false; points.len()];
         let end = loop {
             let (session, stop) = match self.wait(session, after, wait).await {
                 Outcome::Stopped(session, stop) => (session, stop),
-                Outcome::Completed(ending) => break ProbeEnd::Completed(ending),
-                Outcome::Failed(ending) => break ProbeEnd::Failed(ending),
-                Outcome::TimedOut => break ProbeEnd::TimedOut,
-                Outcome::Interrupted => break ProbeEnd::Interrupted,
+                Outcome::Completed(ending) => break RunEnd::Completed(ending),
+                Outcome::Failed(ending) => break RunEnd::Failed(ending),
+                Outcome::TimedOut => break RunEnd::TimedOut,
+                Outcome::Interrupted => break RunEnd::Interrupted,
             };
             after = stop.serial;
             let frame = session.top_frame().await?;
@@ -95,8 +98,9 @@ impl Debugger {
                 .map(|(at, _)| at)
                 .collect();
             // A breakpoint of the person's at a probe's place is theirs to see.
-            if reached.is_empty() || !stop.hit_breakpoints.is_empty() || stop.reason == "exception" {
-                break ProbeEnd::Stopped(session, stop);
+            if reached.is_empty() || !stop.hit_breakpoints.is_empty() || stop.reason == StopReason::Exception
+            {
+                break RunEnd::Stopped(session, stop);
             }
             for at in reached {
                 seen[at] = true;
@@ -115,10 +119,10 @@ impl Debugger {
                         |value| shortened(&value.value, VALUE),
                     ));
                 }
-                hits.push(ProbeHit { point: at, values });
+                hits.push(TracepointHit { point: at, values });
             }
             if hits.len() >= most {
-                break ProbeEnd::Full(session, stop);
+                break RunEnd::MaxHits(session, stop);
             }
             session.resume(None).await?;
         };
@@ -134,6 +138,6 @@ impl Debugger {
                 reason.map(|reason| (at, reason))
             })
             .collect();
-        Ok(ProbeRun { hits, end, unbound })
+        Ok(TracepointRun { hits, end, unbound })
     }
 }

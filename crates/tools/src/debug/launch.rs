@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use stepwell_debug::ids::SessionId;
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan, Launched};
 use stepwell_debug::launch_config::{Context, Launch, LaunchFile, RunRole, resolve_configuration};
 use stepwell_debug::stop_report::Detail;
@@ -17,7 +18,7 @@ use stepwell_protocol::{Event, OutputStream, Preview, Risk};
 use stepwell_tool_runtime::ToolContext;
 use tokio::time::Instant;
 
-use super::answer::Answer;
+use super::answer::{DebugAnswer, RunAnswer, Success};
 use super::debug_tool;
 use super::service::{DebugService, START_WAIT};
 
@@ -94,7 +95,7 @@ impl RunInput {
 /// Starts a session's program again; breakpoints stay.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct RestartInput {
-    session_id: Option<String>,
+    session_id: Option<SessionId>,
     timeout: Option<f64>,
 }
 
@@ -102,7 +103,7 @@ debug_tool!(
     GetDebuggerConfigurations,
     "get_debugger_configurations",
     &[],
-    ConfigurationsInput,
+    ConfigurationsInput => Success<ConfigurationsBody>,
     Risk::Read,
     get_configurations,
     plain_preview
@@ -111,7 +112,7 @@ debug_tool!(
     StartDebugging,
     "start_debugging",
     &[],
-    StartInput,
+    StartInput => StartAnswer,
     Risk::Execute,
     start_debugging,
     preview_start
@@ -120,25 +121,50 @@ debug_tool!(
     RestartDebugging,
     "restart_debugging",
     &[],
-    RestartInput,
+    RestartInput => RunAnswer,
     Risk::Execute,
     restart_debugging,
     plain_preview
 );
 
+/// The configurations of `.vscode/launch.json`, as they are written there.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigurationsBody {
+    configurations: Vec<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compounds: Vec<Map<String, Value>>,
+    /// The identifiers of `${input:...}` variables.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inputs: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'static str>,
+}
+
+/// How the first run of a started program went on.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StartAnswer {
+    #[serde(flatten)]
+    run: RunAnswer,
+    /// All sessions, where several were started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sessions: Vec<SessionId>,
+    /// How the command was understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl DebugAnswer for StartAnswer {}
+
 impl DebugService {
-    async fn get_configurations(&self, _: &ToolContext, _: ConfigurationsInput) -> Result<Answer> {
+    async fn get_configurations(
+        &self,
+        _: &ToolContext,
+        _: ConfigurationsInput,
+    ) -> Result<Success<ConfigurationsBody>> {
         let file = LaunchFile::read(self.workspace.root()).map_err(launch::from_launch)?;
-        let configurations: Vec<&Map<String, Value>> =
-            file.configurations.iter().map(|configuration| &configuration.fields).collect();
-        let compounds: Vec<&Map<String, Value>> =
-            file.compounds.iter().map(|compound| &compound.fields).collect();
-        let inputs: Vec<&str> = file.inputs.iter().map(|input| input.id.as_str()).collect();
-        let answer = Answer::success()
-            .with("configurations", &configurations)
-            .maybe("compounds", (!compounds.is_empty()).then_some(compounds))
-            .maybe("inputs", (!inputs.is_empty()).then_some(inputs));
-        let hint = match (configurations.is_empty(), self.trusted) {
+        let hint = match (file.configurations.is_empty(), self.trusted) {
             (true, _) => {
                 Some("there is none; `start_debugging` takes a `command`, `program` or `test` as well")
             }
@@ -147,7 +173,12 @@ impl DebugService {
             }
             (false, true) => None,
         };
-        Ok(answer.maybe("hint", hint))
+        Ok(Success::new(ConfigurationsBody {
+            configurations: file.configurations.into_iter().map(|one| one.fields).collect(),
+            compounds: file.compounds.into_iter().map(|one| one.fields).collect(),
+            inputs: file.inputs.into_iter().map(|input| input.id).collect(),
+            hint,
+        }))
     }
 
     fn context_of(&self, input: &StartInput, folder: &Path) -> Result<Context> {
@@ -289,7 +320,7 @@ impl DebugService {
         options
     }
 
-    async fn start_debugging(&self, ctx: &ToolContext, input: StartInput) -> Result<Answer> {
+    async fn start_debugging(&self, ctx: &ToolContext, input: StartInput) -> Result<StartAnswer> {
         let plan = self.plan(&input)?;
         let wait = Self::wait(ctx, input.timeout, START_WAIT);
         let how = plan.how.clone();
@@ -297,20 +328,17 @@ impl DebugService {
         options.no_debug = input.no_debug == Some(true);
         let after = self.debugger.serial();
         let Launched { sessions, notes } = plan.start(&self.debugger, &options).await?;
-        let roots: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+        let roots: Vec<SessionId> = sessions.iter().map(|session| session.id.clone()).collect();
         let outcome = self.debugger.wait_any(&roots, after, &wait).await;
         let first = sessions.first().ok_or(Error::NoSessionAtAll)?;
         let mut notes = notes;
         notes.extend(self.unbound());
-        Ok(self
-            .answer(outcome, first, Detail::COMPACT)
-            .await?
-            .maybe("sessions", (roots.len() > 1).then_some(roots))
-            .maybe("how", how)
-            .notes(&notes))
+        let run = self.answer(outcome, first, Detail::COMPACT).await?;
+        let sessions = if roots.len() > 1 { roots } else { Vec::new() };
+        Ok(StartAnswer { run, sessions, how, notes })
     }
 
-    /// Breakpoints that no session could bind: a program that runs past them without a word is a riddle.
+    /// Names breakpoints that no session could bind: the program runs past them.
     fn unbound(&self) -> Vec<String> {
         let store = self.debugger.breakpoints();
         let lost = store.lines().into_iter().filter_map(|breakpoint| {
@@ -329,9 +357,9 @@ impl DebugService {
         lost.take(5).collect()
     }
 
-    async fn restart_debugging(&self, ctx: &ToolContext, input: RestartInput) -> Result<Answer> {
+    async fn restart_debugging(&self, ctx: &ToolContext, input: RestartInput) -> Result<RunAnswer> {
         let wait = Self::wait(ctx, input.timeout, START_WAIT);
-        let session = self.debugger.session(input.session_id.as_deref())?;
+        let session = self.debugger.session(input.session_id.as_ref())?;
         let after = self.debugger.serial();
         let time = wait.deadline.saturating_duration_since(Instant::now());
         let again = self.debugger.restart(&session, time).await?;

@@ -1,24 +1,23 @@
-//! `debug_trace`, `debug_watch`, `debug_failure`: whole stories in one answer.
+//! `debug_trace`: one call of a function, line by line.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use stepwell_debug::launch::Launched;
 use stepwell_debug::session::{Session, Stop, is_true};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::trace::{TraceLimits, rendered};
-use stepwell_debug::watch::Write;
-use stepwell_debug::{Error, Outcome, Result, Wait};
+use stepwell_debug::{Error, Outcome, Result, StopReason, Wait};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::ToolContext;
 use tokio::time::Instant;
 
-use super::answer::Answer;
+use super::answer::{DebugAnswer, RunAnswer, Success};
 use super::debug_tool;
+use super::launch::RunInput;
 use super::service::{DebugService, RUN_WAIT};
-use super::starting::RunInput;
 
 /// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
 /// many single steps. Runs `command`, or goes on with the stopped session.
@@ -42,47 +41,35 @@ pub struct TraceInput {
     run: RunInput,
 }
 
-/// Goes on from the stop and tells every write to a variable or field: where, old and new value, the stack.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub struct WatchInput {
-    /// Of the stopped frame, such as `total` or `self.balance`.
-    expression: String,
-    frame_id: Option<i64>,
-    /// 10 by default.
-    max_writes: Option<usize>,
-    session_id: Option<String>,
-    timeout: Option<f64>,
-}
-
-/// Runs a failing command or test and tells why it fails: the exception or signal, the frames with their values, where
-/// these were set, the output. Use it first.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub struct FailureInput {
-    /// Runs it a second time to see the last writes of the values.
-    writes: Option<bool>,
-    #[serde(flatten)]
-    run: RunInput,
-}
-
 debug_tool!(
     DebugTrace,
     "debug_trace",
     &["trace_call"],
-    TraceInput,
+    TraceInput => TraceAnswer,
     Risk::Execute,
     debug_trace,
     preview_trace
 );
-debug_tool!(DebugWatch, "debug_watch", &[], WatchInput, Risk::Execute, debug_watch, preview_watch);
-debug_tool!(
-    DebugFailure,
-    "debug_failure",
-    &["debug_test"],
-    FailureInput,
-    Risk::Execute,
-    debug_failure,
-    preview_failure
-);
+/// The trace of a call, or how the run went on without it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("type" = "object"))]
+pub enum TraceAnswer {
+    Traced(Success<TraceBody>),
+    NotReached(RunAnswer),
+}
+
+impl DebugAnswer for TraceAnswer {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TraceBody {
+    /// How many lines ran.
+    lines: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    returned: Option<String>,
+    /// The lines with the variables they changed, loops folded.
+    trace: String,
+}
 
 impl DebugService {
     fn preview_trace(&self, name: &str, input: &TraceInput) -> Preview {
@@ -95,36 +82,7 @@ impl DebugService {
         }
     }
 
-    fn preview_watch(&self, _: &str, input: &WatchInput) -> Preview {
-        Preview { summary: format!("Watch who writes `{}`", input.expression), ..Preview::default() }
-    }
-
-    fn preview_failure(&self, name: &str, input: &FailureInput) -> Preview {
-        self.preview_start(name, &input.run.start())
-    }
-
-    async fn debug_failure(&self, ctx: &ToolContext, input: FailureInput) -> Result<Answer> {
-        let plan = self.plan(&input.run.start())?;
-        let wait = Self::wait(ctx, input.run.timeout, 120);
-        let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
-        let mut report = self.debugger.explain(plan, options.clone(), &wait).await?;
-        if input.writes.unwrap_or_default() {
-            let again = self.plan(&input.run.start())?;
-            self.debugger.follow_writes(again, options, &mut report, &wait).await?;
-        }
-        // The failing frame is told whole, the others by their line.
-        for frame in report.frames.iter_mut().skip(1) {
-            frame.source = None;
-            frame.variables.truncate(8);
-        }
-        let kept = report.output.len().saturating_sub(1200);
-        let kept =
-            (kept..=report.output.len()).find(|at| report.output.is_char_boundary(*at)).unwrap_or_default();
-        report.output = report.output.split_off(kept);
-        Ok(Answer::success().with("failure", report))
-    }
-
-    async fn debug_trace(&self, ctx: &ToolContext, input: TraceInput) -> Result<Answer> {
+    async fn debug_trace(&self, ctx: &ToolContext, input: TraceInput) -> Result<TraceAnswer> {
         let wait = Self::wait(ctx, input.run.timeout, RUN_WAIT);
         let place = self.traced_place(&input)?;
         let started = input.run.names_something();
@@ -165,18 +123,19 @@ impl DebugService {
                 if started {
                     self.debugger.end(&session).await;
                 }
-                return Ok(answer?.with("hint", "the call that was to be traced did not happen"));
+                let hint = Some("the call that was to be traced did not happen".into());
+                return Ok(TraceAnswer::NotReached(RunAnswer { hint, ..answer? }));
             }
         };
         if started {
             self.debugger.end(&session).await;
         }
         let trace = traced?;
-        let lines = trace.lines.len();
-        Ok(Answer::success()
-            .with("lines", lines)
-            .maybe("returned", trace.returned.clone())
-            .with("trace", rendered(&trace)))
+        Ok(TraceAnswer::Traced(Success::new(TraceBody {
+            lines: trace.lines.len(),
+            trace: rendered(&trace),
+            returned: trace.returned,
+        })))
     }
 
     fn traced_place(&self, input: &TraceInput) -> Result<Traced> {
@@ -211,7 +170,7 @@ impl DebugService {
         let mut left = input.call.unwrap_or(1).max(1);
         loop {
             let (stopped, stop) = match self.debugger.wait(session, after, wait).await {
-                Outcome::Stopped(stopped, stop) if stop.reason != "exception" => (stopped, stop),
+                Outcome::Stopped(stopped, stop) if stop.reason != StopReason::Exception => (stopped, stop),
                 other => return Err(Reached::Otherwise(Box::new(other))),
             };
             after = stop.serial;
@@ -234,40 +193,6 @@ impl DebugService {
             stopped.resume(None).await?;
         }
     }
-
-    async fn debug_watch(&self, ctx: &ToolContext, input: WatchInput) -> Result<Answer> {
-        let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
-        let (session, frame) = self.frame_or_top(input.frame_id, input.session_id.as_deref()).await?;
-        let most = input.max_writes.unwrap_or(10).clamp(1, 200);
-        let watched = self.debugger.watch_writes(&session, frame, &input.expression, most, &wait).await?;
-        let root = self.workspace.root();
-        let rows: Vec<String> = watched.writes.iter().map(|write| told(write, root)).collect();
-        Ok(Answer::success()
-            .with("session_id", &session.id)
-            .with("how", watched.how)
-            .with("first_value", watched.first)
-            .with("writes", rows)
-            .with("ended", watched.ended))
-    }
-}
-
-fn told(write: &Write, root: &std::path::Path) -> String {
-    let path = std::path::Path::new(&write.file);
-    let path = path.strip_prefix(root).unwrap_or(path);
-    format!(
-        "{}:{} in {}: {} -> {}  [{}]{}",
-        path.display(),
-        write.line,
-        write.function,
-        write.old,
-        write.new,
-        write.source,
-        if write.callers.is_empty() {
-            String::new()
-        } else {
-            format!("  called by {}", write.callers.join(" < "))
-        }
-    )
 }
 
 enum Traced {

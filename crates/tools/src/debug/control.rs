@@ -1,25 +1,26 @@
-//! Letting a program run: on, a step, to a line; stopping it; its sessions.
+//! Execution control: continue, step, pause, run to a line, stop, and the list of sessions.
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_debug::session::{Session, Step};
+use stepwell_debug::ids::{SessionId, ThreadId};
+use stepwell_debug::session::{Phase, Session, Step};
 use stepwell_debug::stop_report::Detail;
-use stepwell_debug::{Error, Outcome, Result};
+use stepwell_debug::{Error, Outcome, Result, StopReason};
 use stepwell_protocol::Risk;
 use stepwell_tool_runtime::ToolContext;
 
-use super::answer::Answer;
+use super::answer::{MessageBody, RunAnswer, Success};
 use super::debug_tool;
 use super::service::{DebugService, RUN_WAIT, STEP_WAIT};
 
 /// Lets the program run to the next stop or its end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ContinueInput {
-    session_id: Option<String>,
+    session_id: Option<SessionId>,
     /// From `stop_event_data`; the thread that stopped by default.
-    thread_id: Option<i64>,
+    thread_id: Option<ThreadId>,
     /// Seconds to wait; 60 by default.
     timeout: Option<f64>,
 }
@@ -27,8 +28,8 @@ pub struct ContinueInput {
 /// Makes one step and tells where the program is then.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct StepInput {
-    session_id: Option<String>,
-    thread_id: Option<i64>,
+    session_id: Option<SessionId>,
+    thread_id: Option<ThreadId>,
     step_type: StepType,
     /// So many steps, unless something else stops the program; 1 by default.
     count: Option<u32>,
@@ -46,15 +47,15 @@ pub enum StepType {
 /// Waits for a running program to stop or end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct WaitInput {
-    session_id: Option<String>,
+    session_id: Option<SessionId>,
     timeout: Option<f64>,
 }
 
 /// Stops a running program where it is.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct PauseInput {
-    session_id: Option<String>,
-    thread_id: Option<i64>,
+    session_id: Option<SessionId>,
+    thread_id: Option<ThreadId>,
     timeout: Option<f64>,
 }
 
@@ -65,14 +66,14 @@ pub struct RunToInput {
     file_path: String,
     #[schemars(extend("x-aliases" = ["line"]))]
     line_number: i64,
-    session_id: Option<String>,
+    session_id: Option<SessionId>,
     timeout: Option<f64>,
 }
 
 /// Ends a session and its program; all sessions where none is named and several run.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct StopInput {
-    session_id: Option<String>,
+    session_id: Option<SessionId>,
 }
 
 /// Lists debug sessions and their state.
@@ -83,38 +84,46 @@ debug_tool!(
     ContinueDebugging,
     "continue_debugging",
     &[],
-    ContinueInput,
+    ContinueInput => RunAnswer,
     Risk::Read,
     continue_debugging,
     plain_preview
 );
-debug_tool!(StepExecution, "step_execution", &[], StepInput, Risk::Read, step_execution, plain_preview);
-debug_tool!(WaitForStop, "wait_for_stop", &[], WaitInput, Risk::Read, wait_for_stop, plain_preview);
-debug_tool!(PauseDebugging, "pause_debugging", &[], PauseInput, Risk::Read, pause_debugging, plain_preview);
+debug_tool!(StepExecution, "step_execution", &[], StepInput => RunAnswer, Risk::Read, step_execution, plain_preview);
+debug_tool!(WaitForStop, "wait_for_stop", &[], WaitInput => RunAnswer, Risk::Read, wait_for_stop, plain_preview);
+debug_tool!(PauseDebugging, "pause_debugging", &[], PauseInput => RunAnswer, Risk::Read, pause_debugging, plain_preview);
 debug_tool!(
     RunToLocation,
     "run_to_location",
     &["debug_run_to"],
-    RunToInput,
+    RunToInput => RunAnswer,
     Risk::Read,
     run_to_location,
     plain_preview
 );
-debug_tool!(StopDebugging, "stop_debugging", &[], StopInput, Risk::Read, stop_debugging, plain_preview);
-debug_tool!(ListSessions, "list_sessions", &[], ListSessionsInput, Risk::Read, list_sessions, plain_preview);
+debug_tool!(StopDebugging, "stop_debugging", &[], StopInput => Success<MessageBody>, Risk::Read, stop_debugging, plain_preview);
+debug_tool!(ListSessions, "list_sessions", &[], ListSessionsInput => Success<SessionsBody>, Risk::Read, list_sessions, plain_preview);
 
-#[derive(Serialize)]
+/// All debug sessions, the ended ones included as long as they are remembered.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionsBody {
+    sessions: Vec<SessionRow>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
 struct SessionRow {
-    session_id: String,
+    session_id: SessionId,
     name: String,
     adapter: &'static str,
-    state: &'static str,
+    state: Phase,
+    /// The session that started it, for a child process.
     #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
+    parent: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     process_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i64>,
+    /// The address of the program's server, by `serverReadyAction`.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +137,7 @@ impl SessionRow {
             session_id: session.id.clone(),
             name: session.name.clone(),
             adapter: session.adapter.kind().name(),
-            state: session.phase().name(),
+            state: session.phase(),
             parent: session.parent.clone(),
             process_id: session.process_id(),
             exit_code: ending.exit_code,
@@ -139,8 +148,8 @@ impl SessionRow {
 }
 
 impl DebugService {
-    async fn continue_debugging(&self, ctx: &ToolContext, input: ContinueInput) -> Result<Answer> {
-        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+    async fn continue_debugging(&self, ctx: &ToolContext, input: ContinueInput) -> Result<RunAnswer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_ref())?;
         let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
         let after = self.debugger.serial();
         session.resume(input.thread_id).await?;
@@ -148,8 +157,8 @@ impl DebugService {
         self.answer(outcome, &session, Detail::NEWS).await
     }
 
-    async fn step_execution(&self, ctx: &ToolContext, input: StepInput) -> Result<Answer> {
-        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+    async fn step_execution(&self, ctx: &ToolContext, input: StepInput) -> Result<RunAnswer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_ref())?;
         let wait = Self::wait(ctx, input.timeout, STEP_WAIT);
         let step = match input.step_type {
             StepType::Over => Step::Over,
@@ -162,15 +171,15 @@ impl DebugService {
             session.step(input.thread_id, step).await?;
             let outcome = self.debugger.wait(&session, after, &wait).await;
             left -= 1;
-            let goes_on = matches!(&outcome, Outcome::Stopped(stopped, stop) if stopped.id == session.id && stop.reason == "step");
+            let goes_on = matches!(&outcome, Outcome::Stopped(stopped, stop) if stopped.id == session.id && stop.reason == StopReason::Step);
             if left == 0 || !goes_on {
                 return self.answer(outcome, &session, Detail::NEWS).await;
             }
         }
     }
 
-    async fn wait_for_stop(&self, ctx: &ToolContext, input: WaitInput) -> Result<Answer> {
-        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+    async fn wait_for_stop(&self, ctx: &ToolContext, input: WaitInput) -> Result<RunAnswer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_ref())?;
         let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
         // A stop that is there already is what was waited for.
         let after = session.stop().map_or(self.debugger.serial(), |stop| stop.serial - 1);
@@ -178,8 +187,8 @@ impl DebugService {
         self.answer(outcome, &session, Detail::COMPACT).await
     }
 
-    async fn pause_debugging(&self, ctx: &ToolContext, input: PauseInput) -> Result<Answer> {
-        let session = self.debugger.session_in_tree(input.session_id.as_deref())?;
+    async fn pause_debugging(&self, ctx: &ToolContext, input: PauseInput) -> Result<RunAnswer> {
+        let session = self.debugger.session_in_tree(input.session_id.as_ref())?;
         let wait = Self::wait(ctx, input.timeout, STEP_WAIT);
         if let Some(stop) = session.stop() {
             return self
@@ -190,8 +199,8 @@ impl DebugService {
         self.answer(outcome, &session, Detail::COMPACT).await
     }
 
-    async fn run_to_location(&self, ctx: &ToolContext, input: RunToInput) -> Result<Answer> {
-        let session = self.debugger.session_to_resume(input.session_id.as_deref())?;
+    async fn run_to_location(&self, ctx: &ToolContext, input: RunToInput) -> Result<RunAnswer> {
+        let session = self.debugger.session_to_resume(input.session_id.as_ref())?;
         let wait = Self::wait(ctx, input.timeout, RUN_WAIT);
         let path = self.file(&input.file_path)?;
         session.stopped()?;
@@ -216,23 +225,26 @@ impl DebugService {
         self.answer(outcome, &session, Detail::NEWS).await
     }
 
-    async fn stop_debugging(&self, _: &ToolContext, input: StopInput) -> Result<Answer> {
-        if input.session_id.is_none() {
-            let alive = self.debugger.sessions().iter().filter(|session| !session.phase().is_over()).count();
-            if alive == 0 {
-                return Ok(Answer::success().with("message", "no session is running"));
-            }
-            self.debugger.end_all().await;
-            return Ok(Answer::success()
-                .with("message", format!("ended {alive} session{}", if alive == 1 { "" } else { "s" })));
+    async fn stop_debugging(&self, _: &ToolContext, input: StopInput) -> Result<Success<MessageBody>> {
+        if input.session_id.is_some() {
+            let session = self.debugger.session(input.session_id.as_ref())?;
+            self.debugger.end(&session).await;
+            return Ok(Success::new(MessageBody { message: format!("session {} is over", session.id) }));
         }
-        let session = self.debugger.session(input.session_id.as_deref())?;
-        self.debugger.end(&session).await;
-        Ok(Answer::success().with("message", format!("session {} is over", session.id)))
+        let alive = self.debugger.sessions().iter().filter(|session| !session.phase().is_over()).count();
+        let message = match alive {
+            0 => "no session is running".to_owned(),
+            1 => "ended 1 session".to_owned(),
+            _ => format!("ended {alive} sessions"),
+        };
+        if alive > 0 {
+            self.debugger.end_all().await;
+        }
+        Ok(Success::new(MessageBody { message }))
     }
 
-    async fn list_sessions(&self, _: &ToolContext, _: ListSessionsInput) -> Result<Answer> {
-        let rows: Vec<SessionRow> = self.debugger.sessions().iter().map(SessionRow::of).collect();
-        Ok(Answer::success().with("sessions", rows))
+    async fn list_sessions(&self, _: &ToolContext, _: ListSessionsInput) -> Result<Success<SessionsBody>> {
+        let sessions = self.debugger.sessions().iter().map(SessionRow::of).collect();
+        Ok(Success::new(SessionsBody { sessions }))
     }
 }

@@ -1,0 +1,285 @@
+//! `debug_compare`: the first difference between two runs.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stepwell_debug::tracepoints::{RunEnd, Tracepoint, TracepointHit, TracepointRun};
+use stepwell_debug::{Error, Result};
+use stepwell_protocol::{Preview, Risk};
+use stepwell_tool_runtime::ToolContext;
+
+use super::answer::Success;
+use super::debug_tool;
+use super::launch::RunInput;
+use super::service::{DebugService, RUN_WAIT};
+use super::tracepoints::{MAX_HITS, Point, location_of};
+
+/// Runs a program twice with the same points and tells the first difference and what led to it. The runs differ by
+/// command, arguments, environment or revision.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct CompareInput {
+    points: Vec<Point>,
+    first: ComparedRun,
+    second: ComparedRun,
+    max_hits: Option<usize>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub struct ComparedRun {
+    command: String,
+    env: Option<BTreeMap<String, String>>,
+    /// A commit of git whose files are run.
+    revision: Option<String>,
+    timeout: Option<f64>,
+}
+
+impl ComparedRun {
+    fn run(&self) -> RunInput {
+        RunInput {
+            command: Some(self.command.clone()),
+            env: self.env.clone(),
+            timeout: self.timeout,
+            ..RunInput::default()
+        }
+    }
+}
+
+debug_tool!(
+    DebugCompare,
+    "debug_compare",
+    &[],
+    CompareInput => Success<CompareBody>,
+    Risk::Execute,
+    debug_compare,
+    preview_compare
+);
+
+/// How two runs compare.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CompareBody {
+    first_hits: usize,
+    second_hits: usize,
+    #[serde(flatten)]
+    ends: Ends,
+    #[serde(flatten)]
+    difference: Difference,
+}
+
+/// How the runs ended.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Ends {
+    Same { both_ended: String },
+    Different { first_ended: String, second_ended: String },
+}
+
+/// The first difference.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Difference {
+    None {
+        difference: Cow<'static, str>,
+    },
+    At {
+        /// The number of the hit, from 1.
+        difference_at_hit: usize,
+        first: String,
+        second: String,
+        /// The hits before it, which are the same in both runs.
+        before: Vec<String>,
+    },
+}
+
+impl DebugService {
+    fn preview_compare(&self, name: &str, input: &CompareInput) -> Preview {
+        let first = self.preview_start(name, &input.first.run().start());
+        let second = self.preview_start(name, &input.second.run().start());
+        let commands: Vec<String> = [first.command, second.command].into_iter().flatten().collect();
+        Preview {
+            summary: format!("Compare two runs: {}; {}", first.summary, second.summary),
+            command: (!commands.is_empty()).then(|| commands.join("; ")),
+            warnings: first.warnings.into_iter().chain(second.warnings).collect(),
+            unconfined: first.unconfined.or(second.unconfined),
+            ..Preview::default()
+        }
+    }
+
+    async fn debug_compare(&self, ctx: &ToolContext, input: CompareInput) -> Result<Success<CompareBody>> {
+        let points = self.points(&input.points)?;
+        let most = input.max_hits.unwrap_or(MAX_HITS).clamp(1, 5000);
+        let mut runs = Vec::new();
+        for compared in [&input.first, &input.second] {
+            let wait = Self::wait(ctx, compared.timeout, RUN_WAIT);
+            let checkout = self.revision(ctx, compared.revision.as_deref()).await?;
+            let start = compared.run().start();
+            let (plan, points) = match &checkout {
+                Some(folder) => {
+                    let moved = self.moved(&points, folder.path())?;
+                    (self.plan_in(&start, folder.path())?, moved)
+                }
+                None => (self.plan(&start)?, points.clone()),
+            };
+            let (session, after) = self.start_with_probes(ctx, plan, &points, &wait).await?;
+            let run = self.debugger.collect(&session, &points, after, most, &wait).await?;
+            self.debugger.end(&session).await;
+            runs.push(run);
+        }
+        let [first, second] = <[TracepointRun; 2]>::try_from(runs).map_err(|_| Error::NoSessionAtAll)?;
+        Ok(Success::new(compared(&points, &first, &second, self.workspace.root())))
+    }
+
+    /// Moves points to another checkout of the same repository.
+    fn moved(&self, points: &[Tracepoint], folder: &Path) -> Result<Vec<Tracepoint>> {
+        points
+            .iter()
+            .map(|point| {
+                let inside = point.path.strip_prefix(self.workspace.root()).map_err(|_| {
+                    Error::parameter("points of a comparison of revisions must be in the workspace")
+                })?;
+                Ok(Tracepoint { path: folder.join(inside), ..point.clone() })
+            })
+            .collect()
+    }
+
+    /// The files of a revision in a folder of their own, where one is named. The repository is only read.
+    async fn revision(&self, ctx: &ToolContext, revision: Option<&str>) -> Result<Option<tempfile::TempDir>> {
+        let Some(revision) = revision else { return Ok(None) };
+        let failed = |what: String| Error::parameter(format!("revision `{revision}` cannot be used: {what}"));
+        if revision.starts_with('-') {
+            return Err(failed("it is no name of a revision".to_owned()));
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("stepwell-")
+            .tempdir()
+            .map_err(|error| failed(error.to_string()))?;
+        let archive = folder.path().join(".archive.tar");
+        let root = self.workspace.root().to_path_buf();
+        let output = format!("--output={}", archive.display());
+        self.run_quietly(ctx, "git", &["archive", "--format=tar", &output, revision], &root)
+            .await
+            .map_err(failed)?;
+        let path = archive.to_string_lossy().into_owned();
+        let into = folder.path().to_path_buf();
+        self.run_quietly(ctx, "tar", &["-xf", &path], &into).await.map_err(failed)?;
+        stepwell_workspace::files::remove_file(&archive).ok();
+        Ok(Some(folder))
+    }
+
+    async fn run_quietly(
+        &self,
+        ctx: &ToolContext,
+        program: &str,
+        words: &[&str],
+        folder: &Path,
+    ) -> Result<(), String> {
+        use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
+        let call = ProgramCall {
+            program: program.into(),
+            arguments: words.iter().map(Into::into).collect(),
+            folder: folder.to_path_buf(),
+            environment: Environment::default(),
+            input: None,
+            time_limit: Duration::from_secs(60),
+            keep: KeepOutput { memory: 4096, file: None, file_limit: 0 },
+        };
+        let mut said = String::new();
+        let ran = process::run(call, &ctx.cancel, |_, text| {
+            if said.len() < 2000 {
+                said.push_str(text);
+            }
+        })
+        .await;
+        match ran {
+            Ok(finished) if finished.ending == Ending::Exited(0) => Ok(()),
+            Ok(_) => Err(said.trim().to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// Finds the first difference between two runs.
+fn compared(
+    points: &[Tracepoint],
+    first: &TracepointRun,
+    second: &TracepointRun,
+    root: &Path,
+) -> CompareBody {
+    const BEFORE: usize = 3;
+    // Where something lies in memory differs from run to run and means nothing.
+    let same = |one: &TracepointHit, other: &TracepointHit| {
+        let plain =
+            |hit: &TracepointHit| hit.values.iter().map(|value| without_addresses(value)).collect::<Vec<_>>();
+        one.point == other.point && plain(one) == plain(other)
+    };
+    let differs = first.hits.iter().zip(&second.hits).position(|(one, other)| !same(one, other));
+    let shorter = first.hits.len().min(second.hits.len());
+    let at = differs.or_else(|| (first.hits.len() != second.hits.len()).then_some(shorter));
+    let describe = |hit: Option<&TracepointHit>| match hit {
+        None => "ended".to_owned(),
+        Some(hit) => {
+            let point = &points[hit.point];
+            let values =
+                point.expressions.iter().zip(&hit.values).map(|(name, value)| format!("{name}={value}"));
+            format!("{} {}", location_of(point, root), values.collect::<Vec<_>>().join(", "))
+        }
+    };
+    let ends = match (exit_of(&first.end), exit_of(&second.end)) {
+        (one, other) if one == other => Ends::Same { both_ended: one },
+        (one, other) => Ends::Different { first_ended: one, second_ended: other },
+    };
+    let difference = match at {
+        None => Difference::None { difference: "none: the runs were the same at these points".into() },
+        Some(at) => Difference::At {
+            difference_at_hit: at + 1,
+            first: describe(first.hits.get(at)),
+            second: describe(second.hits.get(at)),
+            before: (at.saturating_sub(BEFORE)..at).map(|step| describe(first.hits.get(step))).collect(),
+        },
+    };
+    CompareBody { first_hits: first.hits.len(), second_hits: second.hits.len(), ends, difference }
+}
+
+fn exit_of(end: &RunEnd) -> String {
+    match end {
+        RunEnd::Completed(ending) => match ending.exit_code {
+            Some(code) => format!("exit code {code}"),
+            None => "completed".to_owned(),
+        },
+        RunEnd::Failed(_) => "error".to_owned(),
+        RunEnd::Stopped(_, stop) => {
+            format!("stopped: {}", stop.text.as_deref().unwrap_or(stop.reason.as_str()))
+        }
+        RunEnd::TimedOut => "timeout".to_owned(),
+        RunEnd::Interrupted => "interrupted".to_owned(),
+        RunEnd::MaxHits(..) => "max_hits".to_owned(),
+    }
+}
+
+/// A value with `0x…` for every address in it.
+fn without_addresses(value: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = value;
+    while let Some(at) = rest.find("0x") {
+        let digits = rest[at + 2..].bytes().take_while(u8::is_ascii_hexdigit).count();
+        plain.push_str(&rest[..at + 2]);
+        plain.push_str(if digits >= 6 { "…" } else { &rest[at + 2..at + 2 + digits] });
+        rest = &rest[at + 2 + digits..];
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn addresses_do_not_make_values_differ() {
+        assert_eq!(
+            super::without_addresses("<A object at 0x7f8c798da010> 0x1f é"),
+            "<A object at 0x…> 0x1f é"
+        );
+    }
+}
