@@ -12,6 +12,7 @@ pub mod answer;
 pub mod embeddings;
 mod error;
 pub mod facts;
+pub mod functions;
 pub mod grammars;
 pub mod graph;
 pub mod index;

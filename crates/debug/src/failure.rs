@@ -4,7 +4,6 @@
 //! many are expected; when the program is over, the one that its output and exit code speak of is the failure. A second
 //! run (`history`) follows the values of the failing line.
 
-mod function;
 mod history;
 mod origin;
 mod told;
@@ -19,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::adapters::AdapterKind;
 use crate::dap::types::{ExceptionInfo, StackFrame};
+use crate::function_finder::FunctionFinder;
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::output::{OutputCategory, floor_boundary};
 use crate::session::{Session, Stop};
@@ -186,7 +186,8 @@ impl Debugger {
         };
         self.end(&session).await;
         let output = told::without_debugger(&self.printed(&session));
-        let mut report = judged(looks, verdict_hint, exit_code, &output);
+        let finder = self.options().function_finder.as_deref();
+        let mut report = judged(looks, verdict_hint, exit_code, &output, finder);
         report.notes.splice(0..0, notes);
         Ok(FailureReport { how, ..report })
     }
@@ -225,12 +226,11 @@ impl Session {
         for frame in own.iter().take(FRAMES) {
             frames.push(self.failure_frame(frame).await?);
         }
-        let kind = self.adapter.kind();
         Ok(Look {
             exception: Some(Self::exception_of(stop, info.as_ref())),
             library_frames: stack.len().saturating_sub(own.len()),
             frames,
-            is_final: !matches!(kind, AdapterKind::JsDebug | AdapterKind::Node)
+            is_final: !matches!(self.adapter.kind(), AdapterKind::JsDebug | AdapterKind::Node)
                 || info.is_some_and(|info| info.break_mode.as_deref() == Some("unhandled")),
         })
     }
@@ -274,7 +274,13 @@ impl Session {
 }
 
 /// What the looks, the exit code and the output come to.
-fn judged(looks: Vec<Look>, hang: Option<Look>, exit_code: Option<i64>, output: &str) -> FailureReport {
+fn judged(
+    looks: Vec<Look>,
+    hang: Option<Look>,
+    exit_code: Option<i64>,
+    output: &str,
+    finder: Option<&dyn FunctionFinder>,
+) -> FailureReport {
     let tail = output.len().saturating_sub(OUTPUT);
     let tail = output[floor_boundary(output, tail)..].to_owned();
     let (verdict, chosen) = if let Some(hang) = hang {
@@ -311,7 +317,7 @@ fn judged(looks: Vec<Look>, hang: Option<Look>, exit_code: Option<i64>, output: 
             source: origin::line_of(&frame.file, frame.line).unwrap_or_default(),
         });
         report.values =
-            look.frames.first().map(|frame| stories(frame, look.frames.get(1))).unwrap_or_default();
+            look.frames.first().map(|frame| stories(frame, look.frames.get(1), finder)).unwrap_or_default();
         report.frames = look.frames;
     } else if verdict == Verdict::Failed
         && let Some((exception, place)) = told::traceback(output)
@@ -356,7 +362,11 @@ fn speaks_of_failure(output: &str) -> bool {
 }
 
 /// The values of the failing line with their origins; all of the frame's where the line names none.
-fn stories(frame: &FailureFrame, caller: Option<&FailureFrame>) -> Vec<ValueStory> {
+fn stories(
+    frame: &FailureFrame,
+    caller: Option<&FailureFrame>,
+    finder: Option<&dyn FunctionFinder>,
+) -> Vec<ValueStory> {
     let line = origin::line_of(&frame.file, frame.line).unwrap_or_default();
     let named = |name: &str| origin::names(&line).any(|word| word == name);
     let mut chosen: Vec<&FrameValue> = frame.variables.iter().filter(|row| named(&row.name)).collect();
@@ -369,7 +379,7 @@ fn stories(frame: &FailureFrame, caller: Option<&FailureFrame>) -> Vec<ValueStor
             name: row.name.clone(),
             value: row.value.clone(),
             writes: Vec::new(),
-            origin: origin::of(&row.name, frame, caller),
+            origin: finder.and_then(|finder| origin::of(&row.name, frame, caller, finder)),
         })
         .collect()
 }

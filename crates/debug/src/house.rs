@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::adapters::{AdapterKind, Search};
 use crate::breakpoints::BreakpointStore;
+use crate::function_finder::FunctionFinder;
 use crate::ids::{IdTable, SessionId};
 use crate::session::{Phase, Session};
 use crate::{Error, Result};
@@ -36,7 +37,9 @@ pub struct DebuggerOptions {
     /// Variables that programs do not get.
     pub removed_variables: Vec<String>,
     pub confine: Option<Arc<dyn Confine>>,
-    /// Fetches an adapter that is not there.
+    /// Tells where functions begin and end.
+    pub function_finder: Option<Arc<dyn FunctionFinder>>,
+    /// Installs an adapter that is missing.
     pub installer: Option<Arc<dyn Installer>>,
 }
 

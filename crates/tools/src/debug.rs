@@ -10,6 +10,7 @@ mod compare;
 mod control;
 mod data_breakpoints;
 mod failure;
+mod functions;
 mod inspect;
 mod launch;
 mod memory;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use stepwell_tool_runtime::DynTool;
 
+pub use functions::SyntaxFunctions;
 pub use service::{DebugOptions, DebugService};
 
 /// Declares a tool whose work a method of the service does: its type, name, aliases, input, output, risk, the method that

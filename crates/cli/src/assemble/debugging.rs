@@ -1,10 +1,11 @@
 //! How programs are debugged: which adapters, where things are kept, what is trusted.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use stepwell_debug::DebuggerOptions;
 use stepwell_debug::adapters::{ConfiguredAdapter, Search};
-use stepwell_tools::{DebugOptions, secret_variables};
+use stepwell_tools::{DebugOptions, SyntaxFunctions, secret_variables};
 
 use super::confinement::OWN_PROGRAM;
 use crate::doors::adapters::OnDemand;
@@ -55,6 +56,7 @@ pub fn options(places: &Places, settings: &Settings, workspace: &Path) -> anyhow
         breakpoint_file: Some(places.data.join("breakpoints").join(file_name(workspace))),
         removed_variables: secret_variables().into_iter().map(|(name, _)| name).collect(),
         confine: None,
+        function_finder: Some(Arc::new(SyntaxFunctions)),
         installer: settings.auto_installs_adapters().then(|| OnDemand::allowed(places)),
     };
     Ok(DebugOptions { debugger, trusted: settings.trusted })

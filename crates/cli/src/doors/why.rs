@@ -11,6 +11,7 @@ use stepwell_debug::failure::{FailureReport, Verdict};
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
 use stepwell_debug::targets::{self, Description};
 use stepwell_debug::{Debugger, DebuggerOptions, Wait};
+use stepwell_tools::SyntaxFunctions;
 use stepwell_workspace::files::{self, Privacy};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +46,7 @@ pub async fn run(args: WhyArgs) -> anyhow::Result<Exit> {
         search,
         keeper: Some(OWN_PROGRAM.into()),
         installer: Some(installer),
+        function_finder: Some(Arc::new(SyntaxFunctions)),
         ..DebuggerOptions::default()
     };
     let debugger = Arc::new(Debugger::new(options));

@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use super::function::{Body, body_around};
 use super::origin::{line_of, names, sets, text_of};
 use super::{FailureReport, VALUE, Verdict};
 use crate::dap::types::StackFrame;
+use crate::function_finder::{FunctionBody, FunctionFinder};
 use crate::ids::{AdapterFrameId, ThreadId};
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::session::{Session, same_file};
@@ -28,6 +28,8 @@ const MOST_PASSAGES: usize = 2000;
 const FOLLOWING: Duration = Duration::from_secs(8);
 /// Lines of one call that are kept.
 const KEPT: usize = 400;
+/// Lines of code of one function that are followed.
+const MOST_LINES: usize = 120;
 /// How far above a line its loop's head is looked for.
 const MOST_LINES_UP: usize = 100;
 
@@ -44,7 +46,9 @@ pub struct ValueWrite {
 #[derive(Debug)]
 struct Scope {
     file: PathBuf,
-    body: Body,
+    body: FunctionBody,
+    /// The lines that are probed.
+    probed: Vec<i64>,
     /// Where it stood when the program failed.
     line: i64,
     names: Vec<String>,
@@ -130,7 +134,8 @@ impl Debugger {
         report: &mut FailureReport,
         wait: &Wait,
     ) -> Result<()> {
-        let scopes = scopes(report);
+        let finder = self.options().function_finder.as_deref();
+        let scopes = finder.map(|finder| scopes(report, finder)).unwrap_or_default();
         if report.verdict != Verdict::Failed || scopes.is_empty() {
             return Ok(());
         }
@@ -219,12 +224,13 @@ impl Session {
 }
 
 /// The failing function with the values of its line, and the caller with those of the call.
-fn scopes(report: &FailureReport) -> Vec<Scope> {
+fn scopes(report: &FailureReport, finder: &dyn FunctionFinder) -> Vec<Scope> {
     let mut scopes = Vec::new();
     let (Some(failing), false) = (report.frames.first(), report.values.is_empty()) else { return scopes };
     let of = |file: &str, line: i64, names: Vec<String>| {
-        let body = body_around(file, line)?;
-        Some(Scope { file: PathBuf::from(file), body, line, names })
+        let body = finder.function_at(Path::new(file), &text_of(file)?, line)?;
+        let probed = body.code_near(line, MOST_LINES);
+        Some(Scope { file: PathBuf::from(file), body, probed, line, names })
     };
     let wanted = report.values.iter().map(|value| value.name.clone()).take(MOST_NAMES).collect();
     scopes.extend(of(&failing.file, failing.line, wanted));
@@ -244,7 +250,7 @@ fn probes(scopes: &[Scope]) -> BTreeMap<PathBuf, Vec<i64>> {
     let mut probes: BTreeMap<PathBuf, Vec<i64>> = BTreeMap::new();
     for scope in scopes {
         let lines = probes.entry(scope.file.clone()).or_default();
-        lines.extend(scope.body.code.iter().copied());
+        lines.extend(scope.probed.iter().copied());
         lines.sort_unstable();
         lines.dedup();
     }
@@ -253,7 +259,15 @@ fn probes(scopes: &[Scope]) -> BTreeMap<PathBuf, Vec<i64>> {
 
 fn scope_of(scopes: &[Scope], frame: &StackFrame) -> Option<usize> {
     let path = Path::new(frame.source.as_ref()?.path.as_deref()?);
-    scopes.iter().position(|scope| scope.body.contains(frame.line) && same_file(&scope.file, path))
+    scopes.iter().position(|scope| {
+        // Functions lie between the lines of a script's top level.
+        let is_here = if scope.body.is_top_level {
+            scope.probed.contains(&frame.line)
+        } else {
+            scope.body.contains(frame.line)
+        };
+        is_here && same_file(&scope.file, path)
+    })
 }
 
 /// How many values of the failing line are those that were seen when it failed.
@@ -363,7 +377,14 @@ mod tests {
     fn scope() -> Scope {
         Scope {
             file: PathBuf::from("a.py"),
-            body: Body { first: 1, last: 9, code: (1..=9).collect() },
+            body: FunctionBody {
+                first_line: 1,
+                last_line: 9,
+                code_lines: (1..=9).collect(),
+                parameters: Vec::new(),
+                is_top_level: false,
+            },
+            probed: (1..=9).collect(),
             line: 4,
             names: vec!["x".to_owned()],
         }

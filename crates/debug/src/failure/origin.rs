@@ -1,4 +1,4 @@
-//! Where a variable was set last, as its source says: the nearest assignment above, or the caller.
+//! Where a variable was set last, by its source: the nearest assignment above in its function, or the caller.
 
 use std::path::Path;
 
@@ -7,11 +7,8 @@ use serde::Serialize;
 use stepwell_workspace::files;
 
 use super::FailureFrame;
-use super::function::begins_function;
+use crate::function_finder::FunctionFinder;
 use crate::values::shortened;
-
-/// Lines above that are searched; a function is hardly longer.
-const FARTHEST: usize = 400;
 
 /// The line that gave a variable its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -23,33 +20,35 @@ pub struct Origin {
     pub from_caller: bool,
 }
 
-/// The nearest line above the failing one that sets the variable, or the call that passed it.
-pub fn of(name: &str, frame: &FailureFrame, caller: Option<&FailureFrame>) -> Option<Origin> {
+/// Finds the nearest line above the failing one that sets the variable, or the call that passed it.
+pub fn of(
+    name: &str,
+    frame: &FailureFrame,
+    caller: Option<&FailureFrame>,
+    finder: &dyn FunctionFinder,
+) -> Option<Origin> {
     let text = text_of(&frame.file)?;
     let lines: Vec<&str> = text.lines().collect();
-    let at = usize::try_from(frame.line).ok()?.checked_sub(1)?;
-    for number in (at.saturating_sub(FARTHEST)..at).rev() {
-        let text = lines.get(number)?;
-        if sets(text, name) {
+    let function = finder.function_at(Path::new(&frame.file), &text, frame.line)?;
+    let above = function.code_lines.iter().rev().filter(|line| **line < frame.line);
+    for line in above {
+        let source = lines.get(usize::try_from(*line).ok()?.checked_sub(1)?)?;
+        if sets(source, name) {
             return Some(Origin {
                 file: frame.file.clone(),
-                line: i64::try_from(number + 1).ok()?,
-                source: shortened(text.trim(), 160),
+                line: *line,
+                source: shortened(source.trim(), 160),
                 from_caller: false,
             });
         }
-        if begins_function(&lines, number) {
-            let is_parameter = names(text).any(|word| word == name);
-            let caller = caller.filter(|_| is_parameter)?;
-            return Some(Origin {
-                file: caller.file.clone(),
-                line: caller.line,
-                source: line_of(&caller.file, caller.line)?,
-                from_caller: true,
-            });
-        }
     }
-    None
+    let caller = caller.filter(|_| function.parameters.iter().any(|parameter| parameter == name))?;
+    Some(Origin {
+        file: caller.file.clone(),
+        line: caller.line,
+        source: line_of(&caller.file, caller.line)?,
+        from_caller: true,
+    })
 }
 
 /// A line of a file, without its indentation.

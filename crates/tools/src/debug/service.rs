@@ -17,6 +17,7 @@ use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
 
 use super::answer::{RunAnswer, RunOutcome};
+use super::functions::SyntaxFunctions;
 
 /// The longest any call waits; its own deadline is shorter.
 pub const LONGEST_CALL: Duration = Duration::from_secs(660);
@@ -43,7 +44,9 @@ pub struct DebugService {
 
 impl DebugService {
     pub fn new(workspace: Workspace, options: &DebugOptions) -> Arc<Self> {
-        let debugger = Arc::new(Debugger::new(options.debugger.clone()));
+        let mut debugger_options = options.debugger.clone();
+        debugger_options.function_finder.get_or_insert_with(|| Arc::new(SyntaxFunctions));
+        let debugger = Arc::new(Debugger::new(debugger_options));
         Arc::new(Self { debugger, workspace, trusted: options.trusted })
     }
 

@@ -9,13 +9,14 @@ use stepwell_debug::launch::Launched;
 use stepwell_debug::session::{Session, Stop, is_true};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::trace::{TraceLimits, rendered};
-use stepwell_debug::{Error, Outcome, Result, StopReason, Wait};
+use stepwell_debug::{Error, FunctionFinder, Outcome, Result, StopReason, Wait};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::ToolContext;
 use tokio::time::Instant;
 
 use super::answer::{DebugAnswer, RunAnswer, Success};
 use super::debug_tool;
+use super::functions::SyntaxFunctions;
 use super::launch::RunInput;
 use super::service::{DebugService, RUN_WAIT};
 
@@ -146,9 +147,12 @@ impl DebugService {
                 match file {
                     Some(file) => {
                         let path = self.file(file)?;
-                        let line = body_line(&path, name)
+                        let text = stepwell_workspace::files::read(&path)?;
+                        let text = String::from_utf8_lossy(&text);
+                        let function = SyntaxFunctions.function_named(&path, &text, name);
+                        let function = function
                             .ok_or_else(|| Error::parameter(format!("`{file}` has no function `{name}`")))?;
-                        Ok(Traced::Line(path, line))
+                        Ok(Traced::Line(path, function.first_line))
                     }
                     None => Ok(Traced::Function(name.clone())),
                 }
@@ -225,46 +229,4 @@ impl From<Error> for Reached {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
-}
-
-/// The first line of a function's body, by how functions are written.
-fn body_line(path: &std::path::Path, name: &str) -> Option<i64> {
-    let content = stepwell_workspace::files::read(path).ok()?;
-    let content = String::from_utf8_lossy(&content);
-    let lines: Vec<&str> = content.lines().collect();
-    let name = name.rsplit(['.', ':']).next()?;
-    let head = lines.iter().position(|line| {
-        let found = line.find(name).filter(|at| {
-            let before = line[..*at].chars().next_back();
-            let after = line[at + name.len()..].trim_start();
-            !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
-                && (after.starts_with('(')
-                    || after.starts_with('=')
-                    || after.starts_with('<')
-                    || after.starts_with(':'))
-        });
-        let text = line.trim_start();
-        let declares = [
-            "def ",
-            "async ",
-            "function ",
-            "fn ",
-            "pub ",
-            "func ",
-            "const ",
-            "let ",
-            "var ",
-            "export ",
-            "static ",
-        ];
-        let is_method = line.trim_end().ends_with('{')
-            && !["if", "for", "while", "switch", "return"].iter().any(|word| text.starts_with(word));
-        found.is_some() && (declares.iter().any(|word| text.starts_with(word)) || is_method)
-    })?;
-    let opened = (head..lines.len()).find(|at| lines[*at].trim_end().ends_with(['{', ':']))?;
-    let body = (opened + 1..lines.len()).find(|at| {
-        let text = lines[*at].trim();
-        !text.is_empty() && !text.starts_with("//") && !text.starts_with('#') && !text.starts_with("\"\"\"")
-    })?;
-    i64::try_from(body + 1).ok()
 }

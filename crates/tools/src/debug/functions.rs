@@ -1,0 +1,31 @@
+//! Finds functions for the debugger by their syntax trees.
+
+use std::path::Path;
+
+use stepwell_code_intel::functions::{self, Function};
+use stepwell_debug::{FunctionBody, FunctionFinder};
+
+/// The functions of source files, by their syntax trees.
+#[derive(Clone, Copy, Debug)]
+pub struct SyntaxFunctions;
+
+impl FunctionFinder for SyntaxFunctions {
+    fn function_at(&self, path: &Path, text: &str, line: i64) -> Option<FunctionBody> {
+        functions::function_at(path, text, usize::try_from(line).ok()?).map(body)
+    }
+
+    fn function_named(&self, path: &Path, text: &str, name: &str) -> Option<FunctionBody> {
+        functions::function_named(path, text, name).map(body)
+    }
+}
+
+fn body(function: Function) -> FunctionBody {
+    let number = |line: usize| i64::try_from(line).unwrap_or(i64::MAX);
+    FunctionBody {
+        first_line: number(function.first_line),
+        last_line: number(function.last_line),
+        code_lines: function.code_lines.into_iter().map(number).collect(),
+        parameters: function.parameters,
+        is_top_level: function.is_top_level,
+    }
+}
