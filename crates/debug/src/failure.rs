@@ -16,7 +16,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::adapters::AdapterKind;
 use crate::dap::types::{ExceptionInfo, StackFrame};
 use crate::function_finder::FunctionFinder;
 use crate::launch::{LaunchOptions, LaunchPlan};
@@ -230,7 +229,7 @@ impl Session {
             exception: Some(Self::exception_of(stop, info.as_ref())),
             library_frames: stack.len().saturating_sub(own.len()),
             frames,
-            is_final: !matches!(self.adapter.kind(), AdapterKind::JsDebug | AdapterKind::Node)
+            is_final: !self.adapter.manners().stops_at_handled_exceptions
                 || info.is_some_and(|info| info.break_mode.as_deref() == Some("unhandled")),
         })
     }

@@ -254,11 +254,11 @@ fn kinds_for(resolved: &Resolved, debugger: &Debugger, options: &LaunchOptions) 
     let program = resolved.arguments.get("program").and_then(Value::as_str).map(Path::new);
     let kept = if options.breakpoints { debugger.breakpoints().lines() } else { Vec::new() };
     let mut places = kept.iter().map(|place| &place.path).chain(options.probes.keys());
-    // Node finds places in sources it does not run only through source maps, which js-debug reads.
+    // Breakpoints in sources that are compiled to JavaScript need an adapter that reads source maps.
     let needs_maps =
         !program.is_some_and(is_made_into_scripts) && places.any(|path| is_made_into_scripts(path));
     if search.prefers_js_debug || needs_maps {
-        kinds.sort_by_key(|kind| *kind == AdapterKind::Node);
+        kinds.sort_by_key(|kind| kind.adapter().manners().ignores_source_maps);
     }
     Ok(kinds)
 }
@@ -281,7 +281,7 @@ fn opening(
     let server = resolved.debug_server.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     // One that listens already need not be installed here.
     let (adapter, mut way) = if let (Some(server), Some(kind)) = (server, kinds.first()) {
-        (adapters::adapter(*kind), Way::Tcp(server))
+        (kind.adapter(), Way::Tcp(server))
     } else {
         let (adapter, located) = adapters::choose(&kinds, search, &resolved.arguments)?;
         (adapter, Way::Start(located))

@@ -11,12 +11,12 @@ mod file;
 mod inputs;
 mod jsonc;
 mod python;
-mod resolve;
+pub(crate) mod resolve;
 mod runs;
 mod server_ready;
 mod settings;
 pub mod tasks;
-mod translate;
+pub(crate) mod translate;
 mod variables;
 pub(crate) mod words;
 

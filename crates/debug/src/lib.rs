@@ -22,7 +22,7 @@ mod stop_reason;
 pub mod stop_report;
 pub mod values;
 pub mod watch;
-pub use adapter_check::{AdapterCheck, version_of};
+pub use adapter_check::AdapterCheck;
 pub use debugger::{Debugger, Outcome, Wait};
 pub use error::{Error, Result};
 pub use function_finder::{FunctionBody, FunctionFinder};

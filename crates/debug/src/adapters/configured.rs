@@ -5,15 +5,20 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, manners, missing, text_argument,
 };
 use crate::Result;
+use crate::launch_config::resolve::text;
+use crate::launch_config::translate::{
+    Translated, absolute_program, arguments_list, bad, leave_out, script_arguments,
+};
+use crate::launch_config::{self, Request, Resolved};
 
 /// A debugger by its command. In its words `{socket}` or `{port}` stands for where it must listen, `{program}` for what is
 /// debugged, and a word `{args}` for its arguments.
@@ -27,6 +32,8 @@ pub struct ConfiguredAdapter {
     pub always_attaches: bool,
     /// What to do where its command is not found.
     pub hint: String,
+    /// The languages it debugs, where they are known.
+    pub languages: &'static [&'static str],
 }
 
 impl ConfiguredAdapter {
@@ -46,32 +53,34 @@ impl ConfiguredAdapter {
         self.name == kind || self.types.iter().any(|known| known == kind)
     }
 
-    /// Whether its command runs the program by itself, so that it cannot be started without one.
-    pub fn needs_program(&self) -> bool {
-        self.command.iter().any(|word| word.contains("{program}"))
+    /// The adapters that are known by their command alone.
+    pub(super) fn known() -> [&'static Self; 2] {
+        [Self::rdbg(), Self::bash()]
     }
 
     /// Ruby's own debugger.
-    pub(super) fn rdbg() -> &'static Self {
+    fn rdbg() -> &'static Self {
         let words = ["rdbg", "--open", "--sock-path={socket}", "--", "{program}", "{args}"];
         Self {
             name: "rdbg".to_owned(),
             command: words.map(str::to_owned).to_vec(),
-            types: Vec::new(),
+            types: vec!["ruby_lsp".to_owned(), "ruby".to_owned()],
             always_attaches: true,
             hint: "install it: `gem install debug` or `apt install ruby`".to_owned(),
+            languages: &["Ruby"],
         }
         .kept()
     }
 
     /// A debugger for Bash scripts that is a package of PyPI.
-    pub(super) fn bash() -> &'static Self {
+    fn bash() -> &'static Self {
         Self {
             name: "bash".to_owned(),
             command: vec!["bash-dap".to_owned()],
-            types: Vec::new(),
+            types: vec!["bashdb".to_owned()],
             always_attaches: false,
             hint: "install it: `pip install bash-dap`".to_owned(),
+            languages: &["Bash"],
         }
         .kept()
     }
@@ -80,6 +89,32 @@ impl ConfiguredAdapter {
 impl Adapter for ConfiguredAdapter {
     fn kind(&self) -> AdapterKind {
         AdapterKind::Configured(self.clone().kept())
+    }
+
+    fn name(&self) -> &'static str {
+        &self.clone().kept().name
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        self.languages
+    }
+
+    /// Its types are not known before the settings are read: see [`ConfiguredAdapter::serves`].
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[]
+    }
+
+    fn starts_only_with_program(&self) -> bool {
+        self.command.iter().any(|word| word.contains("{program}"))
+    }
+
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        match resolved.kind.as_str() {
+            "rdbg" | "ruby_lsp" | "ruby" => rdbg(resolved),
+            "java" => java(resolved),
+            "bashdb" | "bash" => bash(resolved),
+            _ => as_written(resolved),
+        }
     }
 
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located> {
@@ -134,7 +169,7 @@ impl Adapter for ConfiguredAdapter {
     }
 
     fn adapter_id(&self) -> &'static str {
-        &self.clone().kept().name
+        self.name()
     }
 
     fn request(&self, how: How) -> How {
@@ -156,6 +191,8 @@ impl Adapter for ConfiguredAdapter {
             prints_for_the_program: false,
             closes_at_the_end: false,
             prints_late: false,
+            stops_at_handled_exceptions: false,
+            ignores_source_maps: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         };
@@ -175,4 +212,82 @@ fn without_debuggers_lines(output: &str) -> Cow<'_, str> {
         return Cow::Borrowed(output);
     }
     Cow::Owned(output.split_inclusive('\n').filter(|line| !line.starts_with("DEBUGGER: ")).collect())
+}
+
+fn rdbg(resolved: &Resolved) -> launch_config::Result<Translated> {
+    let mut arguments = script_arguments(resolved)?;
+    // The language server's extension writes a whole command line into `program`.
+    if let Some(line) =
+        arguments.shift_remove("program").and_then(|line| line.as_str().map(ToOwned::to_owned))
+    {
+        let mut words = arguments_list(resolved, Some(json!(line)))?.into_iter().peekable();
+        if words.next_if(|word| word == "ruby").is_none()
+            && let Some(command) =
+                words.next_if(|word| Path::new(word).extension().is_none_or(|end| end != "rb"))
+        {
+            arguments.insert("command".to_owned(), json!(command));
+        }
+        if let Some(script) = words.next() {
+            arguments.insert("script".to_owned(), json!(script));
+        }
+        let rest: Vec<String> = words.collect();
+        if !rest.is_empty() {
+            arguments.insert("args".to_owned(), json!(rest));
+        }
+    }
+    if resolved.request == Request::Launch
+        && !arguments.contains_key("script")
+        && !arguments.contains_key("command")
+    {
+        return Err(bad(resolved, "names no `script`".to_owned()));
+    }
+    let debugger = text(&arguments, "rdbgPath");
+    arguments.insert("localfs".to_owned(), json!(true));
+    Ok(Translated { arguments, debugger, request: resolved.request, ..Translated::default() })
+}
+
+/// Passes a configuration on as it is written.
+fn as_written(resolved: &Resolved) -> launch_config::Result<Translated> {
+    let arguments = script_arguments(resolved)?;
+    Ok(Translated { arguments, request: resolved.request, ..Translated::default() })
+}
+
+fn java(resolved: &Resolved) -> launch_config::Result<Translated> {
+    let mut arguments = script_arguments(resolved)?;
+    if resolved.request == Request::Launch && text(&arguments, "mainClass").is_none() {
+        return Err(bad(resolved, "names no `mainClass`".to_owned()));
+    }
+    // Java's extension lists the class path; a virtual machine takes one text.
+    let paths: Vec<_> = arguments
+        .get("classPaths")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    // `$Auto` and its like stand for what the extension computes.
+    let paths: Vec<_> = paths.into_iter().filter(|path| !path.starts_with('$')).collect();
+    if !paths.is_empty() {
+        let joined = paths.join(":");
+        arguments.insert("classpath".to_owned(), json!(joined));
+    }
+    let debugger = text(&arguments, "javaExec");
+    Ok(Translated { arguments, debugger, request: resolved.request, ..Translated::default() })
+}
+
+fn bash(resolved: &Resolved) -> launch_config::Result<Translated> {
+    let mut arguments = script_arguments(resolved)?;
+    if resolved.request == Request::Attach {
+        return Err(bad(resolved, "attaches, which a shell script's debugger cannot".to_owned()));
+    }
+    if text(&arguments, "program").is_none_or(|program| program.is_empty()) {
+        return Err(bad(resolved, "names no `program`".to_owned()));
+    }
+    absolute_program(resolved, &mut arguments);
+    let debugger = text(&arguments, "pathBash");
+    let mut notes = Vec::new();
+    arguments.shift_remove("pathBash");
+    let keys = ["pathBashdb", "pathBashdbLib", "pathCat", "pathMkfifo", "pathPkill", "terminalKind"];
+    leave_out(&mut arguments, &keys, "bash-dap", &mut notes);
+    Ok(Translated { arguments, debugger, notes, request: resolved.request, ..Translated::default() })
 }

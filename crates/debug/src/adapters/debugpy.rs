@@ -3,10 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, manners, missing,
-    python,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Package, PackageSource, Reach, Search,
+    default_to, manners, missing, python,
 };
 use crate::Result;
+use crate::launch_config::resolve::port;
+use crate::launch_config::translate::{Translated, absolute_program, bad, script_arguments};
+use crate::launch_config::{self, Request, Resolved};
 
 /// Starts the adapter with quick acknowledgements on its connection to the program: debugpy 1.8 writes each message in
 /// two pieces, and the kernel would hold back the second for 40 ms.
@@ -18,6 +21,18 @@ pub struct Debugpy;
 impl Adapter for Debugpy {
     fn kind(&self) -> AdapterKind {
         AdapterKind::Debugpy
+    }
+
+    fn name(&self) -> &'static str {
+        "debugpy"
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        &["Python"]
+    }
+
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[("python", 0), ("debugpy", 0)]
     }
 
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located> {
@@ -62,6 +77,19 @@ impl Adapter for Debugpy {
         }
     }
 
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        translate(resolved)
+    }
+
+    fn package(&self) -> Option<Package> {
+        Some(Package {
+            source: PackageSource::Wheel,
+            expected: "debugpy/__init__.py",
+            on_demand: true,
+            is_for_this_platform: true,
+        })
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             logs: LogDialect::WithCondition,
@@ -73,8 +101,62 @@ impl Adapter for Debugpy {
             prints_for_the_program: false,
             closes_at_the_end: false,
             prints_late: false,
+            stops_at_handled_exceptions: false,
+            ignores_source_maps: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &["SystemExit"],
         }
     }
+}
+
+/// Fills in what the Python extension would, and reads older spellings.
+fn translate(resolved: &Resolved) -> launch_config::Result<Translated> {
+    let mut arguments = script_arguments(resolved)?;
+    absolute_program(resolved, &mut arguments);
+    if let Some(path) = arguments.shift_remove("pythonPath") {
+        arguments.entry("python").or_insert(path);
+    }
+    let debugger = match arguments.get("python") {
+        Some(Value::Array(words)) => words.first().and_then(Value::as_str).map(ToOwned::to_owned),
+        Some(Value::String(path)) => Some(path.clone()),
+        _ => None,
+    };
+    match resolved.request {
+        Request::Launch => {
+            let named =
+                ["program", "module", "code"].iter().filter(|key| arguments.contains_key(**key)).count();
+            if named == 0 {
+                return Err(bad(resolved, "names neither `program` nor `module` nor `code`".to_owned()));
+            }
+            arguments.entry("redirectOutput").or_insert(json!(true));
+        }
+        Request::Attach => {
+            // `host` and `port` were the only way once.
+            let old_port = arguments.shift_remove("port");
+            let old_host = arguments.shift_remove("host");
+            if let Some(number) = old_port.as_ref().and_then(port)
+                && !arguments.contains_key("connect")
+                && !arguments.contains_key("listen")
+            {
+                let host = old_host.and_then(|host| host.as_str().map(ToOwned::to_owned));
+                let host = host.unwrap_or_else(|| "localhost".to_owned());
+                arguments.insert("connect".to_owned(), json!({"host": host, "port": number}));
+            }
+            let (local, remote) = (arguments.shift_remove("localRoot"), arguments.shift_remove("remoteRoot"));
+            if let (Some(local), Some(remote)) = (local, remote) {
+                arguments
+                    .entry("pathMappings")
+                    .or_insert(json!([{"localRoot": local, "remoteRoot": remote}]));
+            }
+            if !["connect", "listen", "processId"].iter().any(|key| arguments.contains_key(*key)) {
+                return Err(bad(resolved, "names neither `connect` nor `listen` nor `processId`".to_owned()));
+            }
+        }
+    }
+    arguments.entry("showReturnValue").or_insert(json!(true));
+    arguments.insert("name".to_owned(), json!(resolved.name));
+    arguments.insert("type".to_owned(), json!("python"));
+    arguments.insert("request".to_owned(), json!(resolved.request.name()));
+    arguments.entry("workspaceFolder").or_insert(json!(resolved.folder.to_string_lossy()));
+    Ok(Translated { arguments, debugger, request: resolved.request, ..Translated::default() })
 }

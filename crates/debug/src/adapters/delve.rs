@@ -4,13 +4,17 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use stepwell_workspace::files::ReadFile;
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, missing,
-    text_argument,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, asked_version, default_to,
+    missing, text_argument,
 };
 use crate::Result;
+use crate::launch_config::resolve::text;
+use crate::launch_config::translate::{Translated, arguments_list, below, leave_out, process_id};
+use crate::launch_config::{self, Request, Resolved, is_file};
 
 #[derive(Debug)]
 pub struct Delve;
@@ -18,6 +22,18 @@ pub struct Delve;
 impl Adapter for Delve {
     fn kind(&self) -> AdapterKind {
         AdapterKind::Delve
+    }
+
+    fn name(&self) -> &'static str {
+        "delve"
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        &["Go"]
+    }
+
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[("go", 0), ("delve", 0)]
     }
 
     fn locate(&self, search: &Search, _arguments: &Map<String, Value>) -> Result<Located> {
@@ -85,6 +101,14 @@ impl Adapter for Delve {
         }
     }
 
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        translate(resolved)
+    }
+
+    fn version(&self, located: &Located) -> Option<String> {
+        asked_version(&located.program, "version")
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             logs: LogDialect::WithCondition,
@@ -96,6 +120,8 @@ impl Adapter for Delve {
             prints_for_the_program: true,
             closes_at_the_end: false,
             prints_late: false,
+            stops_at_handled_exceptions: false,
+            ignores_source_maps: false,
             clean_output: without_goroutine,
             passing_exceptions: &[],
         }
@@ -111,4 +137,67 @@ fn without_goroutine(output: &str) -> Cow<'_, str> {
         _ if output == "Detaching\n" => Cow::Borrowed(""),
         _ => Cow::Borrowed(output),
     }
+}
+
+/// Chooses the mode and the package as the Go extension would.
+fn translate(resolved: &Resolved) -> launch_config::Result<Translated> {
+    let mut arguments = resolved.arguments.clone();
+    let args = arguments_list(resolved, arguments.shift_remove("args"))?;
+    if !args.is_empty() {
+        arguments.insert("args".to_owned(), json!(args));
+    }
+    let debugger = text(&arguments, "dlvToolPath");
+    let mut notes = Vec::new();
+    leave_out(&mut arguments, &["dlvFlags", "asRoot"], "delve's protocol", &mut notes);
+    for extensions_own in
+        ["apiVersion", "debugAdapter", "dlvToolPath", "logDest", "logOutput", "showLog", "trace"]
+    {
+        arguments.shift_remove(extensions_own);
+    }
+    match resolved.request {
+        Request::Launch => launch_with_delve(resolved, &mut arguments),
+        Request::Attach => {
+            let mode =
+                text(&arguments, "mode").filter(|mode| mode != "auto").unwrap_or_else(|| "local".to_owned());
+            if mode == "local" {
+                let process = arguments.get("processId").cloned().unwrap_or_default();
+                arguments.insert("processId".to_owned(), json!(process_id(resolved, &process)?));
+            }
+            arguments.insert("mode".to_owned(), json!(mode));
+        }
+    }
+    // Without it the program's output is lost over TCP; releases before 1.24 ignore it.
+    arguments.entry("outputMode").or_insert(json!("remote"));
+    Ok(Translated { arguments, debugger, notes, request: resolved.request, ..Translated::default() })
+}
+
+fn launch_with_delve(resolved: &Resolved, arguments: &mut Map<String, Value>) {
+    let program = below(resolved, text(arguments, "program"));
+    let written = text(arguments, "mode").filter(|mode| mode != "auto" && !mode.is_empty());
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let mode = written.unwrap_or_else(|| {
+        let mode = if name.ends_with("_test.go") {
+            "test"
+        } else if is_elf(&program) {
+            "exec"
+        } else {
+            "debug"
+        };
+        mode.to_owned()
+    });
+    let is_source = name.ends_with(".go");
+    // A test is of a package, not of a file.
+    let package = if is_source { program.parent().unwrap_or(&program) } else { &program };
+    let target = if mode == "test" { package } else { &program };
+    arguments.insert("program".to_owned(), json!(target.to_string_lossy()));
+    if matches!(mode.as_str(), "debug" | "test") {
+        // Go looks for go.mod from the folder it is started in.
+        arguments.entry("dlvCwd").or_insert(json!(package.to_string_lossy()));
+    }
+    arguments.insert("mode".to_owned(), json!(mode));
+}
+
+fn is_elf(path: &Path) -> bool {
+    is_file(path)
+        && ReadFile::open(path).and_then(|file| file.read_range(0, 4)).is_ok_and(|bytes| bytes == b"\x7fELF")
 }

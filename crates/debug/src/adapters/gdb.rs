@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use stepwell_workspace::process::capture_text;
 
 use super::{
@@ -12,6 +12,10 @@ use super::{
     rust_sources_folder,
 };
 use crate::Result;
+use crate::launch_config::resolve::text;
+use crate::launch_config::translate::native::{self, Dialect, Language, Native, Stop};
+use crate::launch_config::translate::{Translated, bad};
+use crate::launch_config::{self, Resolved, words};
 
 /// The first version that speaks the protocol.
 const FIRST: u32 = 14;
@@ -22,6 +26,18 @@ pub struct Gdb;
 impl Adapter for Gdb {
     fn kind(&self) -> AdapterKind {
         AdapterKind::Gdb
+    }
+
+    fn name(&self) -> &'static str {
+        "gdb"
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        &["C", "C++", "Rust"]
+    }
+
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[("lldb", 2), ("codelldb", 2), ("lldb-dap", 2), ("lldb-vscode", 2), ("cppdbg", 0), ("gdb", 0)]
     }
 
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located> {
@@ -83,6 +99,27 @@ impl Adapter for Gdb {
         if is_rust(arguments, search) { vec![RUST_PANIC, "__rustc::rust_panic"] } else { Vec::new() }
     }
 
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        const DIALECT: Dialect = Dialect {
+            name: "gdb",
+            own_types: &["gdb"],
+            launches_without_program: false,
+            takes_debugger_path: true,
+            write,
+        };
+        native::translate(resolved, &DIALECT)
+    }
+
+    fn suits(&self, resolved: &Resolved) -> bool {
+        let asks_for_lldb =
+            resolved.kind == "cppdbg" && text(&resolved.arguments, "MIMode").as_deref() == Some("lldb");
+        // gdb opens core files over its protocol only in its newest releases.
+        let has_core = ["coreDumpPath", "coreFile"]
+            .iter()
+            .any(|key| text(&resolved.arguments, key).is_some_and(|path| !path.is_empty()));
+        !asks_for_lldb && !has_core
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             logs: LogDialect::AloneWithNewline,
@@ -94,6 +131,8 @@ impl Adapter for Gdb {
             prints_for_the_program: false,
             closes_at_the_end: false,
             prints_late: true,
+            stops_at_handled_exceptions: false,
+            ignores_source_maps: false,
             clean_output: without_pending,
             passing_exceptions: &[],
         }
@@ -135,6 +174,85 @@ fn version_in(said: &str) -> Option<String> {
         .rev()
         .find(|word| word.starts_with(|first: char| first.is_ascii_digit()))
         .map(str::to_owned)
+}
+
+/// Writes a configuration in gdb's keys and commands.
+fn write(resolved: &Resolved, native: Native, notes: &mut Vec<String>) -> launch_config::Result<Translated> {
+    let mut arguments = Map::new();
+    let mut put = |key: &str, value: Value| {
+        arguments.insert(key.to_owned(), value);
+    };
+    if let Some(program) = &native.program {
+        put("program", json!(program));
+    }
+    if !native.args.is_empty() {
+        put("args", json!(native.args));
+    }
+    if let Some(cwd) = &native.cwd {
+        put("cwd", json!(cwd));
+    }
+    match native.stop {
+        Stop::No => {}
+        Stop::AtEntry => put("stopOnEntry", json!(true)),
+        Stop::AtMain => put("stopAtBeginningOfMainSubprogram", json!(true)),
+    }
+    if let Some(process) = native.process {
+        put("pid", json!(process));
+    }
+    if let Some(remote) = &native.remote {
+        put("target", json!(remote));
+    }
+    if let Some(core) = &native.core {
+        put("coreFile", json!(core));
+        notes.push("gdb opens core files from release 17 on; lldb-dap does in every release".to_owned());
+    }
+    if native.wait_for {
+        return Err(bad(resolved, "uses `waitFor`, which gdb cannot; start the program first".to_owned()));
+    }
+    if native.terminal {
+        put("console", json!("integratedTerminal"));
+    }
+    let mut commands = Vec::new();
+    // gdb's own key `env` would replace the whole environment.
+    for (name, value) in &native.env {
+        commands.push(match value {
+            Some(value) => format!("set environment {name}={value}"),
+            None => format!("unset environment {name}"),
+        });
+    }
+    commands.extend(
+        native
+            .source_map
+            .iter()
+            .map(|(from, to)| format!("set substitute-path {} {}", words::quoted(from), words::quoted(to))),
+    );
+    if commands.iter().any(|line| line.contains(['\n', '\r'])) {
+        return Err(bad(
+            resolved,
+            "has a variable or path of more than one line, which gdb cannot be told".to_owned(),
+        ));
+    }
+    match native.commands.language {
+        Language::Gdb => commands.extend(native.commands.init),
+        Language::Lldb => {
+            let all = [
+                &native.commands.init,
+                &native.commands.pre_run,
+                &native.commands.exit,
+                &native.commands.instead,
+            ];
+            let left: Vec<_> = all.into_iter().flatten().map(String::as_str).collect();
+            if !left.is_empty() && native.core.is_none() {
+                notes.push(format!("commands for LLDB are left out: {}", left.join("; ")));
+            }
+        }
+    }
+    Ok(Translated {
+        arguments,
+        debugger_commands: commands,
+        debugger: native.debugger,
+        ..Translated::default()
+    })
 }
 
 #[cfg(test)]

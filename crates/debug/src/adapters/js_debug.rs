@@ -3,13 +3,16 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, manners, missing,
-    text_argument,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Package, PackageSource, Reach, Search,
+    default_to, manners, missing, noted_version, text_argument,
 };
 use crate::Result;
+use crate::launch_config::resolve::{port, text};
+use crate::launch_config::translate::{Translated, arguments_list, bad, below, leave_out};
+use crate::launch_config::{self, Request, Resolved};
 
 #[derive(Debug)]
 pub struct JsDebug;
@@ -17,6 +20,30 @@ pub struct JsDebug;
 impl Adapter for JsDebug {
     fn kind(&self) -> AdapterKind {
         AdapterKind::JsDebug
+    }
+
+    fn name(&self) -> &'static str {
+        "js-debug"
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        &["JavaScript", "TypeScript"]
+    }
+
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[
+            ("node", 1),
+            ("pwa-node", 1),
+            ("node2", 1),
+            ("js-debug", 0),
+            ("node-terminal", 0),
+            ("pwa-extensionHost", 0),
+            ("extensionHost", 0),
+            ("chrome", 0),
+            ("pwa-chrome", 0),
+            ("msedge", 0),
+            ("pwa-msedge", 0),
+        ]
     }
 
     fn locate(&self, search: &Search, _arguments: &Map<String, Value>) -> Result<Located> {
@@ -69,6 +96,24 @@ impl Adapter for JsDebug {
         }
     }
 
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        translate(resolved)
+    }
+
+    fn version(&self, located: &Located) -> Option<String> {
+        let server = Path::new(located.arguments.first()?);
+        noted_version(&server.with_file_name("manifest.json"))
+    }
+
+    fn package(&self) -> Option<Package> {
+        Some(Package {
+            source: PackageSource::NpmFolder("js-debug"),
+            expected: "vsDebugServer.cjs",
+            on_demand: true,
+            is_for_this_platform: true,
+        })
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             logs: LogDialect::Alone,
@@ -80,8 +125,52 @@ impl Adapter for JsDebug {
             prints_for_the_program: false,
             closes_at_the_end: false,
             prints_late: false,
+            stops_at_handled_exceptions: true,
+            ignores_source_maps: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }
     }
+}
+
+/// Fills in what VS Code would, and drops what has a meaning in an editor alone.
+pub(super) fn translate(resolved: &Resolved) -> launch_config::Result<Translated> {
+    let mut arguments = resolved.arguments.clone();
+    if let Some(args) = arguments.get("args").cloned() {
+        arguments.insert("args".to_owned(), json!(arguments_list(resolved, Some(args))?));
+    }
+    let kind = match resolved.kind.as_str() {
+        "chrome" | "pwa-chrome" => "pwa-chrome",
+        "msedge" | "pwa-msedge" => "pwa-msedge",
+        "extensionHost" | "pwa-extensionHost" => "pwa-extensionHost",
+        _ => "pwa-node",
+    };
+    let mut notes = Vec::new();
+    leave_out(&mut arguments, &["runtimeVersion"], "js-debug outside of an editor", &mut notes);
+    for older in ["protocol", "useWSL"] {
+        arguments.shift_remove(older);
+    }
+    if resolved.kind == "node-terminal" && resolved.request == Request::Launch {
+        let Some(command) = arguments.shift_remove("command").filter(Value::is_string) else {
+            return Err(bad(resolved, "names no `command`".to_owned()));
+        };
+        arguments.insert("runtimeExecutable".to_owned(), json!("/bin/sh"));
+        arguments.insert("runtimeArgs".to_owned(), json!(["-c", command]));
+    }
+    if kind == "pwa-node" {
+        let cwd = below(resolved, text(&arguments, "cwd"));
+        arguments.insert("cwd".to_owned(), json!(cwd.to_string_lossy()));
+        if let Some(program) = text(&arguments, "program") {
+            arguments.insert("program".to_owned(), json!(cwd.join(program).to_string_lossy()));
+        }
+    }
+    if let Some(number) = arguments.get("port").and_then(port) {
+        arguments.insert("port".to_owned(), json!(number));
+    }
+    let debugger = text(&arguments, "runtimeExecutable").filter(|_| resolved.kind != "node-terminal");
+    arguments.insert("name".to_owned(), json!(resolved.name));
+    arguments.insert("type".to_owned(), json!(kind));
+    arguments.insert("request".to_owned(), json!(resolved.request.name()));
+    arguments.insert("__workspaceFolder".to_owned(), json!(resolved.folder.to_string_lossy()));
+    Ok(Translated { arguments, debugger, notes, request: resolved.request, ..Translated::default() })
 }

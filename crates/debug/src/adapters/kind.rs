@@ -1,93 +1,78 @@
-//! Which debug adapters there are, and which of them can stand in for a `type` of VS Code.
+//! The list of debug adapters, and which of them serve a `type` of launch.json.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::ConfiguredAdapter;
+use super::{Adapter, ConfiguredAdapter, codelldb, debugpy, delve, gdb, js_debug, lldb_dap, node};
 
-/// A debug adapter we know how to start and to talk to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AdapterKind {
-    Debugpy,
-    LldbDap,
-    CodeLldb,
-    Gdb,
-    Delve,
-    JsDebug,
-    /// Node's own inspector, spoken to directly.
-    Node,
-    /// Known by its command alone.
-    Configured(&'static ConfiguredAdapter),
+/// Declares the built-in adapters. A new one is its file, its `mod` line in `adapters.rs`, and its line here.
+macro_rules! built_in_adapters {
+    ($($kind:ident => $adapter:expr,)*) => {
+        /// A debug adapter.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum AdapterKind {
+            $($kind,)*
+            /// Known by its command alone.
+            Configured(&'static ConfiguredAdapter),
+        }
+
+        impl AdapterKind {
+            /// The built-in adapters.
+            pub const BUILT_IN: &'static [Self] = &[$(Self::$kind),*];
+
+            /// Returns the definition of the adapter.
+            pub fn adapter(self) -> &'static dyn Adapter {
+                match self {
+                    $(Self::$kind => &$adapter,)*
+                    Self::Configured(adapter) => adapter,
+                }
+            }
+        }
+    };
+}
+
+built_in_adapters! {
+    Debugpy => debugpy::Debugpy,
+    LldbDap => lldb_dap::LldbDap,
+    CodeLldb => codelldb::CodeLldb,
+    Gdb => gdb::Gdb,
+    Delve => delve::Delve,
+    Node => node::Node,
+    JsDebug => js_debug::JsDebug,
 }
 
 impl AdapterKind {
-    /// The adapters that can serve a configuration of this `type`, the best first; none for a type we do not know. What the
-    /// person configured goes before what is built in.
+    /// Returns the adapters that can serve a configuration of this `type`, the best first; none for an unknown type. What
+    /// the person configured comes before what is built in.
     pub fn from_type(kind: &str, configured: &[&'static ConfiguredAdapter]) -> Vec<Self> {
-        let own =
-            configured.iter().filter(|adapter| adapter.serves(kind)).map(|adapter| Self::Configured(adapter));
-        let mut kinds: Vec<Self> = own.collect();
-        kinds.extend(Self::built_in_for(kind));
-        match kind {
-            "rdbg" | "ruby_lsp" | "ruby" => kinds.push(Self::Configured(ConfiguredAdapter::rdbg())),
-            "bashdb" | "bash" => kinds.push(Self::Configured(ConfiguredAdapter::bash())),
-            _ => {}
-        }
-        kinds
+        let rank = |adapter: &Self| {
+            let types = adapter.adapter().types();
+            types.iter().find(|(served, _)| *served == kind).map(|(_, rank)| *rank)
+        };
+        let mut built_in: Vec<(u8, Self)> =
+            Self::BUILT_IN.iter().filter_map(|adapter| Some((rank(adapter)?, *adapter))).collect();
+        built_in.sort_by_key(|(rank, _)| *rank);
+        let serves = |adapter: &&&'static ConfiguredAdapter| adapter.serves(kind);
+        let own = configured.iter().filter(serves).map(|adapter| Self::Configured(adapter));
+        let known = ConfiguredAdapter::known();
+        let known = known.iter().filter(serves).map(|adapter| Self::Configured(adapter));
+        own.chain(built_in.into_iter().map(|(_, adapter)| adapter)).chain(known).collect()
     }
 
-    fn built_in_for(kind: &str) -> &'static [Self] {
-        match kind {
-            "python" | "debugpy" => &[Self::Debugpy],
-            "lldb" | "codelldb" => &[Self::CodeLldb, Self::LldbDap, Self::Gdb],
-            "lldb-dap" | "lldb-vscode" => &[Self::LldbDap, Self::CodeLldb, Self::Gdb],
-            "cppdbg" | "gdb" => &[Self::Gdb, Self::LldbDap, Self::CodeLldb],
-            "go" | "delve" => &[Self::Delve],
-            // What Node alone cannot do is left to js-debug, by the configuration.
-            "node" | "pwa-node" | "node2" => &[Self::Node, Self::JsDebug],
-            "js-debug" | "node-terminal" | "pwa-extensionHost" | "extensionHost" | "chrome"
-            | "pwa-chrome" | "msedge" | "pwa-msedge" => &[Self::JsDebug],
-            _ => &[],
-        }
-    }
-
-    /// Those that are built in.
-    pub const BUILT_IN: [Self; 7] =
-        [Self::Debugpy, Self::LldbDap, Self::CodeLldb, Self::Gdb, Self::Delve, Self::Node, Self::JsDebug];
-
+    /// Returns the languages it debugs.
     pub fn languages(self) -> &'static [&'static str] {
-        match self {
-            Self::Debugpy => &["Python"],
-            Self::LldbDap | Self::CodeLldb | Self::Gdb => &["C", "C++", "Rust"],
-            Self::Delve => &["Go"],
-            Self::JsDebug | Self::Node => &["JavaScript", "TypeScript"],
-            Self::Configured(adapter) => match adapter.name.as_str() {
-                "rdbg" => &["Ruby"],
-                "bash" => &["Bash"],
-                _ => &[],
-            },
-        }
+        self.adapter().languages()
     }
 
-    /// Every adapter there is: what is built in, what is known by its command, what the person configured.
+    /// Returns every adapter there is: built in, known by its command, configured by the person.
     pub fn all(configured: &[&'static ConfiguredAdapter]) -> Vec<Self> {
-        let known = [ConfiguredAdapter::rdbg(), ConfiguredAdapter::bash()];
-        let others = known.into_iter().chain(configured.iter().copied()).map(Self::Configured);
-        Self::BUILT_IN.into_iter().chain(others).collect()
+        let by_command = ConfiguredAdapter::known().into_iter().chain(configured.iter().copied());
+        Self::BUILT_IN.iter().copied().chain(by_command.map(Self::Configured)).collect()
     }
 
-    /// The name people read and write.
+    /// Returns the name that people read and write.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Debugpy => "debugpy",
-            Self::LldbDap => "lldb-dap",
-            Self::CodeLldb => "codelldb",
-            Self::Gdb => "gdb",
-            Self::Delve => "delve",
-            Self::JsDebug => "js-debug",
-            Self::Node => "node",
-            Self::Configured(adapter) => &adapter.name,
-        }
+        self.adapter().name()
     }
 }
 
@@ -101,11 +86,9 @@ impl FromStr for AdapterKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = || Self::BUILT_IN.map(Self::name).join(", ");
-        Self::BUILT_IN
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| format!("there is no adapter `{name}`; known are {}", known()))
+        let known = || Self::BUILT_IN.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+        let found = Self::BUILT_IN.iter().copied().find(|kind| kind.name() == name);
+        found.ok_or_else(|| format!("there is no adapter `{name}`; known are {}", known()))
     }
 }
 
@@ -116,7 +99,8 @@ mod tests {
     #[test]
     fn names_are_the_same_everywhere() {
         for kind in AdapterKind::BUILT_IN {
-            assert_eq!(kind.name().parse(), Ok(kind));
+            assert_eq!(kind.name().parse(), Ok(*kind));
+            assert_eq!(kind.adapter().kind(), *kind);
         }
         assert!("windbg".parse::<AdapterKind>().unwrap_err().contains("lldb-dap"));
     }

@@ -5,13 +5,17 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use stepwell_workspace::files;
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust, manners,
-    missing, prepend, rust_sources_folder,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, asked_version,
+    is_rust, manners, missing, prepend, rust_sources_folder,
 };
 use crate::Result;
+use crate::launch_config::translate::Translated;
+use crate::launch_config::translate::native::{self, Dialect, Language, Native, Stop};
+use crate::launch_config::{self, Resolved};
 
 #[derive(Debug)]
 pub struct LldbDap;
@@ -19,6 +23,18 @@ pub struct LldbDap;
 impl Adapter for LldbDap {
     fn kind(&self) -> AdapterKind {
         AdapterKind::LldbDap
+    }
+
+    fn name(&self) -> &'static str {
+        "lldb-dap"
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        &["C", "C++", "Rust"]
+    }
+
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[("lldb", 1), ("codelldb", 1), ("lldb-dap", 0), ("lldb-vscode", 0), ("cppdbg", 1), ("gdb", 1)]
     }
 
     fn locate(&self, search: &Search, _arguments: &Map<String, Value>) -> Result<Located> {
@@ -81,6 +97,23 @@ impl Adapter for LldbDap {
         if is_rust(arguments, search) { vec![RUST_PANIC] } else { Vec::new() }
     }
 
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        const DIALECT: Dialect = Dialect {
+            name: "lldb-dap",
+            own_types: &["lldb-dap", "lldb-vscode"],
+            launches_without_program: false,
+            takes_debugger_path: false,
+            write,
+        };
+        native::translate(resolved, &DIALECT)
+    }
+
+    fn version(&self, located: &Located) -> Option<String> {
+        // It has no version of its own; the debugger beside it has.
+        let lldb = files::resolved(&located.program).with_file_name("lldb");
+        located.version.clone().or_else(|| asked_version(&lldb, "--version"))
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             logs: LogDialect::WithCondition,
@@ -92,6 +125,8 @@ impl Adapter for LldbDap {
             prints_for_the_program: false,
             closes_at_the_end: false,
             prints_late: false,
+            stops_at_handled_exceptions: false,
+            ignores_source_maps: false,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }
@@ -114,4 +149,87 @@ pub(super) fn rust_formatters() -> Vec<String> {
         format!("command script import \"{}\"", lookup.display()),
         format!("command source -s 1 \"{}\"", commands.display()),
     ]
+}
+
+/// Writes the keys that LLDB's two adapters share.
+pub(super) fn write_lldb(
+    native: &mut Native,
+    more_init: Vec<String>,
+    notes: &mut Vec<String>,
+) -> Map<String, Value> {
+    let mut arguments = Map::new();
+    let mut put = |key: &str, value: Value| {
+        arguments.insert(key.to_owned(), value);
+    };
+    if let Some(program) = &native.program {
+        put("program", json!(program));
+    }
+    if !native.args.is_empty() {
+        put("args", json!(native.args));
+    }
+    if let Some(cwd) = &native.cwd {
+        put("cwd", json!(cwd));
+    }
+    match native.stop {
+        Stop::No => {}
+        Stop::AtEntry => put("stopOnEntry", json!(true)),
+        Stop::AtMain => native.commands.pre_run.push("breakpoint set --one-shot true --name main".to_owned()),
+    }
+    if let Some(process) = native.process {
+        put("pid", json!(process));
+    }
+    if native.wait_for {
+        put("waitFor", json!(true));
+    }
+    if native.commands.language == Language::Gdb && !native.commands.init.is_empty() {
+        notes.push(format!("commands for gdb are left out: {}", native.commands.init.join("; ")));
+        native.commands.init.clear();
+    }
+    native.commands.init.extend(more_init);
+    let commands = &native.commands;
+    for (key, lines) in [
+        ("initCommands", &commands.init),
+        ("preRunCommands", &commands.pre_run),
+        ("exitCommands", &commands.exit),
+    ] {
+        if !lines.is_empty() {
+            put(key, json!(lines));
+        }
+    }
+    arguments
+}
+
+/// Writes a configuration in lldb-dap's keys.
+#[expect(clippy::unnecessary_wraps, reason = "gdb's can fail, and all have one type")]
+fn write(_: &Resolved, mut native: Native, notes: &mut Vec<String>) -> launch_config::Result<Translated> {
+    let taken_out = native.env.iter().filter(|(_, value)| value.is_none());
+    let unset = taken_out
+        .map(|(name, _)| format!("settings append target.unset-env-vars {name}"))
+        .collect::<Vec<_>>();
+    native.env.retain(|(_, value)| value.is_some());
+    let mut arguments = write_lldb(&mut native, unset, notes);
+    if !native.env.is_empty() {
+        // Releases before 21 take a list alone.
+        let pairs: Vec<_> = native
+            .env
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.as_deref().unwrap_or_default()))
+            .collect();
+        arguments.insert("env".to_owned(), json!(pairs));
+    }
+    if native.terminal {
+        arguments.insert("runInTerminal".to_owned(), json!(true));
+    }
+    if !native.source_map.is_empty() {
+        arguments.insert("sourceMap".to_owned(), json!(native.source_map));
+    }
+    if let Some(core) = native.core {
+        arguments.insert("coreFile".to_owned(), json!(core));
+    } else if let Some(remote) = native.remote {
+        arguments.insert("attachCommands".to_owned(), json!([format!("gdb-remote {remote}")]));
+    } else if !native.commands.instead.is_empty() {
+        let key = if native.process.is_some() { "attachCommands" } else { "launchCommands" };
+        arguments.insert(key.to_owned(), json!(native.commands.instead));
+    }
+    Ok(Translated { arguments, debugger: native.debugger, ..Translated::default() })
 }

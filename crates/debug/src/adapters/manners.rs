@@ -21,6 +21,10 @@ pub struct Manners {
     pub closes_at_the_end: bool,
     /// Output may come after the word that the program has ended, and is lost when the debugger is let go at once.
     pub prints_late: bool,
+    /// It stops at exceptions that are handled later too; the break mode tells them apart.
+    pub stops_at_handled_exceptions: bool,
+    /// It finds lines only in the sources that the runtime runs.
+    pub ignores_source_maps: bool,
     /// Takes out what the debugger adds to output by itself.
     pub clean_output: fn(&str) -> Cow<'_, str>,
     /// Exceptions that are only how a program ends.

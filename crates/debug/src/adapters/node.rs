@@ -31,10 +31,12 @@ use stepwell_workspace::process::capture_text;
 
 use super::inside::Ground;
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, default_to, manners, missing,
-    text_argument,
+    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, asked_version, default_to,
+    js_debug, manners, missing, text_argument,
 };
 use crate::dap::Link;
+use crate::launch_config::translate::Translated;
+use crate::launch_config::{self, Resolved};
 use crate::{Error, Result};
 use inspector::Inspector;
 use needs::Needs;
@@ -70,6 +72,18 @@ impl Node {
 impl Adapter for Node {
     fn kind(&self) -> AdapterKind {
         AdapterKind::Node
+    }
+
+    fn name(&self) -> &'static str {
+        "node"
+    }
+
+    fn languages(&self) -> &'static [&'static str] {
+        &["JavaScript", "TypeScript"]
+    }
+
+    fn types(&self) -> &'static [(&'static str, u8)] {
+        &[("node", 0), ("pwa-node", 0), ("node2", 0)]
     }
 
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located> {
@@ -109,6 +123,23 @@ impl Adapter for Node {
         }
     }
 
+    fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated> {
+        let mut translated = js_debug::translate(resolved)?;
+        // Node takes the same keys, except those of the extension.
+        for key in ["type", "__workspaceFolder"] {
+            translated.arguments.shift_remove(key);
+        }
+        Ok(translated)
+    }
+
+    fn version(&self, located: &Located) -> Option<String> {
+        located.version.clone().or_else(|| asked_version(&located.program, "--version"))
+    }
+
+    fn check_version(&self, version: &str) -> Result<()> {
+        too_old(version).map_or(Ok(()), Err)
+    }
+
     fn manners(&self) -> &'static Manners {
         &Manners {
             logs: LogDialect::Never,
@@ -120,6 +151,8 @@ impl Adapter for Node {
             prints_for_the_program: false,
             closes_at_the_end: false,
             prints_late: false,
+            stops_at_handled_exceptions: true,
+            ignores_source_maps: true,
             clean_output: manners::as_it_is,
             passing_exceptions: &[],
         }
@@ -135,8 +168,8 @@ pub fn debugger_name(arguments: &Map<String, Value>, folder: &Path) -> &'static 
     }
 }
 
-/// Why a Node cannot be used, by what it says of its version.
-pub fn too_old(version: &str) -> Option<Error> {
+/// Returns why a Node of this version cannot be used.
+fn too_old(version: &str) -> Option<Error> {
     let major = launch::major(version)?;
     (major < OLDEST).then(|| {
         missing(

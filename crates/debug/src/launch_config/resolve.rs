@@ -220,7 +220,7 @@ fn server_ready(value: &Value) -> Option<ServerReady> {
 }
 
 /// A port, written as a number or as its digits.
-pub(super) fn port(value: &Value) -> Option<u16> {
+pub(crate) fn port(value: &Value) -> Option<u16> {
     match value {
         Value::Number(number) => number.as_u64().and_then(|number| u16::try_from(number).ok()),
         Value::String(text) => text.trim().parse().ok(),

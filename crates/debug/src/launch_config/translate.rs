@@ -1,16 +1,18 @@
-//! From the keys a configuration is written in to those of the adapter that is really used.
+//! Translates a configuration from the keys it is written in to those of the adapter that is used. Each adapter's own part
+//! is in its file.
 
-mod native;
-mod scripts;
+pub(crate) mod native;
 
-use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
 
 use super::error::{LaunchError, Result};
 use super::resolve::{Request, Resolved, text};
 use super::words;
 use crate::adapters::{AdapterKind, ConfiguredAdapter};
 
-/// What the adapter is sent, and what has to be done beside it.
+/// A configuration in the adapter's own keys, and what has to be done beside it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Translated {
     /// Not always the configuration's own: a core file is attached to.
@@ -26,21 +28,13 @@ pub struct Translated {
     pub notes: Vec<String>,
 }
 
-/// The adapters that can serve a configuration, the best first, or why there is none.
+/// Returns the adapters that can serve a configuration, the best first.
 pub fn adapters_for(
     resolved: &Resolved,
     configured: &[&'static ConfiguredAdapter],
 ) -> Result<Vec<AdapterKind>> {
     let mut adapters = AdapterKind::from_type(&resolved.kind, configured);
-    let asks_for_lldb =
-        resolved.kind == "cppdbg" && text(&resolved.arguments, "MIMode").as_deref() == Some("lldb");
-    // gdb opens core files over its protocol only in its newest releases.
-    let has_core = ["coreDumpPath", "coreFile"]
-        .iter()
-        .any(|key| text(&resolved.arguments, key).is_some_and(|path| !path.is_empty()));
-    if asks_for_lldb || has_core {
-        adapters.sort_by_key(|adapter| *adapter == AdapterKind::Gdb);
-    }
+    adapters.sort_by_key(|kind| !kind.adapter().suits(resolved));
     if adapters.is_empty() {
         let reason = match resolved.kind.as_str() {
             "cppvsdbg" => {
@@ -55,7 +49,7 @@ pub fn adapters_for(
     Ok(adapters)
 }
 
-/// Turns a configuration's arguments into those of `adapter`.
+/// Translates a configuration's arguments for `adapter`.
 pub fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated> {
     let is_configured = matches!(adapter, AdapterKind::Configured(_));
     if !is_configured && !adapters_for(resolved, &[])?.contains(&adapter) {
@@ -64,29 +58,16 @@ pub fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated
             reason: format!("{adapter} cannot debug it"),
         });
     }
-    match adapter {
-        AdapterKind::LldbDap | AdapterKind::CodeLldb | AdapterKind::Gdb => {
-            native::translate(resolved, adapter)
-        }
-        AdapterKind::Debugpy => scripts::debugpy(resolved),
-        AdapterKind::Delve => scripts::delve(resolved),
-        AdapterKind::JsDebug => scripts::js_debug(resolved),
-        AdapterKind::Node => scripts::node(resolved),
-        AdapterKind::Configured(_) => match resolved.kind.as_str() {
-            "rdbg" | "ruby_lsp" | "ruby" => scripts::rdbg(resolved),
-            "java" => scripts::java(resolved),
-            "bashdb" | "bash" => scripts::bash(resolved),
-            _ => scripts::as_written(resolved),
-        },
-    }
+    adapter.adapter().translate(resolved)
 }
 
-fn bad(resolved: &Resolved, problem: String) -> LaunchError {
+/// An error in the configuration.
+pub(crate) fn bad(resolved: &Resolved, problem: String) -> LaunchError {
     LaunchError::BadConfiguration { name: resolved.name.clone(), problem }
 }
 
-/// `args` as a list, also where it is written as one text.
-fn arguments_list(resolved: &Resolved, value: Option<Value>) -> Result<Vec<String>> {
+/// Returns `args` as a list, also where it is written as one string.
+pub(crate) fn arguments_list(resolved: &Resolved, value: Option<Value>) -> Result<Vec<String>> {
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) => words::split(&text)
@@ -103,8 +84,8 @@ fn arguments_list(resolved: &Resolved, value: Option<Value>) -> Result<Vec<Strin
     }
 }
 
-/// A process's number, also where it is written as a text.
-fn process_id(resolved: &Resolved, value: &Value) -> Result<u32> {
+/// Returns a process id, also where it is written as a string.
+pub(crate) fn process_id(resolved: &Resolved, value: &Value) -> Result<u32> {
     let number = match value {
         Value::Number(number) => number.as_u64().and_then(|number| u32::try_from(number).ok()),
         Value::String(text) => text.trim().parse().ok(),
@@ -114,7 +95,53 @@ fn process_id(resolved: &Resolved, value: &Value) -> Result<u32> {
     number.ok_or_else(|| bad(resolved, format!("has the process `{value}`, which is no process's number")))
 }
 
-/// Variables to set, or with `None` to take out.
+/// Returns the arguments with `args` as a list and a folder to run in.
+pub(crate) fn script_arguments(resolved: &Resolved) -> Result<Map<String, Value>> {
+    let mut arguments = resolved.arguments.clone();
+    if let Some(args) = arguments.get("args").cloned() {
+        arguments.insert("args".to_owned(), json!(arguments_list(resolved, Some(args))?));
+    }
+    if resolved.request == Request::Launch && text(&arguments, "cwd").is_none_or(|cwd| cwd.is_empty()) {
+        arguments.insert("cwd".to_owned(), json!(resolved.folder.to_string_lossy()));
+    }
+    if let Some(process) = arguments.get("processId").filter(|value| !value.is_null()) {
+        let process = process_id(resolved, process)?;
+        arguments.insert("processId".to_owned(), json!(process));
+    }
+    Ok(arguments)
+}
+
+/// Makes the path of `program` absolute.
+pub(crate) fn absolute_program(resolved: &Resolved, arguments: &mut Map<String, Value>) {
+    if let Some(program) = text(arguments, "program").filter(|program| !program.is_empty()) {
+        let path = resolved.folder.join(program);
+        arguments.insert("program".to_owned(), json!(path.to_string_lossy()));
+    }
+}
+
+/// Resolves a path against the folder; the folder itself where none is written.
+pub(crate) fn below(resolved: &Resolved, path: Option<String>) -> PathBuf {
+    match path.filter(|path| !path.is_empty()) {
+        Some(path) => resolved.folder.join(path),
+        None => resolved.folder.clone(),
+    }
+}
+
+/// Removes keys that an adapter does not know, with a note for each.
+pub(crate) fn leave_out(
+    arguments: &mut Map<String, Value>,
+    keys: &[&str],
+    adapter: &str,
+    notes: &mut Vec<String>,
+) {
+    for key in keys {
+        if arguments.shift_remove(*key).is_some() {
+            notes.push(format!("`{key}` has no meaning for {adapter} and is left out"));
+        }
+    }
+}
+
+/// Returns the variables to set, or with `None` to remove.
 fn environment(resolved: &Resolved, value: Option<Value>) -> Result<Vec<(String, Option<String>)>> {
     let wrong = || {
         bad(

@@ -139,7 +139,7 @@ async fn fulfil(driver: &Driver, session: &std::sync::Arc<Session>, wish: Wish) 
         }
         Wish::Evaluate => drop(session.evaluate("x", Some(AdapterFrameId(1)), "watch").await),
         Wish::Variables => {
-            drop(session.variables(AdapterReference(7), Some(AdapterFrameId(1)), Paging::default()).await)
+            drop(session.variables(AdapterReference(7), Some(AdapterFrameId(1)), Paging::default()).await);
         }
         Wish::Step => drop(session.step(None, Step::Over).await),
         Wish::Resume => drop(session.resume(None).await),

