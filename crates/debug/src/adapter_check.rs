@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Map;
 
-use crate::adapters::{AdapterKind, How, Located, Reach};
+use crate::adapters::{AdapterKind, Located, StartMode, Transport};
 use crate::dap::types::Capabilities;
-use crate::session::{Opening, Session, Way};
+use crate::session::{Connection, Session, SessionStart};
 use crate::{Debugger, Error, Result};
 
 /// What an adapter said when it was greeted.
@@ -28,16 +28,16 @@ impl Debugger {
         time: Duration,
     ) -> Result<AdapterCheck> {
         // One that lives in this process answers whatever its program's version is, so that is asked for itself.
-        if kind.adapter().reach() == Reach::Inside
+        if kind.adapter().reach() == Transport::InProcess
             && let Some(version) = kind.adapter().version(&located)
         {
             kind.adapter().check_version(&version)?;
         }
-        let opening = Opening {
+        let opening = SessionStart {
             name: kind.name().to_owned(),
             adapter: kind.adapter(),
-            way: Way::Start(located),
-            how: How::Launch,
+            way: Connection::Start(located),
+            how: StartMode::Launch,
             arguments: Map::new(),
             no_debug: false,
             probes: BTreeMap::new(),
@@ -46,9 +46,9 @@ impl Debugger {
             breakpoints: false,
             time,
         };
-        let session = Session::new(Arc::clone(&self.house), &opening, None);
+        let session = Session::new(Arc::clone(&self.shared), &opening, None);
         let started = Instant::now();
-        let greeted = session.greet(&opening, tokio::time::Instant::now() + time).await;
+        let greeted = session.initialize(&opening, tokio::time::Instant::now() + time).await;
         let took = started.elapsed();
         session.end().await;
         match greeted {

@@ -1,17 +1,17 @@
-//! The debuggers Stepwell knows, a file each: where they are found, how they are started and spoken to.
+//! The debug adapters, one file each. [`Adapter`] is everything Stepwell knows of one; `kind.rs` lists them.
 
 mod codelldb;
 mod configured;
 mod debugpy;
 mod delve;
 mod gdb;
-pub mod inside;
+pub mod in_process;
 mod js_debug;
 mod kind;
 mod lldb_dap;
-mod manners;
 mod node;
 pub mod python;
+mod quirks;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,33 +22,36 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 pub use configured::ConfiguredAdapter;
-pub use inside::{Ground, ProgramInput, Started, Streams, Wanted};
+pub use in_process::ProgramHost;
+pub use in_process::{ProgramCommand, Started};
+pub use in_process::{ProgramInput, Streams};
 pub use kind::AdapterKind;
-pub use manners::{LogDialect, Manners};
 pub(crate) use node::debugger_name as node_debugger;
+pub use quirks::AdapterQuirks;
+pub use quirks::LogSupport;
 
 use crate::dap::Link;
 use crate::launch_config::translate::Translated;
 use crate::launch_config::{self, Resolved};
 use crate::{Error, Result};
 
-/// Where adapters are looked for.
+/// Where to search for adapters.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    /// Nothing is taken from here: what a repository brings along must not stand in for a debugger.
+    /// The workspace; programs inside it are never used as debuggers.
     pub workspace: PathBuf,
-    /// Stepwell's own folder of adapters.
+    /// The folder of installed adapters.
     pub own_folder: PathBuf,
-    /// Programs the person named in the settings.
+    /// Programs named in the settings.
     pub configured: BTreeMap<AdapterKind, PathBuf>,
-    /// Debuggers the person named by their command.
+    /// Adapters named by their command in the settings.
     pub custom: Vec<&'static ConfiguredAdapter>,
-    /// js-debug serves JavaScript also where Node's own debugger would do.
+    /// Prefer js-debug where Node's own inspector would do.
     pub prefers_js_debug: bool,
 }
 
 impl Search {
-    /// The first of the names on the search path.
+    /// Finds the first of these programs on `PATH`.
     fn program(&self, names: &[&str]) -> Option<PathBuf> {
         names.iter().find_map(|name| stepwell_workspace::process::find_program(name, &self.workspace))
     }
@@ -58,35 +61,35 @@ impl Search {
 #[derive(Clone, Debug)]
 pub struct Located {
     pub program: PathBuf,
-    /// Words before those that the way of reaching it adds.
+    /// Arguments before those that its transport adds.
     pub arguments: Vec<OsString>,
     pub environment: Vec<(OsString, OsString)>,
     pub version: Option<String>,
 }
 
-/// How messages reach an adapter. A port that anyone could connect to is never opened.
+/// How Stepwell talks to an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum Transport {
     /// Its standard input and output.
     Pipes,
-    /// It connects to a port that takes one connection.
-    ConnectsBack,
-    /// It listens on a socket in a folder that only we can enter.
+    /// It connects to a listener of ours that accepts one connection.
+    ConnectBack,
+    /// It listens on a socket in a private folder.
     Socket,
-    /// It listens on a port of this machine: only where the person configured an adapter that knows no better.
+    /// It listens on a local port, which other programs can reach too: for configured adapters alone.
     Port,
-    /// It lives in this process.
-    Inside,
+    /// It runs in this process.
+    InProcess,
 }
 
-/// Launch or attach.
+/// Whether a program is launched or attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum StartMode {
     Launch,
     Attach,
 }
 
-impl How {
+impl StartMode {
     pub fn command(self) -> &'static str {
         match self {
             Self::Launch => "launch",
@@ -137,7 +140,7 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
     /// Translates a configuration into its own keys.
     fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated>;
 
-    /// Finds it for a configuration's arguments. The error says how it can be had.
+    /// Finds the adapter for a configuration. The error says how to install it.
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located>;
 
     /// Returns the version of an adapter that was found, where it tells.
@@ -160,57 +163,59 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
         false
     }
 
-    fn reach(&self) -> Reach;
+    /// How Stepwell talks to it.
+    fn reach(&self) -> Transport;
 
-    /// Begins to serve, for one that lives in this process: the connection to it.
-    fn serve(&self, _located: &Located, _ground: Arc<dyn Ground>, _time: Duration) -> Option<Link> {
+    /// Starts an adapter that runs in this process, and returns the connection to it.
+    fn serve(&self, _located: &Located, _ground: Arc<dyn ProgramHost>, _time: Duration) -> Option<Link> {
         None
     }
 
-    /// The words that tell it where to connect or to listen.
+    /// Returns the arguments that name the address to connect to or to listen on.
     fn address_words(&self, address: &str) -> Vec<OsString> {
         vec![address.into()]
     }
 
-    /// The words that make it put the program on a terminal of ours, where it does not ask for one itself.
+    /// Returns the arguments that put the program on a terminal, for adapters that do not ask for one.
     fn terminal_words(&self, _terminal: &Path) -> Option<Vec<OsString>> {
         None
     }
 
-    /// All its words with those of the address.
+    /// Adds the arguments of the address to the others.
     fn with_address(&self, mut words: Vec<OsString>, address: &str) -> Vec<OsString> {
         words.extend(self.address_words(address));
         words
     }
 
-    /// What it is asked to do for a launch or an attach.
-    fn request(&self, how: How) -> How {
+    /// Returns the request that is sent for a launch or an attach.
+    fn request(&self, how: StartMode) -> StartMode {
         how
     }
 
-    /// The name it expects in `initialize`.
+    /// The `adapterID` of its `initialize` request.
     fn adapter_id(&self) -> &'static str;
 
-    /// What else it expects in `initialize`.
+    /// Adds further arguments to its `initialize` request.
     fn initialize_extras(&self, _extras: &mut Map<String, Value>) {}
 
-    /// Adds what it needs to launch or attach well.
-    fn complete(&self, _how: How, _arguments: &mut Map<String, Value>, _search: &Search) {}
+    /// Adds defaults to the arguments of `launch` or `attach`.
+    fn complete(&self, _how: StartMode, _arguments: &mut Map<String, Value>, _search: &Search) {}
 
-    /// The folder it must be started in; the workspace by default.
+    /// Returns the working directory of the adapter; the workspace by default.
     fn folder(&self, _arguments: &Map<String, Value>) -> Option<PathBuf> {
         None
     }
 
-    /// Functions of the language's runtime where a failure can be seen that the debugger itself passes by.
+    /// Returns functions of the language's runtime that report failures the debugger does not stop at.
     fn panic_functions(&self, _arguments: &Map<String, Value>, _search: &Search) -> Vec<&'static str> {
         Vec::new()
     }
 
-    fn manners(&self) -> &'static Manners;
+    /// Its deviations from the protocol.
+    fn quirks(&self) -> &'static AdapterQuirks;
 }
 
-/// The best of the kinds that is on this machine.
+/// Returns the first of the adapters that is installed.
 pub fn choose(
     kinds: &[AdapterKind],
     search: &Search,
@@ -241,7 +246,7 @@ fn default_to(arguments: &mut Map<String, Value>, name: &str, value: impl Into<V
     arguments.entry(name).or_insert_with(|| value.into());
 }
 
-/// Puts words in front of a list of commands that a debugger runs.
+/// Prepends commands to a list of debugger commands.
 fn prepend(arguments: &mut Map<String, Value>, name: &str, commands: Vec<String>) {
     let list = arguments.entry(name).or_insert_with(|| Value::Array(Vec::new()));
     if let Value::Array(list) = list {
@@ -249,10 +254,10 @@ fn prepend(arguments: &mut Map<String, Value>, name: &str, commands: Vec<String>
     }
 }
 
-/// Where Rust's standard library reports a panic to debuggers.
+/// The function through which Rust's standard library reports a panic.
 const RUST_PANIC: &str = "rust_panic";
 
-/// Where the scripts lie that show Rust's values to debuggers.
+/// Returns the folder of the scripts that format Rust's values.
 fn rust_sources_folder() -> Option<PathBuf> {
     let sysroot = stepwell_workspace::process::capture_text("rustc", &["--print", "sysroot"])?;
     let folder = PathBuf::from(sysroot.trim()).join("lib/rustlib/etc");
@@ -268,7 +273,7 @@ fn is_rust(arguments: &Map<String, Value>, search: &Search) -> bool {
         || (search.workspace.join("Cargo.toml").is_file() && program.is_none())
 }
 
-/// Whether a program holds paths of Rust's standard library, as every one does that can panic.
+/// Whether a binary contains paths of Rust's standard library, as every one does that can panic.
 fn names_rust_sources(program: &Path) -> bool {
     const LOOKED_AT: u64 = 16 * 1024 * 1024;
     let beginning = stepwell_workspace::files::read_beginning(program, LOOKED_AT);

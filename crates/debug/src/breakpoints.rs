@@ -1,4 +1,4 @@
-//! Breakpoints of a workspace: kept across sessions and restarts, with numbers of our own.
+//! Breakpoints of a workspace, stored across sessions and restarts.
 
 pub mod hit_condition;
 pub mod log_message;
@@ -14,12 +14,12 @@ use crate::ids::BreakpointId;
 use crate::{Error, Result};
 use hit_condition::HitCondition;
 
-/// Breakpoints a workspace may have; more is a mistake of whoever sets them.
+/// Maximum number of breakpoints.
 const MOST_BREAKPOINTS: usize = 1000;
-/// How far a line is looked for that moved with an edit.
+/// How many lines away a moved line is searched for.
 const FARTHEST_MOVE: usize = 400;
 
-/// A place where a program shall stop, or say something.
+/// A breakpoint or log point on a source line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineBreakpoint {
     pub id: BreakpointId,
@@ -33,7 +33,7 @@ pub struct LineBreakpoint {
     pub hit_condition: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_message: Option<String>,
-    /// The line's text when it was set, to find it again in a changed file.
+    /// The text of the line, to find it again after an edit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
 }
@@ -44,7 +44,7 @@ impl LineBreakpoint {
     }
 }
 
-/// What is asked for.
+/// A breakpoint to set.
 #[derive(Clone, Debug, Default)]
 pub struct NewBreakpoint {
     pub path: PathBuf,
@@ -55,7 +55,7 @@ pub struct NewBreakpoint {
     pub log_message: Option<String>,
 }
 
-/// A breakpoint on a function by name, kept beside the others.
+/// A breakpoint on a function, by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionBreakpoint {
     pub id: BreakpointId,
@@ -67,7 +67,7 @@ pub struct FunctionBreakpoint {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct StoredBreakpoints {
     next_id: BreakpointId,
     lines: BTreeMap<BreakpointId, LineBreakpoint>,
     #[serde(default)]
@@ -77,13 +77,13 @@ struct Kept {
 /// All breakpoints of a workspace.
 #[derive(Debug)]
 pub struct BreakpointStore {
-    /// Where they are kept; nowhere in tests.
+    /// The file they are stored in; `None` in tests.
     file: Option<PathBuf>,
-    kept: Mutex<Kept>,
+    kept: Mutex<StoredBreakpoints>,
 }
 
 impl BreakpointStore {
-    /// Opens what was kept. A file that cannot be read is like none: breakpoints are quickly set again.
+    /// Reads stored breakpoints. A file that cannot be read counts as empty.
     pub fn open(file: Option<PathBuf>) -> Self {
         let text = file.as_deref().and_then(|file| files::read_if_exists(file).ok().flatten());
         let kept = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
@@ -92,7 +92,7 @@ impl BreakpointStore {
         store
     }
 
-    /// Sets a breakpoint; one at the same place is replaced and keeps its number.
+    /// Sets a breakpoint. One on the same line and column is replaced and keeps its id.
     pub fn set(&self, new: NewBreakpoint) -> Result<LineBreakpoint> {
         if let Some(condition) = &new.hit_condition {
             condition.parse::<HitCondition>().map_err(Error::parameter)?;
@@ -128,7 +128,7 @@ impl BreakpointStore {
         Ok(breakpoint)
     }
 
-    pub fn set_function(
+    pub(crate) fn set_function(
         &self,
         name: &str,
         condition: Option<String>,
@@ -151,7 +151,7 @@ impl BreakpointStore {
         Ok(breakpoint)
     }
 
-    /// Removes a breakpoint; the file it was in, where it was in one.
+    /// Removes a breakpoint and returns what it was set on.
     pub fn remove(&self, id: BreakpointId) -> Option<Removed> {
         let mut kept = self.kept.lock();
         let line = kept.lines.remove(&id).map(|breakpoint| Removed::Line(breakpoint.path));
@@ -186,17 +186,12 @@ impl BreakpointStore {
         self.kept.lock().functions.values().cloned().collect()
     }
 
-    pub fn in_file(&self, path: &Path) -> Vec<LineBreakpoint> {
+    pub(crate) fn in_file(&self, path: &Path) -> Vec<LineBreakpoint> {
         self.kept.lock().lines.values().filter(|found| found.path == path).cloned().collect()
     }
 
-    /// A number that no breakpoint had before, for one that is not kept.
-    pub fn fresh_id(&self) -> BreakpointId {
-        self.kept.lock().next()
-    }
-
-    /// Lets breakpoints follow their lines in files that changed. The files in which one moved.
-    pub fn find_moved_lines(&self) -> Vec<PathBuf> {
+    /// Moves breakpoints with their lines in files that changed, and returns these files.
+    pub(crate) fn find_moved_lines(&self) -> Vec<PathBuf> {
         let mut kept = self.kept.lock();
         let mut moved = Vec::new();
         let mut texts: BTreeMap<PathBuf, Option<Vec<String>>> = BTreeMap::new();
@@ -218,8 +213,8 @@ impl BreakpointStore {
         moved
     }
 
-    /// What could not be kept is still there for this run; a full disk must not stop a person from debugging.
-    fn save(&self, kept: &Kept) {
+    /// Stores the breakpoints. A failure is ignored: they still hold for this run.
+    fn save(&self, kept: &StoredBreakpoints) {
         if let Some(file) = &self.file
             && let Ok(text) = serde_json::to_vec_pretty(kept)
         {
@@ -231,14 +226,14 @@ impl BreakpointStore {
     }
 }
 
-/// Where a breakpoint was that is gone.
+/// What a removed breakpoint was set on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removed {
     Line(PathBuf),
     Function,
 }
 
-impl Kept {
+impl StoredBreakpoints {
     fn next(&mut self) -> BreakpointId {
         self.next_id.0 += 1;
         self.next_id
@@ -249,7 +244,7 @@ fn filled(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// The line's text without its indentation; an error where there is no such line.
+/// Returns the text of a line without indentation.
 fn line_text(path: &Path, line: i64) -> Result<String> {
     let content = files::read(path).map_err(|_| Error::Parameter {
         what: format!("`{}` cannot be read", path.display()),
@@ -264,7 +259,7 @@ fn line_text(path: &Path, line: i64) -> Result<String> {
     })
 }
 
-/// The line where a breakpoint's text stands now, if that is another one.
+/// Returns the line to which a breakpoint's text has moved.
 fn found_again(lines: &[String], breakpoint: &LineBreakpoint) -> Option<i64> {
     let at = usize::try_from(breakpoint.line).ok()?.checked_sub(1)?;
     let is_there = |line: usize| lines.get(line).is_some_and(|text| *text == breakpoint.text);

@@ -9,7 +9,8 @@ mod transport;
 pub mod types;
 mod wire;
 
-pub use client::{Client, Listener, Reply, ReverseRequest, Sent};
-pub use transport::{Link, accept_one, connect, listen};
-pub use wire::WireError;
+pub use client::Sent;
+pub(crate) use client::{Client, Listener, ReverseRequest};
+pub(crate) use transport::accept_one;
+pub use transport::{Link, connect, listen};
 pub(crate) use wire::{Envelope, Incoming, MessageReader, frame};

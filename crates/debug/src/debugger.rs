@@ -1,4 +1,4 @@
-//! The debugger as tools use it: sessions, waiting, breakpoints in all of them.
+//! The debugger as tools use it: starts sessions, waits for them, keeps breakpoints in all of them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,111 +10,114 @@ use tokio_util::sync::CancellationToken;
 use crate::Result;
 use crate::breakpoints::{BreakpointStore, FunctionBreakpoint, LineBreakpoint, NewBreakpoint, Removed};
 use crate::dap::types::StackFrame;
-use crate::house::{DebuggerOptions, House};
 use crate::ids::{BreakpointId, FrameId, FrameRef, SessionId, ThreadId, VariablesRef, VariablesReference};
-use crate::session::{Binding, Ending, Opening, Phase, Session, Stop};
+use crate::session::{Binding, Ending, Phase, Session, SessionStart, Stop};
+use crate::shared::{DebuggerOptions, Shared};
 use crate::stop_report::CallFrame;
 
-/// How long is waited, and who may end the waiting.
+/// A deadline, and a token that ends the wait earlier.
 #[derive(Clone, Debug)]
 pub struct Wait {
     pub deadline: Instant,
     pub cancel: CancellationToken,
 }
 
-/// What waiting came to.
+/// The result of a wait.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     Stopped(Arc<Session>, Stop),
     /// The program ended by itself.
     Completed(Ending),
-    /// It could not be started, or the debugger failed.
+    /// The program could not be started, or the debugger failed.
     Failed(Ending),
     TimedOut,
     Interrupted,
 }
 
-/// All debugging of one workspace. Dropping it ends every session at once.
+/// All debug sessions and breakpoints of one workspace. Dropping it ends every session.
 #[derive(Debug)]
 pub struct Debugger {
-    pub(crate) house: Arc<House>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Debugger {
     pub fn new(options: DebuggerOptions) -> Self {
-        Self { house: Arc::new(House::new(options)) }
+        Self { shared: Arc::new(Shared::new(options)) }
     }
 
+    /// Returns the options that the debugger was made with.
     pub fn options(&self) -> &DebuggerOptions {
-        &self.house.options
+        &self.shared.options
     }
 
+    /// Returns the breakpoints of the workspace.
     pub fn breakpoints(&self) -> &BreakpointStore {
-        &self.house.breakpoints
+        &self.shared.breakpoints
     }
 
-    /// Starts a session; [`Debugger::wait`] tells what came of it.
-    pub fn start(&self, opening: Opening) -> Result<Arc<Session>> {
-        self.house.breakpoints.find_moved_lines();
-        let session = Session::new(Arc::clone(&self.house), &opening, None);
-        self.house.add(Arc::clone(&session))?;
+    /// Starts a session in the background; [`Debugger::wait`] returns how it went on.
+    pub fn start(&self, opening: SessionStart) -> Result<Arc<Session>> {
+        self.shared.breakpoints.find_moved_lines();
+        let session = Session::new(Arc::clone(&self.shared), &opening, None);
+        self.shared.add(Arc::clone(&session))?;
         session.launch(opening);
         Ok(session)
     }
 
     pub fn session(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
-        self.house.session(id)
+        self.shared.session(id)
     }
 
+    /// Returns all sessions, ended ones included while they are remembered.
     pub fn sessions(&self) -> Vec<Arc<Session>> {
-        self.house.sessions()
+        self.shared.sessions()
     }
 
-    /// The session a call without a number means when it wants to go on: one that is stopped, if any is.
+    /// Returns the session with this id; without one, a stopped session of the active tree.
     pub fn session_to_resume(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
-        let session = self.house.session(id)?;
+        let session = self.shared.session(id)?;
         if id.is_some() || session.stop().is_some() {
             return Ok(session);
         }
         // A parent is named for its program, which may run in a child.
-        let stopped = self.house.tree(&session.id).into_iter().find(|session| session.stop().is_some());
+        let stopped = self.shared.tree(&session.id).into_iter().find(|session| session.stop().is_some());
         Ok(stopped.unwrap_or(session))
     }
 
-    /// A session of the meant tree that runs a program: a parent may only look after others.
+    /// Returns a running session of the tree that is meant: a parent session may have no program of its own.
     pub fn session_in_tree(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
-        let session = self.house.session(id)?;
-        let tree = self.house.tree(&session.id);
+        let session = self.shared.session(id)?;
+        let tree = self.shared.tree(&session.id);
         let alive = tree.iter().rev().find(|session| !session.phase().is_over());
         Ok(alive.cloned().unwrap_or(session))
     }
 
-    /// A session with those that belong to it.
+    /// Returns all sessions of the tree that a session belongs to.
     pub fn tree(&self, session: &Session) -> Vec<Arc<Session>> {
-        self.house.tree(&self.house.root_of(session))
+        self.shared.tree(&self.shared.root_of(session))
     }
 
-    /// Starts the program of a session again, as it was started.
+    /// Ends a session and starts its program again with the same options.
     pub async fn restart(&self, session: &Session, time: Duration) -> Result<Arc<Session>> {
-        let root = self.house.session(Some(&self.house.root_of(session)))?;
+        let root = self.shared.session(Some(&self.shared.root_of(session)))?;
         root.end().await;
-        let opening = Opening { time, ..root.opening.clone() };
+        let opening = SessionStart { time, ..root.opening.clone() };
         self.start(opening)
     }
 
-    /// The number of the newest stop; a later one is higher.
+    /// Returns the serial number of the newest stop.
     pub fn serial(&self) -> u64 {
-        self.house.serial_now()
+        self.shared.serial_now()
     }
 
-    /// Waits for a stop after `after` anywhere in the session's tree, or for its end.
+    /// Waits for a stop with a serial number above `after` in the session's tree, or for its end.
     pub async fn wait(&self, session: &Session, after: u64, wait: &Wait) -> Outcome {
-        self.wait_any(&[self.house.root_of(session)], after, wait).await
+        self.wait_any(&[self.shared.root_of(session)], after, wait).await
     }
 
     /// As [`Debugger::wait`] for several sessions: the first stop, or the end of all.
     pub async fn wait_any(&self, roots: &[SessionId], after: u64, wait: &Wait) -> Outcome {
-        let mut changes = self.house.watch();
+        let mut changes = self.shared.watch();
         loop {
             changes.borrow_and_update();
             let mut outcomes: Vec<Option<Outcome>> =
@@ -142,8 +145,8 @@ impl Debugger {
         }
     }
 
-    /// Stops a program where it is and waits until it has. Adapters lose a request that comes while the program is
-    /// only about to run, so it is asked again.
+    /// Pauses a program and waits until it has stopped. Adapters may lose a request that arrives while the program is
+    /// starting to run, so it is repeated.
     pub async fn pause(&self, session: &Session, thread: Option<ThreadId>, wait: &Wait) -> Result<Outcome> {
         const AGAIN: Duration = Duration::from_secs(1);
         let after = self.serial();
@@ -165,7 +168,7 @@ impl Debugger {
     }
 
     fn look(&self, root: &SessionId, after: u64) -> Option<Outcome> {
-        let tree = self.house.tree(root);
+        let tree = self.shared.tree(root);
         let newest = tree
             .iter()
             .filter_map(|session| session.stop().map(|stop| (session, stop)))
@@ -190,27 +193,28 @@ impl Debugger {
         None
     }
 
-    /// Ends a session with its children.
+    /// Ends the tree of a session.
     pub async fn end(&self, session: &Session) {
-        let root = self.house.root_of(session);
-        if let Some(first) = self.house.tree(&root).first() {
+        let root = self.shared.root_of(session);
+        if let Some(first) = self.shared.tree(&root).first() {
             first.end().await;
         }
     }
 
-    /// Forgets sessions that are over, with what they printed.
+    /// Forgets ended sessions and their output.
     pub fn forget_ended(&self) {
-        self.house.forget_ended();
+        self.shared.forget_ended();
     }
 
+    /// Ends all sessions.
     pub async fn end_all(&self) {
         let roots = self.sessions().into_iter().filter(|session| session.parent.is_none());
         futures::future::join_all(roots.map(|session| async move { session.end().await })).await;
     }
 
-    /// Sets a breakpoint, in the running sessions too; what became of it in the one it was bound in.
+    /// Sets a breakpoint, also in running sessions, and returns its binding where one has it.
     pub async fn set_breakpoint(&self, new: NewBreakpoint) -> Result<(LineBreakpoint, Option<Binding>)> {
-        let breakpoint = self.house.breakpoints.set(new)?;
+        let breakpoint = self.shared.breakpoints.set(new)?;
         self.sync_file(&breakpoint.path).await;
         let binding = self.binding_of(breakpoint.id);
         Ok((breakpoint, binding))
@@ -222,7 +226,7 @@ impl Debugger {
         condition: Option<String>,
         hit_condition: Option<String>,
     ) -> Result<(FunctionBreakpoint, Option<Binding>)> {
-        let breakpoint = self.house.breakpoints.set_function(name, condition, hit_condition)?;
+        let breakpoint = self.shared.breakpoints.set_function(name, condition, hit_condition)?;
         for session in self.live() {
             session.sync_functions().await.ok();
         }
@@ -230,7 +234,7 @@ impl Debugger {
         Ok((breakpoint, binding))
     }
 
-    /// What became of a breakpoint: the best of all sessions.
+    /// Returns the binding of a breakpoint, a verified one if any session has it.
     pub fn binding_of(&self, id: BreakpointId) -> Option<Binding> {
         let bindings: Vec<Binding> =
             self.live().iter().filter_map(|session| session.binding_of(id)).collect();
@@ -238,7 +242,7 @@ impl Debugger {
     }
 
     pub async fn remove_breakpoint(&self, id: BreakpointId) -> Option<()> {
-        match self.house.breakpoints.remove(id)? {
+        match self.shared.breakpoints.remove(id)? {
             Removed::Line(path) => self.sync_file(&path).await,
             Removed::Function => {
                 for session in self.live() {
@@ -251,9 +255,9 @@ impl Debugger {
 
     pub async fn clear_breakpoints(&self) -> usize {
         let mut paths: Vec<PathBuf> =
-            self.house.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect();
+            self.shared.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect();
         paths.dedup();
-        let count = self.house.breakpoints.clear();
+        let count = self.shared.breakpoints.clear();
         for path in paths {
             self.sync_file(&path).await;
         }
@@ -274,23 +278,23 @@ impl Debugger {
         self.sessions().into_iter().filter(live).collect()
     }
 
-    /// The session and the adapter's number of a frame.
+    /// Resolves a frame id to its session and the adapter's id.
     pub fn frame(&self, id: FrameId) -> Result<(Arc<Session>, FrameRef)> {
-        let frame = self.house.ids.frame_of(id)?;
-        Ok((self.house.session(Some(&frame.session))?, frame))
+        let frame = self.shared.ids.frame_of(id)?;
+        Ok((self.shared.session(Some(&frame.session))?, frame))
     }
 
     pub fn variables(&self, id: VariablesReference) -> Result<(Arc<Session>, VariablesRef)> {
-        let variables = self.house.ids.variables_of(id)?;
-        Ok((self.house.session(Some(&variables.session))?, variables))
+        let variables = self.shared.ids.variables_of(id)?;
+        Ok((self.shared.session(Some(&variables.session))?, variables))
     }
 
-    /// A number of ours for something with variables in it.
+    /// Returns a new reference to variables.
     pub fn reference(&self, variables: VariablesRef) -> VariablesReference {
-        self.house.ids.variables(variables)
+        self.shared.ids.variables(variables)
     }
 
-    /// The frames of a thread, a part of them.
+    /// Returns a part of a thread's call stack, and how long the whole is where known.
     pub async fn call_stack(
         &self,
         session: &Session,
@@ -307,8 +311,8 @@ impl Debugger {
 
 impl Drop for Debugger {
     fn drop(&mut self) {
-        // Sessions hold the house and the house holds them; their processes end when the last of them is dropped.
-        for session in self.house.clear() {
+        // Sessions hold the shared and the shared holds them; their processes end when the last of them is dropped.
+        for session in self.shared.clear() {
             session.abandon();
         }
     }

@@ -1,12 +1,12 @@
-//! From a command that fails to why: the stop where it failed, the frames with their values, where these came from.
+//! Explains why a command fails: the stop where it failed, the frames with their values, and where these were set.
 //!
-//! The program is run under its debugger. Every exception, signal and panic on the way is looked at and passed, because
-//! many are expected; when the program is over, the one that its output and exit code speak of is the failure. A second
-//! run (`history`) follows the values of the failing line.
+//! The program runs under its debugger. Every exception, signal and panic is recorded and passed, because many are
+//! expected. When the program has ended, the one that its output and exit code point to is the failure. A second run
+//! (`value_history`) follows the values of the failing line.
 
-mod history;
 mod origin;
-mod told;
+mod program_output;
+mod value_history;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::stop_report::{is_own, is_plain, lines_around, plain_kind};
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
-pub use history::ValueWrite;
 pub use origin::Origin;
-pub use origin::line_of as source_line;
+pub(crate) use origin::line_of as source_line;
+pub use value_history::ValueWrite;
 
-/// Stops that are looked at; a program that fails more often is not better explained.
-const MOST_LOOKS: usize = 24;
+/// Maximum number of stops that are recorded.
+const MOST_SNAPSHOTS: usize = 24;
 const FRAMES: usize = 6;
 const VARIABLES: usize = 20;
 const VALUE: usize = 160;
@@ -49,14 +49,14 @@ pub struct FailureReport {
     pub exception: Option<Exception>,
     /// Where it failed in the workspace's own code.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
-    /// What the failing line speaks of.
+    pub place: Option<SourceLocation>,
+    /// The values that the failing line names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<ValueStory>,
+    pub values: Vec<ValueHistory>,
     /// The workspace's own frames, innermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<FailureFrame>,
-    /// Frames of libraries that are left out.
+    /// Number of library frames that are left out.
     pub library_frames: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
@@ -71,7 +71,7 @@ pub struct FailureReport {
 pub enum Verdict {
     Failed,
     Passed,
-    /// It did not end in time; where it was then is told.
+    /// It did not end in time.
     Hangs,
 }
 
@@ -83,22 +83,22 @@ pub struct Exception {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Place {
+pub struct SourceLocation {
     pub file: String,
     pub line: i64,
     pub function: String,
     pub source: String,
 }
 
-/// A value of the failing line, and how it came to be.
+/// A value of the failing line, and how it was set.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ValueStory {
+pub struct ValueHistory {
     pub name: String,
     pub value: String,
-    /// The last writes that were seen in a second run, newest first.
+    /// The last writes seen in a second run, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<ValueWrite>,
-    /// Where it was set last, as the source says.
+    /// Where it was set last, by the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
@@ -121,18 +121,18 @@ pub struct FrameValue {
     pub kind: Option<String>,
 }
 
-/// One look at a stop.
+/// What was recorded at a stop.
 #[derive(Clone, Debug)]
-struct Look {
+struct StopSnapshot {
     exception: Option<Exception>,
     frames: Vec<FailureFrame>,
     library_frames: usize,
-    /// It was the runtime or the kernel that stopped the program, not a handled exception.
+    /// Whether the stop ends the program: not an exception that is caught later.
     is_final: bool,
 }
 
 impl Debugger {
-    /// Runs what a plan says and explains how it failed.
+    /// Runs a plan and explains how it failed.
     pub async fn explain(
         &self,
         plan: LaunchPlan,
@@ -148,19 +148,19 @@ impl Debugger {
         let Some(session) = launched.sessions.first().cloned() else {
             return Err(crate::Error::NoSessionAtAll);
         };
-        let mut looks: Vec<Look> = Vec::new();
+        let mut snapshots: Vec<StopSnapshot> = Vec::new();
         let mut notes = launched.notes;
         let (verdict_hint, exit_code) = loop {
             match self.wait(&session, after, wait).await {
                 Outcome::Stopped(stopped, stop) => {
                     after = stop.serial;
-                    if stop.reason.may_be_failure() && looks.len() < MOST_LOOKS {
-                        looks.push(stopped.look(&stop).await?);
+                    if stop.reason.may_be_failure() && snapshots.len() < MOST_SNAPSHOTS {
+                        snapshots.push(stopped.look(&stop).await?);
                     }
                     stopped.resume(None).await?;
                 }
                 Outcome::Completed(ending) => break (None, ending.exit_code),
-                Outcome::Failed(ending) if looks.is_empty() => {
+                Outcome::Failed(ending) if snapshots.is_empty() => {
                     return Err(crate::Error::Launch {
                         reason: ending.failure.unwrap_or_else(|| "the session failed".to_owned()),
                         hint: ending.hint,
@@ -184,22 +184,22 @@ impl Debugger {
             }
         };
         self.end(&session).await;
-        let output = told::without_debugger(&self.printed(&session));
+        let output = program_output::without_debugger(&self.printed(&session));
         let finder = self.options().function_finder.as_deref();
-        let mut report = judged(looks, verdict_hint, exit_code, &output, finder);
+        let mut report = judged(snapshots, verdict_hint, exit_code, &output, finder);
         report.notes.splice(0..0, notes);
         Ok(FailureReport { how, ..report })
     }
 
-    /// Everything a session and its children printed.
+    /// Returns the output of a session and its children.
     fn printed(&self, session: &Session) -> String {
         let pieces = self.tree(session).into_iter().flat_map(|session| session.output_since(0).0);
         let pieces = pieces.filter(|piece| piece.category != OutputCategory::Console);
         without_escapes(&pieces.map(|piece| piece.text).collect::<String>())
     }
 
-    /// Where a program is that does not end.
-    async fn look_at_hang(&self, session: &Arc<Session>) -> Option<Look> {
+    /// Records where a program is that does not end.
+    async fn look_at_hang(&self, session: &Arc<Session>) -> Option<StopSnapshot> {
         const PATIENCE: Duration = Duration::from_secs(5);
         let wait =
             Wait { deadline: Instant::now() + PATIENCE, cancel: tokio_util::sync::CancellationToken::new() };
@@ -212,12 +212,12 @@ impl Debugger {
 }
 
 impl Session {
-    async fn look(&self, stop: &Stop) -> Result<Look> {
+    async fn look(&self, stop: &Stop) -> Result<StopSnapshot> {
         let thread = match stop.thread {
             Some(thread) => thread,
             None => self.top_frame_thread().await?,
         };
-        let workspace = self.house.options.search.workspace.clone();
+        let workspace = self.shared.options.search.workspace.clone();
         let stack = self.stack(thread, 0, 200).await?.stack_frames;
         let info = self.exception_info(thread).await;
         let own: Vec<&StackFrame> = stack.iter().filter(|frame| is_own(frame, &workspace)).collect();
@@ -225,11 +225,11 @@ impl Session {
         for frame in own.iter().take(FRAMES) {
             frames.push(self.failure_frame(frame).await?);
         }
-        Ok(Look {
+        Ok(StopSnapshot {
             exception: Some(Self::exception_of(stop, info.as_ref())),
             library_frames: stack.len().saturating_sub(own.len()),
             frames,
-            is_final: !self.adapter.manners().stops_at_handled_exceptions
+            is_final: !self.adapter.quirks().stops_at_handled_exceptions
                 || info.is_some_and(|info| info.break_mode.as_deref() == Some("unhandled")),
         })
     }
@@ -274,8 +274,8 @@ impl Session {
 
 /// What the looks, the exit code and the output come to.
 fn judged(
-    looks: Vec<Look>,
-    hang: Option<Look>,
+    snapshots: Vec<StopSnapshot>,
+    hang: Option<StopSnapshot>,
     exit_code: Option<i64>,
     output: &str,
     finder: Option<&dyn FunctionFinder>,
@@ -285,7 +285,7 @@ fn judged(
     let (verdict, chosen) = if let Some(hang) = hang {
         (Verdict::Hangs, Some(hang))
     } else {
-        let chosen = choose(looks, output);
+        let chosen = choose(snapshots, output);
         let failed = match exit_code {
             Some(code) => code != 0,
             // Without an exit code, what was not handled speaks.
@@ -307,19 +307,22 @@ fn judged(
         notes: Vec::new(),
     };
     if let Some(look) = chosen {
-        report.exception = look.exception.map(|exception| told::refined(exception, output));
+        report.exception = look.exception.map(|exception| program_output::refined(exception, output));
         report.library_frames = look.library_frames;
-        report.place = look.frames.first().map(|frame| Place {
+        report.place = look.frames.first().map(|frame| SourceLocation {
             file: frame.file.clone(),
             line: frame.line,
             function: frame.function.clone(),
             source: origin::line_of(&frame.file, frame.line).unwrap_or_default(),
         });
-        report.values =
-            look.frames.first().map(|frame| stories(frame, look.frames.get(1), finder)).unwrap_or_default();
+        report.values = look
+            .frames
+            .first()
+            .map(|frame| value_histories(frame, look.frames.get(1), finder))
+            .unwrap_or_default();
         report.frames = look.frames;
     } else if verdict == Verdict::Failed
-        && let Some((exception, place)) = told::traceback(output)
+        && let Some((exception, place)) = program_output::traceback(output)
     {
         report.exception = Some(exception);
         report.place = place;
@@ -329,9 +332,9 @@ fn judged(
     report
 }
 
-/// The stop that the output speaks of; else the last that nobody handled; else the last.
-fn choose(mut looks: Vec<Look>, output: &str) -> Option<Look> {
-    let told = |look: &Look| {
+/// Chooses the stop that the output names; else the last that was not caught; else the last.
+fn choose(mut snapshots: Vec<StopSnapshot>, output: &str) -> Option<StopSnapshot> {
+    let told = |look: &StopSnapshot| {
         let message = look.exception.as_ref().map(|exception| exception.message.as_str()).unwrap_or_default();
         let first = message.lines().next().unwrap_or_default().trim();
         let place = look.frames.first().map(|frame| {
@@ -340,17 +343,17 @@ fn choose(mut looks: Vec<Look>, output: &str) -> Option<Look> {
         });
         (first.len() > 3 && output.contains(first)) || place.is_some_and(|place| output.contains(&place))
     };
-    let has_frames = |look: &Look| !look.frames.is_empty();
-    let at = looks
+    let has_frames = |look: &StopSnapshot| !look.frames.is_empty();
+    let at = snapshots
         .iter()
         .position(|look| has_frames(look) && told(look))
-        .or_else(|| looks.iter().rposition(|look| look.is_final && has_frames(look)))
-        .or_else(|| looks.iter().rposition(has_frames))
-        .or_else(|| looks.len().checked_sub(1))?;
-    Some(looks.swap_remove(at))
+        .or_else(|| snapshots.iter().rposition(|look| look.is_final && has_frames(look)))
+        .or_else(|| snapshots.iter().rposition(has_frames))
+        .or_else(|| snapshots.len().checked_sub(1))?;
+    Some(snapshots.swap_remove(at))
 }
 
-/// Whether a runner's output says that something failed, for adapters that tell no exit code.
+/// Whether a test runner's output reports a failure, for adapters that report no exit code.
 fn speaks_of_failure(output: &str) -> bool {
     let marks = ["FAIL", "failed", "Error:", "✖", "not ok", "Uncaught"];
     output.lines().any(|line| {
@@ -360,12 +363,12 @@ fn speaks_of_failure(output: &str) -> bool {
     })
 }
 
-/// The values of the failing line with their origins; all of the frame's where the line names none.
-fn stories(
+/// Returns the values of the failing line with their origins; the frame's first ones where the line names none.
+fn value_histories(
     frame: &FailureFrame,
     caller: Option<&FailureFrame>,
     finder: Option<&dyn FunctionFinder>,
-) -> Vec<ValueStory> {
+) -> Vec<ValueHistory> {
     let line = origin::line_of(&frame.file, frame.line).unwrap_or_default();
     let named = |name: &str| origin::names(&line).any(|word| word == name);
     let mut chosen: Vec<&FrameValue> = frame.variables.iter().filter(|row| named(&row.name)).collect();
@@ -374,7 +377,7 @@ fn stories(
     }
     chosen
         .into_iter()
-        .map(|row| ValueStory {
+        .map(|row| ValueHistory {
             name: row.name.clone(),
             value: row.value.clone(),
             writes: Vec::new(),

@@ -133,7 +133,7 @@ impl Default for IdTable {
 
 impl IdTable {
     /// Returns the identifier of a frame, the same one as long as the stop lasts.
-    pub fn frame(&self, frame: FrameRef) -> FrameId {
+    pub(crate) fn frame(&self, frame: FrameRef) -> FrameId {
         let mut frames = self.frames.lock();
         // Asking twice about the same stop must not make the table grow.
         if let Some((id, _)) = frames.iter().find(|(_, known)| **known == frame) {
@@ -145,7 +145,7 @@ impl IdTable {
     }
 
     /// Returns a new identifier for variables; zero where there are none, as in the protocol.
-    pub fn variables(&self, variables: VariablesRef) -> VariablesReference {
+    pub(crate) fn variables(&self, variables: VariablesRef) -> VariablesReference {
         if variables.adapter_ref.is_empty() {
             return VariablesReference(0);
         }
@@ -154,11 +154,11 @@ impl IdTable {
         id
     }
 
-    pub fn frame_of(&self, id: FrameId) -> Result<FrameRef> {
+    pub(crate) fn frame_of(&self, id: FrameId) -> Result<FrameRef> {
         self.frames.lock().get(&id).cloned().ok_or_else(|| self.unknown("frame", id.0))
     }
 
-    pub fn variables_of(&self, id: VariablesReference) -> Result<VariablesRef> {
+    pub(crate) fn variables_of(&self, id: VariablesReference) -> Result<VariablesRef> {
         self.variables.lock().get(&id).cloned().ok_or_else(|| self.unknown("variables reference", id.0))
     }
 
@@ -177,7 +177,7 @@ impl IdTable {
     }
 
     /// Forgets what belongs to a session's stop.
-    pub fn forget(&self, session: &SessionId) {
+    pub(crate) fn forget(&self, session: &SessionId) {
         self.frames.lock().retain(|_, frame| frame.session != *session);
         self.variables.lock().retain(|_, variables| variables.session != *session);
     }

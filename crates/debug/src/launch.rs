@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::{self, AdapterKind, How};
+use crate::adapters::{self, AdapterKind, StartMode};
 use crate::launch_config::tasks::{
     ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskRun, TaskRunner, plan_task, run_task,
 };
-use crate::launch_config::{self, Context, Launch, Request, Resolved, RunsWhat, TaskRef};
-use crate::session::{Opening, Phase, Session, Way};
+use crate::launch_config::{self, Context, Launch, PlannedRun, Request, Resolved, TaskRef};
+use crate::session::{Connection, Phase, Session, SessionStart};
 use crate::targets::{BuildStep, Target, TargetError};
 use crate::{Debugger, Error, Result};
 
@@ -158,7 +158,7 @@ impl LaunchPlan {
     }
 
     /// Everything that would be run, for whoever must allow it.
-    pub fn runs(&self) -> Vec<RunsWhat> {
+    pub fn runs(&self) -> Vec<PlannedRun> {
         let mut rows = Vec::new();
         let tasks = TaskFile::read(&self.ctx.folder).unwrap_or_default();
         let task_rows = |task: &Option<TaskRef>| {
@@ -225,7 +225,7 @@ async fn opening_or_installed(
     debugger: &Debugger,
     options: &LaunchOptions,
     time: Duration,
-) -> Result<(Opening, Vec<String>)> {
+) -> Result<(SessionStart, Vec<String>)> {
     let missing = match opening(resolved, debugger, options, time) {
         Err(error @ Error::NoAdapter { .. }) => error,
         other => return other,
@@ -258,7 +258,7 @@ fn kinds_for(resolved: &Resolved, debugger: &Debugger, options: &LaunchOptions) 
     let needs_maps =
         !program.is_some_and(is_made_into_scripts) && places.any(|path| is_made_into_scripts(path));
     if search.prefers_js_debug || needs_maps {
-        kinds.sort_by_key(|kind| kind.adapter().manners().ignores_source_maps);
+        kinds.sort_by_key(|kind| kind.adapter().quirks().ignores_source_maps);
     }
     Ok(kinds)
 }
@@ -275,30 +275,30 @@ fn opening(
     debugger: &Debugger,
     options: &LaunchOptions,
     time: Duration,
-) -> Result<(Opening, Vec<String>)> {
+) -> Result<(SessionStart, Vec<String>)> {
     let search = &debugger.options().search;
     let kinds = kinds_for(resolved, debugger, options)?;
     let server = resolved.debug_server.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     // One that listens already need not be installed here.
     let (adapter, mut way) = if let (Some(server), Some(kind)) = (server, kinds.first()) {
-        (kind.adapter(), Way::Tcp(server))
+        (kind.adapter(), Connection::Tcp(server))
     } else {
         let (adapter, located) = adapters::choose(&kinds, search, &resolved.arguments)?;
-        (adapter, Way::Start(located))
+        (adapter, Connection::Start(located))
     };
     let translated = launch_config::translate(resolved, adapter.kind()).map_err(from_launch)?;
     let mut arguments = translated.arguments;
     let how = match translated.request {
-        Request::Launch => How::Launch,
-        Request::Attach => How::Attach,
+        Request::Launch => StartMode::Launch,
+        Request::Attach => StartMode::Attach,
     };
     adapter.complete(how, &mut arguments, search);
-    if let Way::Start(located) = &mut way {
+    if let Connection::Start(located) = &mut way {
         for command in translated.debugger_commands {
             located.arguments.extend(["-iex".into(), command.into()]);
         }
     }
-    let opening = Opening {
+    let opening = SessionStart {
         name: resolved.name.clone(),
         adapter,
         way,

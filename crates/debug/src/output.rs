@@ -1,10 +1,10 @@
-//! What a program prints, kept within bounds and readable from any point.
+//! The output of a program, bounded, and readable from any position.
 
 use std::collections::VecDeque;
 
-/// Bytes kept for each session; what is older is dropped and said to be.
+/// Maximum number of bytes per session; older output is dropped and counted.
 const MOST_KEPT: usize = 1024 * 1024;
-/// Bytes of one piece; a longer one is cut in the middle of nothing.
+/// Maximum chunk size in bytes; longer chunks are split on character boundaries.
 const LONGEST_PIECE: usize = 64 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct OutputPiece {
 pub enum OutputCategory {
     Stdout,
     Stderr,
-    /// What the debugger says, log points included.
+    /// Messages of the debugger, log points included.
     Console,
 }
 
@@ -31,17 +31,17 @@ impl OutputCategory {
     }
 }
 
-/// A ring of pieces. Positions count bytes from the session's beginning and stay valid when old ones are dropped.
+/// A ring buffer of chunks. Positions count bytes from the beginning of the session and stay valid when chunks are dropped.
 #[derive(Debug, Default)]
-pub struct OutputBuffer {
+pub(crate) struct OutputBuffer {
     pieces: VecDeque<OutputPiece>,
-    /// The position of the first piece kept.
+    /// The position of the first chunk.
     begin: u64,
     end: u64,
 }
 
 impl OutputBuffer {
-    pub fn push(&mut self, category: OutputCategory, mut text: &str) {
+    pub(crate) fn push(&mut self, category: OutputCategory, mut text: &str) {
         while !text.is_empty() {
             let cut = floor_boundary(text, LONGEST_PIECE);
             self.push_piece(category, &text[..cut]);
@@ -63,12 +63,12 @@ impl OutputBuffer {
         }
     }
 
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// The text from a position on, in pieces, and how many bytes before it are gone.
-    pub fn since(&self, position: u64) -> (Vec<OutputPiece>, u64) {
+    /// Returns the output from a position on, and how many bytes of it were dropped.
+    pub(crate) fn since(&self, position: u64) -> (Vec<OutputPiece>, u64) {
         let gone = self.begin.saturating_sub(position);
         let mut at = self.begin;
         let mut found = Vec::new();
@@ -85,8 +85,8 @@ impl OutputBuffer {
     }
 }
 
-/// The last place at or before `at` where text may be cut.
-pub fn floor_boundary(text: &str, at: usize) -> usize {
+/// Returns the last character boundary at or before `at`.
+pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
     }

@@ -1,12 +1,12 @@
-//! One conversation with an adapter about one program: its state, and what changes it.
+//! A debug session: one connection to an adapter about one program, as a state machine.
 //!
-//! Events change the state in the order they come and never wait; whoever waits for a change watches the house's
-//! counter. Requests are sent by whoever uses the session.
+//! Events change the state in the order they arrive, without waiting. Whoever waits for a change watches the counter in
+//! [`Shared`]. Requests are sent by the callers of the session's methods.
 
-mod bind;
+mod bindings;
 mod control;
-mod decide;
-mod inside;
+mod emulation;
+mod in_process;
 mod inspect;
 mod memory;
 mod start;
@@ -24,32 +24,35 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use stepwell_workspace::process::Companion;
 
-use crate::adapters::{Adapter, How};
+use crate::adapters::{Adapter, StartMode};
 use crate::dap::types::{
     BreakpointEvent, Capabilities, ContinuedEvent, ExitedEvent, OutputEvent, ProcessEvent, StoppedEvent,
     ThreadEvent,
 };
 use crate::dap::{Client, Listener, ReverseRequest};
-use crate::house::House;
 use crate::ids::{BreakpointId, SessionId, ThreadId};
 use crate::launch_config::{Resolved, ServerReadyWatch};
 use crate::output::{OutputBuffer, OutputCategory};
+use crate::shared::Shared;
 use crate::stop_reason::StopReason;
 use crate::{Error, Result};
 
-pub use bind::Binding;
+pub use bindings::Binding;
 pub use control::Step;
-pub use decide::{is_true, same_file};
-pub use inspect::{Evaluation, Paging, ValueRow};
-pub use memory::{Access, DataBreakpoint, Instruction, Memory};
-pub use start::{LinkMaker, Opening, Way};
+pub use emulation::is_true;
+pub(crate) use emulation::same_file;
+pub use inspect::Evaluation;
+pub use inspect::Paging;
+pub use memory::{Access, DataBreakpoint};
+pub use memory::{Instruction, Memory};
+pub use start::{Connection, LinkFactory, SessionStart};
 
-/// How long an adapter may take for one answer about a stopped program.
+/// Deadline of a request about a stopped program.
 pub(crate) const ANSWER: Duration = Duration::from_secs(15);
-/// Lines of what an adapter says on its error stream that are kept for a failure's explanation.
+/// Lines of the adapter's error stream that are kept to explain a failure.
 const KEPT_COMPLAINTS: usize = 40;
 
-/// Stops at breakpoints that are judged at the same time; each asks the adapter questions. Any further one is shown.
+/// Stops at emulated breakpoints that are evaluated at the same time. Further ones are shown without evaluation.
 const MOST_JUDGED: usize = 32;
 
 /// The states of a session.
@@ -79,24 +82,24 @@ impl std::fmt::Display for Phase {
 /// A stop of the program, as shown to whoever waits for one.
 #[derive(Clone, Debug)]
 pub struct Stop {
-    /// Rises over all sessions, so that a later stop is known from an earlier one.
+    /// Increases over all sessions, so that stops can be ordered.
     pub serial: u64,
     pub reason: StopReason,
     pub thread: Option<ThreadId>,
     pub description: Option<String>,
     pub text: Option<String>,
     pub all_threads_stopped: Option<bool>,
-    /// Our numbers.
+    /// The breakpoints that were hit, where known.
     pub hit_breakpoints: Vec<BreakpointId>,
     /// Milliseconds since the epoch.
     pub at: i64,
 }
 
-/// How a session came to its end.
+/// How a session ended.
 #[derive(Clone, Debug, Default)]
 pub struct Ending {
     pub exit_code: Option<i64>,
-    /// Why, where it was not the program's own end.
+    /// Why it failed; `None` where the program ended by itself.
     pub failure: Option<String>,
     pub hint: Option<String>,
 }
@@ -105,19 +108,19 @@ pub struct Session {
     pub id: SessionId,
     pub name: String,
     pub adapter: &'static dyn Adapter,
-    pub how: How,
+    pub how: StartMode,
     pub parent: Option<SessionId>,
-    /// What it was started with, to start it again.
-    pub(crate) opening: Opening,
+    /// The options it was started with, for a restart.
+    pub(crate) opening: SessionStart,
     panic_functions: Vec<&'static str>,
-    pub(crate) house: Arc<House>,
+    pub(crate) shared: Arc<Shared>,
     client: OnceLock<Client>,
     state: Mutex<State>,
-    /// The adapter's process, and programs run in terminals for it.
+    /// The adapter's process, and programs that run in terminals for it.
     companions: Mutex<Vec<Companion>>,
-    /// For adapters whose references of scopes mean the frame last asked about.
+    /// Serializes requests to adapters whose scope references belong to the frame asked about last.
     frame_turn: tokio::sync::Semaphore,
-    /// Where the adapter listens, for child sessions.
+    /// The socket of the adapter, for child sessions.
     socket: OnceLock<PathBuf>,
 }
 
@@ -125,46 +128,46 @@ struct State {
     phase: Phase,
     capabilities: Capabilities,
     initialized: bool,
-    /// Everything is being said once more.
+    /// Set while the configuration is sent again after a second `initialized` event.
     configuring_again: bool,
-    /// Stops at breakpoints that are being judged.
+    /// Number of stops at emulated breakpoints that are being evaluated.
     judging: usize,
     stop: Option<Stop>,
     ending: Ending,
     process: Option<ProcessEvent>,
     output: OutputBuffer,
-    /// Where the output begins that was in no report yet.
+    /// Position up to which the output has been reported.
     reported_output: u64,
     complaints: VecDeque<String>,
-    /// What is bound in each file, in the order it was sent.
+    /// Bindings of each file's breakpoints, in the order they were sent.
     bound: BTreeMap<PathBuf, Vec<Binding>>,
     bound_functions: Vec<Binding>,
-    /// Functions and places that a tool needs for a while, beside the person's breakpoints.
+    /// Temporary function and line breakpoints of tools, beside the person's own.
     function_probes: Vec<String>,
     probes: BTreeMap<PathBuf, Vec<i64>>,
     hits: HashMap<BreakpointId, u64>,
     threads: BTreeMap<ThreadId, String>,
     /// The thread that stopped last.
     last_thread: Option<ThreadId>,
-    /// We asked for a pause, whatever the adapter calls it.
+    /// Set while a pause was requested; adapters report it with different reasons.
     pausing: bool,
-    stepping: Option<decide::Stepping>,
+    stepping: Option<emulation::Stepping>,
     /// The exception filters in force.
     exception_filters: Vec<String>,
-    /// Of the last stop, to tell what changed.
-    last_told: Option<LastTold>,
+    /// What was reported of the last stop, to find what changed.
+    reported_stop: Option<ReportedStop>,
     data_breakpoints: Vec<DataBreakpoint>,
     input: Option<terminal::Input>,
     spare_terminal: Option<stepwell_workspace::process::SpareTerminal>,
     pumps: Vec<tokio::task::JoinHandle<()>>,
     server_watch: Option<ServerReadyWatch>,
-    /// Where the program serves, by its configuration's `serverReadyAction`.
+    /// The address of the program's server, by `serverReadyAction`.
     server_address: Option<String>,
 }
 
-/// What was told of a stop: the top frame's variables, and who called.
+/// What was reported of a stop: the variables of the top frame, and the callers.
 #[derive(Clone, Debug)]
-pub struct LastTold {
+pub(crate) struct ReportedStop {
     pub thread: ThreadId,
     pub function: String,
     pub path: Option<PathBuf>,
@@ -174,8 +177,8 @@ pub struct LastTold {
 }
 
 impl Session {
-    pub(crate) fn new(house: Arc<House>, opening: &Opening, parent: Option<SessionId>) -> Arc<Self> {
-        let id = SessionId(format!("s{}", house.next_session.fetch_add(1, Ordering::Relaxed)));
+    pub(crate) fn new(shared: Arc<Shared>, opening: &SessionStart, parent: Option<SessionId>) -> Arc<Self> {
+        let id = SessionId(format!("s{}", shared.next_session.fetch_add(1, Ordering::Relaxed)));
         Arc::new(Self {
             id,
             name: opening.name.clone(),
@@ -183,8 +186,8 @@ impl Session {
             how: opening.how,
             parent,
             opening: opening.clone(),
-            panic_functions: opening.adapter.panic_functions(&opening.arguments, &house.options.search),
-            house,
+            panic_functions: opening.adapter.panic_functions(&opening.arguments, &shared.options.search),
+            shared,
             client: OnceLock::new(),
             state: Mutex::new(State {
                 probes: opening.probes.clone(),
@@ -208,7 +211,7 @@ impl Session {
                 pausing: false,
                 stepping: None,
                 exception_filters: Vec::new(),
-                last_told: None,
+                reported_stop: None,
                 data_breakpoints: Vec::new(),
                 input: None,
                 spare_terminal: None,
@@ -253,7 +256,7 @@ impl Session {
         })
     }
 
-    /// The stop, or an error that says what the program is doing instead.
+    /// Returns the current stop. Fails where the program is running or has ended.
     pub fn stopped(&self) -> Result<Stop> {
         let state = self.state.lock();
         match (&state.stop, state.phase) {
@@ -271,20 +274,20 @@ impl Session {
     }
 
     fn changed(&self) {
-        self.house.changed();
+        self.shared.changed();
     }
 
-    /// The exception filters in force.
+    /// Returns the exception filters in force.
     pub fn exception_filters(&self) -> Vec<String> {
         self.state.lock().exception_filters.clone()
     }
 
-    /// Whether the program has a terminal of ours.
+    /// Whether the program's input can be written to.
     pub fn takes_input(&self) -> bool {
         self.state.lock().input.is_some()
     }
 
-    /// Adds to the program's output, or to what the debugger says.
+    /// Appends to the recorded output.
     pub(crate) fn print(&self, category: OutputCategory, text: &str) {
         let mut state = self.state.lock();
         if let Some(address) = state.server_watch.as_mut().and_then(|watch| watch.push(text)) {
@@ -293,7 +296,7 @@ impl Session {
         state.output.push(category, text);
     }
 
-    /// Looks for the address of a server in what the program prints.
+    /// Watches the output for the address of a server.
     pub(crate) fn watch_server(&self, resolved: &Resolved) {
         if let Some(ready) = &resolved.server_ready {
             self.state.lock().server_watch = ServerReadyWatch::new(&resolved.name, ready).ok();
@@ -304,7 +307,7 @@ impl Session {
         self.state.lock().server_address.clone()
     }
 
-    /// The output that was in no report yet.
+    /// Returns the output since the last report, and how many bytes of it were dropped.
     pub fn take_new_output(&self) -> (Vec<crate::output::OutputPiece>, u64) {
         let mut state = self.state.lock();
         let since = state.reported_output;
@@ -318,16 +321,16 @@ impl Session {
         (pieces, gone, state.output.end())
     }
 
-    /// Remembers what is told of a stop and gives what was told of the one before, if that was in the same function.
-    pub fn swap_last_told(&self, new: LastTold) -> Option<LastTold> {
+    /// Stores what is reported of a stop, and returns the previous report if it was in the same function.
+    pub(crate) fn swap_reported_stop(&self, new: ReportedStop) -> Option<ReportedStop> {
         let mut state = self.state.lock();
-        let old = state.last_told.replace(new.clone());
+        let old = state.reported_stop.replace(new.clone());
         old.filter(|old| old.function == new.function && old.path == new.path)
     }
 
-    /// Makes a stop visible to whoever waits.
+    /// Publishes a stop to everyone who waits for one.
     fn publish(&self, event: StoppedEvent, hit_breakpoints: Vec<BreakpointId>) {
-        let serial = self.house.serial.fetch_add(1, Ordering::Relaxed) + 1;
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed) + 1;
         let mut state = self.state.lock();
         if state.phase.is_over() {
             return;
@@ -353,11 +356,11 @@ impl Session {
             at: crate::clock::now_millis(),
         });
         drop(state);
-        self.house.touch(&self.id);
+        self.shared.touch(&self.id);
         self.changed();
     }
 
-    /// The program runs again: what belonged to the stop is gone.
+    /// Marks the program as running; identifiers of the stop expire.
     fn mark_running(&self) {
         let mut state = self.state.lock();
         if !state.phase.is_over() {
@@ -365,7 +368,7 @@ impl Session {
         }
         state.stop = None;
         drop(state);
-        self.house.ids.forget(&self.id);
+        self.shared.ids.forget(&self.id);
         self.changed();
     }
 
@@ -377,12 +380,12 @@ impl Session {
         state.complaints.push_back(line.chars().take(500).collect());
     }
 
-    /// What the adapter said on its error stream, for whoever must explain a failure.
+    /// Returns the last lines of the adapter's error stream.
     pub fn complaints(&self) -> String {
         self.state.lock().complaints.iter().cloned().collect::<Vec<_>>().join("\n")
     }
 
-    /// The session is over; the first reason given stays.
+    /// Marks the session as ended; the first failure given is kept.
     pub(crate) fn end_with(&self, failure: Option<String>, hint: Option<String>) {
         let mut state = self.state.lock();
         if state.phase == Phase::Terminated {
@@ -395,7 +398,7 @@ impl Session {
             state.ending.hint = hint;
         }
         drop(state);
-        self.house.ids.forget(&self.id);
+        self.shared.ids.forget(&self.id);
         self.changed();
     }
 }
@@ -410,7 +413,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Adapters call it a breakpoint, a watchpoint or an exception; that it is none of ours tells it apart.
+/// Whether a stop is at a data breakpoint. Adapters report different reasons; that no other breakpoint was hit decides.
 fn is_data_stop(reason: &StopReason, places: &[DataBreakpoint], hit: &[BreakpointId]) -> bool {
     !places.is_empty() && hit.is_empty() && reason.may_be_data_breakpoint()
 }
@@ -419,10 +422,10 @@ fn hit_is_breakpoint(event: &StoppedEvent, hit_breakpoints: &[BreakpointId]) -> 
     !hit_breakpoints.is_empty() || event.reason.is_breakpoint()
 }
 
-/// Hears the adapter for a session; a session that is gone hears nothing.
-struct Ears(Weak<Session>);
+/// Passes an adapter's messages to its session; ignores them once the session is gone.
+struct SessionListener(Weak<Session>);
 
-impl Listener for Ears {
+impl Listener for SessionListener {
     fn event(&self, name: &str, body: Option<&RawValue>) {
         if let Some(session) = self.0.upgrade() {
             session.hear(name, body.map_or("{}", RawValue::get));
@@ -456,7 +459,7 @@ fn parsed<T: serde::de::DeserializeOwned + Default>(body: &str) -> T {
 }
 
 impl Session {
-    /// Takes an event of the adapter. It must not wait.
+    /// Handles an event of the adapter, without waiting.
     fn hear(self: &Arc<Self>, name: &str, body: &str) {
         match name {
             "initialized" => {
@@ -529,7 +532,7 @@ impl Session {
             return;
         }
         let may_judge = state.judging < MOST_JUDGED;
-        let passes = may_judge && state.passes(&event, self.adapter.manners());
+        let passes = may_judge && state.passes(&event, self.adapter.quirks());
         let must_decide = may_judge && !passes && state.decides_about(&event);
         if must_decide {
             state.stop = None;
@@ -572,7 +575,7 @@ impl Session {
             self.state.lock().ending.exit_code.get_or_insert(code);
             return;
         }
-        let output = (self.adapter.manners().clean_output)(&event.output);
+        let output = (self.adapter.quirks().clean_output)(&event.output);
         if output.is_empty() {
             return;
         }
@@ -597,8 +600,8 @@ impl Session {
         self.changed();
         let session = Arc::clone(self);
         tokio::spawn(async move {
-            if session.adapter.manners().prints_late {
-                session.last_words().await;
+            if session.adapter.quirks().prints_after_exit {
+                session.close_reason().await;
             }
             session.finish(None).await;
         });
@@ -609,7 +612,7 @@ impl Session {
         if phase.is_over() {
             return;
         }
-        if self.adapter.manners().closes_at_the_end && matches!(phase, Phase::Running | Phase::Stopped) {
+        if self.adapter.quirks().closes_at_exit && matches!(phase, Phase::Running | Phase::Stopped) {
             self.hear_terminated();
             return;
         }

@@ -45,7 +45,7 @@ impl StopReason {
     }
 
     /// Whether the adapter calls it a breakpoint of any kind.
-    pub fn is_breakpoint(&self) -> bool {
+    pub(crate) fn is_breakpoint(&self) -> bool {
         self.as_str().contains("breakpoint")
     }
 

@@ -1,4 +1,4 @@
-//! A stop as one answer: where, why, the stack without libraries, the variables and which changed, what was printed.
+//! Reports a stop in one answer: location, reason, call stack without libraries, variables and their changes, new output.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use crate::clock;
 use crate::dap::types::{ExceptionInfo, StackFrame, Variable};
 use crate::ids::{BreakpointId, FrameId, FrameRef, SessionId, ThreadId, VariablesRef, VariablesReference};
 use crate::output::{OutputPiece, floor_boundary};
-use crate::session::{LastTold, Session, Stop};
+use crate::session::{ReportedStop, Session, Stop};
 use crate::stop_reason::StopReason;
 use crate::values::shortened;
 use crate::{Error, Result};
 
-/// How much of a stop is told.
+/// How much of a stop is reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Detail {
     pub frames: usize,
@@ -23,24 +23,24 @@ pub struct Detail {
     pub value_length: usize,
     pub source_lines: i64,
     pub output: usize,
-    /// In a call that was told of before, only what is new.
+    /// Report only what is new while stops stay in one call.
     pub only_news: bool,
 }
 
 impl Detail {
-    /// Enough to go on with, and little to read.
+    /// The default: enough to go on with.
     pub const COMPACT: Self =
         Self { frames: 8, variables: 16, value_length: 80, source_lines: 2, output: 600, only_news: false };
-    /// For who follows a program from stop to stop.
+    /// For steps and continued runs.
     pub const NEWS: Self = Self { only_news: true, ..Self::COMPACT };
 }
 
-/// Frames asked for at once.
+/// Frames of one request.
 const PAGE: i64 = 20;
-/// Frames looked through for one of the person's own code.
+/// Frames that are searched for one of the workspace's own code.
 const DEEPEST_LOOK: i64 = 200;
 
-/// What every stop tells; the fields that are `null` are there too.
+/// The report of a stop. Fields without a value are `null`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StopEventData {
     pub timestamp: String,
@@ -50,7 +50,7 @@ pub struct StopEventData {
     pub description: Option<String>,
     pub text: Option<String>,
     pub all_threads_stopped: Option<bool>,
-    pub source: Option<SourcePlace>,
+    pub source: Option<SourceFile>,
     pub line: Option<i64>,
     pub column: Option<i64>,
     pub call_stack: Vec<CallFrame>,
@@ -60,25 +60,25 @@ pub struct StopEventData {
     pub more: StopExtras,
 }
 
-/// What is told beyond that, where there is something to tell.
+/// Further fields, present where they have a value.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct StopExtras {
     /// Lines around the stop; the arrow marks it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_context: Option<String>,
-    /// Variables that differ from the last stop in this function, where others are shown too.
+    /// Variables that changed since the last stop in this function.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Variables that do not, and are left out above; `get_variables` shows them.
+    /// Variables that did not change and are left out; `get_variables` shows them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchanged: Vec<String>,
-    /// How many callers are the same as at the last stop, and left out of `call_stack`; `get_call_stack` shows them.
+    /// Number of unchanged callers that `call_stack` leaves out; `get_call_stack` shows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_callers: Option<usize>,
     /// What the program printed since the last answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_output: Option<String>,
-    /// Frames of libraries, and beyond the limit, that `call_stack` leaves out.
+    /// Number of frames, of libraries or beyond the limit, that `call_stack` leaves out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames_left_out: Option<usize>,
     /// The nearest frame of the workspace's own code, where the top one is not.
@@ -91,7 +91,7 @@ pub struct StopExtras {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SourcePlace {
+pub struct SourceFile {
     pub path: String,
     pub name: String,
 }
@@ -141,14 +141,14 @@ pub struct ExceptionReport {
 }
 
 impl Session {
-    /// Tells everything about a stop.
+    /// Reports a stop.
     pub async fn report(&self, stop: &Stop, detail: Detail) -> Result<StopEventData> {
         let thread = match stop.thread {
             Some(thread) => thread,
             None => self.any_thread().await?,
         };
         let (frames, total) = self.frames_to_own(thread).await?;
-        let workspace = &self.house.options.search.workspace;
+        let workspace = &self.shared.options.search.workspace;
         let top = frames.first();
         let own = frames.iter().find(|frame| is_own(frame, workspace));
         let exception =
@@ -173,9 +173,9 @@ impl Session {
         let mut shown: Vec<&StackFrame> = shown_frames(&frames, workspace, detail.frames);
         let left_out = total.saturating_sub(shown.len());
         if let (Some(top), Some(variables)) = (top, &mut top_frame_variables) {
-            let told = told_now(thread, &frames, variables);
+            let told = reported_now(thread, &frames, variables);
             let callers = told.callers.clone();
-            if let Some(before) = self.swap_last_told(told) {
+            if let Some(before) = self.swap_reported_stop(told) {
                 more.changed = changed_variables(&before, variables);
                 let is_same_call = before.thread == thread && before.callers == callers;
                 if detail.only_news && is_same_call && is_own(top, workspace) {
@@ -209,7 +209,7 @@ impl Session {
                     .name
                     .clone()
                     .or_else(|| Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()));
-                Some(SourcePlace { name: name.unwrap_or_else(|| path.clone()), path })
+                Some(SourceFile { name: name.unwrap_or_else(|| path.clone()), path })
             }),
             line: top.map(|frame| frame.line),
             column: top.map(|frame| frame.column),
@@ -232,9 +232,9 @@ impl Session {
         (!hits.is_empty()).then_some(hits)
     }
 
-    /// The stack down to the first frame of the workspace's own code at least, and how long it is in all.
+    /// Returns the stack at least down to the first frame of the workspace's own code, and its whole length.
     async fn frames_to_own(&self, thread: ThreadId) -> Result<(Vec<StackFrame>, usize)> {
-        let workspace = &self.house.options.search.workspace;
+        let workspace = &self.shared.options.search.workspace;
         let mut frames = Vec::new();
         loop {
             let start = frames.len() as i64;
@@ -250,10 +250,10 @@ impl Session {
         }
     }
 
-    pub fn call_frame(&self, frame: &StackFrame, thread: ThreadId) -> CallFrame {
+    pub(crate) fn call_frame(&self, frame: &StackFrame, thread: ThreadId) -> CallFrame {
         let reference = FrameRef { session: self.id.clone(), thread, adapter_id: frame.id };
         CallFrame {
-            frame_id: self.house.ids.frame(reference),
+            frame_id: self.shared.ids.frame(reference),
             function_name: shortened(plain_name(&frame.name), 200),
             file_path: place(frame).unwrap_or_default(),
             line_number: frame.line,
@@ -282,13 +282,13 @@ impl Session {
         }))
     }
 
-    /// A variable with a number of ours.
+    /// Returns a variable as it is reported.
     pub fn row(&self, variable: &Variable, value_length: usize) -> VariableRow {
         VariableRow {
             name: variable.name.clone(),
             value: shortened(&variable.value, value_length),
             kind: variable.kind.as_deref().filter(|kind| !kind.is_empty()).map(|kind| shortened(kind, 120)),
-            variables_reference: self.house.ids.variables(VariablesRef {
+            variables_reference: self.shared.ids.variables(VariablesRef {
                 session: self.id.clone(),
                 adapter_ref: variable.variables_reference,
                 scope_of: None,
@@ -299,10 +299,10 @@ impl Session {
     }
 }
 
-fn told_now(thread: ThreadId, frames: &[StackFrame], variables: &FrameVariables) -> LastTold {
+fn reported_now(thread: ThreadId, frames: &[StackFrame], variables: &FrameVariables) -> ReportedStop {
     let top = frames.first();
     let path = top.and_then(|top| top.source.as_ref()?.path.clone());
-    LastTold {
+    ReportedStop {
         thread,
         function: top.map(|top| top.name.clone()).unwrap_or_default(),
         path: path.map(PathBuf::from),
@@ -311,22 +311,22 @@ fn told_now(thread: ThreadId, frames: &[StackFrame], variables: &FrameVariables)
     }
 }
 
-fn changed_variables(before: &LastTold, variables: &FrameVariables) -> Vec<String> {
+fn changed_variables(before: &ReportedStop, variables: &FrameVariables) -> Vec<String> {
     let old = |name: &str| before.values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     let changed = variables.variables.iter().filter(|row| old(&row.name) != Some(&row.value));
     changed.map(|row| row.name.clone()).collect()
 }
 
-/// Variables of the program, not the groups that an adapter makes of what hardly anyone looks for.
-pub fn is_plain(variable: &Variable) -> bool {
+/// Whether a variable is one of the program, not a group that the adapter makes.
+pub(crate) fn is_plain(variable: &Variable) -> bool {
     let groups = ["special variables", "function variables", "class variables", "protected variables"];
     let is_group = groups.contains(&variable.name.as_str());
     let is_dunder = variable.name.starts_with("__") && variable.name.ends_with("__");
     !is_group && !is_dunder && !variable.name.is_empty()
 }
 
-/// A function's name without the hash that Rust's compiler puts behind it, and without debugpy's remark on it.
-pub fn plain_name(name: &str) -> &str {
+/// Returns a function's name without the hash of Rust's compiler and without debugpy's remark.
+pub(crate) fn plain_name(name: &str) -> &str {
     let name = name.strip_suffix(" (Current frame)").unwrap_or(name);
     // The parameters of a C++ function are longer than anyone reads; a name may itself begin with a parenthesis.
     let name = match name.find('(') {
@@ -339,7 +339,7 @@ pub fn plain_name(name: &str) -> &str {
     }
 }
 
-/// Whether a frame is the person's own code.
+/// Whether a frame is in the workspace's own code.
 pub fn is_own(frame: &StackFrame, workspace: &Path) -> bool {
     const FOREIGN: [&str; 6] =
         ["site-packages", "dist-packages", "node_modules", ".cargo", "rustlib", "vendor"];
@@ -356,26 +356,26 @@ pub fn is_own(frame: &StackFrame, workspace: &Path) -> bool {
         })
 }
 
-/// The top frame and the person's own; others only where there are none.
+/// Returns the top frame and those of the workspace's own code; all where there are none.
 fn shown_frames<'a>(frames: &'a [StackFrame], workspace: &Path, most: usize) -> Vec<&'a StackFrame> {
     let own = frames.iter().filter(|frame| is_own(frame, workspace)).count();
     let wanted = |(at, frame): &(usize, &StackFrame)| own == 0 || *at == 0 || is_own(frame, workspace);
     frames.iter().enumerate().filter(wanted).map(|(_, frame)| frame).take(most).collect()
 }
 
-/// Where a frame is: the file's path, or what the adapter calls it.
+/// Returns the path of a frame's source, or the adapter's name for it.
 fn place(frame: &StackFrame) -> Option<String> {
     let source = frame.source.as_ref()?;
     source.path.clone().or_else(|| source.name.clone())
 }
 
-/// Lines around a frame's, with an arrow at it.
+/// Returns the source lines around a frame's, with an arrow at it.
 pub fn source_context(frame: &StackFrame, around: i64) -> Option<String> {
     let path = frame.source.as_ref()?.path.as_deref()?;
     lines_around(Path::new(path), frame.line, around)
 }
 
-pub fn lines_around(path: &Path, line: i64, around: i64) -> Option<String> {
+pub(crate) fn lines_around(path: &Path, line: i64, around: i64) -> Option<String> {
     const LONGEST_FILE: u64 = 4 * 1024 * 1024;
     if files::metadata(path).ok()?.len() > LONGEST_FILE {
         return None;
@@ -397,7 +397,7 @@ pub fn lines_around(path: &Path, line: i64, around: i64) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join("\n"))
 }
 
-/// The end of what was printed, in one text.
+/// Joins output and shortens it to its end.
 pub fn printed((pieces, gone): &(Vec<OutputPiece>, u64), most: usize) -> Option<String> {
     let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
     let text = crate::values::without_escapes(&text);
@@ -424,8 +424,8 @@ fn exception_report(info: &ExceptionInfo, detail: Detail) -> ExceptionReport {
     }
 }
 
-/// An exception's type without what debugpy remarks on it.
-pub fn plain_kind(kind: &str) -> &str {
+/// Returns an exception's type without debugpy's remark.
+pub(crate) fn plain_kind(kind: &str) -> &str {
     kind.split("(note:").next().unwrap_or(kind).trim()
 }
 

@@ -26,9 +26,12 @@ use crate::launch_config::{Context, Presentation, Request, Resolved};
 use binary::FileKind;
 use call::Call;
 
-pub use build::{BuildStep, Built};
-pub use error::{Result, TargetError};
-pub use processes::{Process, Relation, check_attach, processes};
+pub use build::BuildStep;
+pub use build::Built;
+pub use error::Result;
+pub use error::TargetError;
+pub use processes::Relation;
+pub use processes::{Process, check_attach, processes};
 
 /// What a person or a model wants to debug.
 #[derive(Clone, Debug, PartialEq, Eq)]

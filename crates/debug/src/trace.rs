@@ -1,4 +1,4 @@
-//! One call of a function, line by line: what ran, and which variables each line changed. Loops are folded.
+//! Traces one call of a function: the lines that ran, and the variables each line changed. Loops are folded.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use crate::stop_report::is_plain;
 use crate::values::shortened;
 use crate::{Debugger, Outcome, Result, Wait};
 
-/// Bytes of a value in a trace.
+/// Maximum length of a value, in bytes.
 const VALUE: usize = 48;
-/// Frames looked at to know how deep a step went.
+/// Frames requested to measure the stack's depth.
 const DEEPEST: i64 = 300;
-/// Iterations of a loop that are shown at its beginning.
+/// Iterations shown at the beginning of a folded loop.
 const SHOWN_FIRST: usize = 2;
 
 /// One line that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceLine {
-    /// How far inside the traced call.
+    /// Call depth below the traced call.
     pub depth: usize,
     pub function: String,
     pub path: Option<String>,
@@ -32,7 +32,7 @@ pub struct TraceLine {
     pub changed: Vec<(String, String)>,
 }
 
-/// A whole call.
+/// The trace of a call.
 #[derive(Clone, Debug)]
 pub struct CallTrace {
     pub function: String,
@@ -42,6 +42,7 @@ pub struct CallTrace {
     pub end: TraceEnd,
 }
 
+/// Why a trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEnd {
     Returned,
@@ -57,7 +58,7 @@ pub enum TraceEnd {
     Interrupted,
 }
 
-/// How much is traced.
+/// Limits of a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceLimits {
     /// Calls inside the call that are followed, and calls inside these.
@@ -66,7 +67,7 @@ pub struct TraceLimits {
 }
 
 impl Debugger {
-    /// Traces the call at whose beginning a session stands.
+    /// Traces the call at whose beginning the session is stopped.
     pub async fn trace_call(
         &self,
         session: &Arc<Session>,
@@ -200,13 +201,13 @@ fn changes(before: &[(String, String)], after: &[(String, String)]) -> Vec<(Stri
         .collect()
 }
 
-/// What adapters show of a call's result in its caller.
+/// Returns the return value that adapters show in the caller.
 fn return_value(values: &[(String, String)]) -> Option<String> {
     let is_result = |name: &str| name.starts_with("(return)") || name == "Return value";
     values.iter().find(|(name, _)| is_result(name)).map(|(_, value)| value.clone())
 }
 
-/// The trace as text, a line each, with loops folded: the first rounds, how many more, and the last.
+/// Formats a trace, with loops folded: the first iterations, the number of further ones, the last.
 pub fn rendered(trace: &CallTrace) -> String {
     let mut text = String::new();
     let arguments: Vec<String> = trace.arguments.iter().map(pair).collect();
@@ -260,7 +261,7 @@ fn pair((name, value): &(String, String)) -> String {
     format!("{name}={value}")
 }
 
-/// A sequence of places that repeats from here on: how long it is, and how often it comes.
+/// Returns the length and the count of a sequence of lines that repeats from here on.
 fn loop_at(lines: &[TraceLine], at: usize) -> Option<(usize, usize)> {
     const LONGEST: usize = 40;
     let key = |line: &TraceLine| (line.depth, line.line, line.path.clone());
@@ -276,7 +277,7 @@ fn loop_at(lines: &[TraceLine], at: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// From what to what each variable went in lines that are not shown.
+/// Formats the first and last value of each variable in hidden lines.
 fn ranges(lines: &[TraceLine]) -> String {
     let mut spans: Vec<(String, String, String)> = Vec::new();
     for (name, value) in lines.iter().flat_map(|line| &line.changed) {

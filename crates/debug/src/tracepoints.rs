@@ -131,11 +131,9 @@ impl Debugger {
             .enumerate()
             .filter(|(at, _)| !seen[*at])
             .filter_map(|(at, point)| {
-                let reason = self
-                    .tree(session)
-                    .iter()
-                    .find_map(|session| session.unbound_probe(&point.path, point.line));
-                reason.map(|reason| (at, reason))
+                let tree = self.tree(session);
+                let unbound = tree.iter().find_map(|session| session.unbound_probe(&point.path, point.line));
+                unbound.map(|binding| (at, binding.message))
             })
             .collect();
         Ok(TracepointRun { hits, end, unbound })

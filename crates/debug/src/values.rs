@@ -1,8 +1,8 @@
-//! Values of a program as text: short, and harmless to whoever reads them.
+//! Formats values of a program: shortened, without control sequences.
 
 use crate::output::floor_boundary;
 
-/// A value of at most so many bytes; what was cut is said.
+/// Shortens a value to at most `most` bytes, and says how long it is.
 pub fn shortened(value: &str, most: usize) -> String {
     let value = without_escapes(value);
     if value.len() <= most {
@@ -12,7 +12,7 @@ pub fn shortened(value: &str, most: usize) -> String {
     format!("{}… ({} bytes)", &value[..cut], value.len())
 }
 
-/// Text without what a terminal would obey: a program's values are data.
+/// Removes terminal control sequences and escapes control characters.
 pub fn without_escapes(text: &str) -> String {
     if !text.contains(|letter: char| letter.is_control() && !matches!(letter, '\n' | '\t')) {
         return text.to_owned();
@@ -31,7 +31,7 @@ pub fn without_escapes(text: &str) -> String {
     clean
 }
 
-/// Passes over a control sequence; its first letter is gone already.
+/// Skips the rest of a control sequence.
 fn skip_sequence(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match letters.peek() {
         Some('[') => {

@@ -1,4 +1,4 @@
-//! Who writes a variable: each write with its place, its stack, the value before and after.
+//! Finds the writes to a variable: location, callers, value before and after.
 
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ use crate::values::shortened;
 use crate::{Debugger, Outcome, Result, Wait};
 
 const VALUE: usize = 120;
-/// Lines that are stepped where the debugger has no watchpoints.
+/// Maximum number of steps, where the debugger has no watchpoints.
 const MOST_STEPS: usize = 3000;
 const FRAMES: i64 = 60;
 
+/// One write to a variable.
 #[derive(Clone, Debug)]
 pub struct Write {
     pub file: String,
@@ -26,13 +27,14 @@ pub struct Write {
     pub source: String,
     pub old: String,
     pub new: String,
-    /// Own functions further out.
+    /// Callers in the workspace's own code.
     pub callers: Vec<String>,
 }
 
+/// The writes to a variable.
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// By the debugger's own watchpoints, or by stepping.
+    /// By watchpoint, or by stepping.
     pub how: &'static str,
     pub first: String,
     pub writes: Vec<Write>,
@@ -40,7 +42,7 @@ pub struct Watched {
 }
 
 impl Debugger {
-    /// Goes on from a stop and tells the writes to an expression of the frame.
+    /// Continues from a stop and records the writes to an expression of the frame.
     pub async fn watch_writes(
         &self,
         session: &Arc<Session>,
@@ -51,7 +53,8 @@ impl Debugger {
     ) -> Result<Watched> {
         let first = shortened(&session.evaluate(expression, Some(frame), "watch").await?.value, VALUE);
         if session.can("supportsDataBreakpoints")
-            && let Some(id) = session.data_place(frame, expression).await.and_then(|info| info.data_id)
+            && let Some(id) =
+                session.data_breakpoint_info(frame, expression).await.and_then(|info| info.data_id)
         {
             return self.watch_by_hardware(session, id, expression, first, most, wait).await;
         }
@@ -186,7 +189,7 @@ impl Session {
         Ok(self.stack(thread, 0, FRAMES).await?.stack_frames.len())
     }
 
-    /// The expression's value in the frame that is so far from the bottom of the stack.
+    /// Evaluates the expression in the frame at a distance from the bottom of the stack.
     async fn value_at(&self, stack: &[StackFrame], base: usize, expression: &str) -> Option<String> {
         let frame = stack.get(stack.len().checked_sub(base)?)?;
         let value = self.evaluate(expression, Some(frame.id), "watch").await.ok()?;
@@ -194,7 +197,7 @@ impl Session {
     }
 
     fn write_at(&self, stack: &[StackFrame], old: &str, new: &str) -> Write {
-        let workspace = &self.house.options.search.workspace;
+        let workspace = &self.shared.options.search.workspace;
         let own = stack.iter().find(|frame| is_own(frame, workspace)).or_else(|| stack.first());
         let file = own.and_then(|frame| frame.source.as_ref()?.path.clone()).unwrap_or_default();
         let line = own.map(|frame| frame.line).unwrap_or_default();

@@ -45,7 +45,7 @@ pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow:
             hint: "look at `debug.custom` in your settings".to_owned(),
             languages: &[],
         };
-        search.custom.push(adapter.kept());
+        search.custom.push(adapter.interned());
     }
     Ok(search)
 }

@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 use stepwell_workspace::files;
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Package, PackageSource, Reach, Search, is_rust,
-    lldb_dap, manners, missing, noted_version, prepend,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Package, PackageSource, Search, StartMode,
+    Transport, is_rust, lldb_dap, missing, noted_version, prepend, quirks,
 };
 use crate::Result;
 use crate::launch_config::translate::Translated;
 use crate::launch_config::translate::native::{self, Dialect, Native};
-use crate::launch_config::{self, Resolved, words};
+use crate::launch_config::{self, Resolved, shell_words};
 
 #[derive(Debug)]
 pub struct CodeLldb;
@@ -54,8 +54,8 @@ impl Adapter for CodeLldb {
         Ok(Located { program, arguments: Vec::new(), environment: Vec::new(), version: None })
     }
 
-    fn reach(&self) -> Reach {
-        Reach::ConnectsBack
+    fn reach(&self) -> Transport {
+        Transport::ConnectBack
     }
 
     fn address_words(&self, address: &str) -> Vec<OsString> {
@@ -68,14 +68,14 @@ impl Adapter for CodeLldb {
         "lldb"
     }
 
-    fn complete(&self, how: How, arguments: &mut Map<String, Value>, search: &Search) {
+    fn complete(&self, how: StartMode, arguments: &mut Map<String, Value>, search: &Search) {
         prepend(arguments, "initCommands", lldb_dap::safe_commands());
         // Its own way of reading expressions is Python's: `a && b` would be an error there, and the condition as good as none.
         arguments.entry("expressions").or_insert_with(|| json!("native"));
         if is_rust(arguments, search) {
             arguments.entry("sourceLanguages").or_insert_with(|| json!(["rust"]));
         }
-        if how == How::Launch {
+        if how == StartMode::Launch {
             // Output reaches us as events; a terminal of its own would swallow it.
             arguments.entry("terminal").or_insert_with(|| json!("console"));
         }
@@ -107,21 +107,21 @@ impl Adapter for CodeLldb {
         })
     }
 
-    fn manners(&self) -> &'static Manners {
-        &Manners {
-            logs: LogDialect::WithCondition,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        &AdapterQuirks {
+            logs: LogSupport::WithCondition,
             repl_is_command_line: true,
             scopes_follow_last_request: false,
-            walks_plain_paths: true,
+            finds_names_in_scopes: true,
             pages_variables: false,
             exception_filters: &["rust_panic"],
-            prints_for_the_program: false,
-            closes_at_the_end: false,
-            prints_late: false,
+            stdio_is_program_output: false,
+            closes_at_exit: false,
+            prints_after_exit: false,
             stops_at_handled_exceptions: false,
             ignores_source_maps: false,
-            clean_output: manners::as_it_is,
-            passing_exceptions: &[],
+            clean_output: quirks::unchanged,
+            exit_exceptions: &[],
         }
     }
 }
@@ -164,7 +164,7 @@ fn write(_: &Resolved, mut native: Native, notes: &mut Vec<String>) -> launch_co
             native.source_map.iter().map(|(from, to)| (from.clone(), json!(to))).collect();
         arguments.insert("sourceMap".to_owned(), Value::Object(fields));
     }
-    let quoted = words::quoted;
+    let quoted = shell_words::quoted;
     let program = native.program.as_deref().map(quoted).unwrap_or_default();
     if !native.commands.instead.is_empty() {
         let of_process = |line: &String| {

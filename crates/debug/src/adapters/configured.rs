@@ -1,7 +1,6 @@
-//! Debuggers that are named by their command alone: those of the settings, and Ruby's and Bash's own.
+//! Adapters that are named by their command alone: those of the settings, Ruby's and Bash's.
 //!
-//! Nothing is known of their ways, so Stepwell relies on as little as the protocol allows: it counts hits and prints log
-//! messages itself.
+//! Nothing else is known of them, so Stepwell relies on plain breakpoints: it counts hits and prints log messages itself.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -11,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, manners, missing, text_argument,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Search, StartMode, Transport, missing, quirks,
+    text_argument,
 };
 use crate::Result;
 use crate::launch_config::resolve::text;
@@ -20,15 +20,15 @@ use crate::launch_config::translate::{
 };
 use crate::launch_config::{self, Request, Resolved};
 
-/// A debugger by its command. In its words `{socket}` or `{port}` stands for where it must listen, `{program}` for what is
-/// debugged, and a word `{args}` for its arguments.
+/// An adapter by its command. In it `{socket}` or `{port}` stands for the address to listen on, `{program}` for the
+/// program, and an argument `{args}` for the program's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConfiguredAdapter {
     pub name: String,
     pub command: Vec<String>,
     /// Values of `type` that it serves; its name by default.
     pub types: Vec<String>,
-    /// It is told to attach, whatever the configuration says: its command runs the program by itself.
+    /// Send `attach` always: its command runs the program.
     pub always_attaches: bool,
     /// What to do where its command is not found.
     pub hint: String,
@@ -37,8 +37,8 @@ pub struct ConfiguredAdapter {
 }
 
 impl ConfiguredAdapter {
-    /// This adapter for as long as Stepwell runs; the same one for the same words, so that nothing grows.
-    pub fn kept(self) -> &'static Self {
+    /// Returns a copy that lives as long as the process, the same one for equal adapters.
+    pub fn interned(self) -> &'static Self {
         static KEPT: Mutex<Vec<&'static ConfiguredAdapter>> = Mutex::new(Vec::new());
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept.iter().find(|known| ***known == self) {
@@ -69,7 +69,7 @@ impl ConfiguredAdapter {
             hint: "install it: `gem install debug` or `apt install ruby`".to_owned(),
             languages: &["Ruby"],
         }
-        .kept()
+        .interned()
     }
 
     /// A debugger for Bash scripts that is a package of PyPI.
@@ -82,17 +82,17 @@ impl ConfiguredAdapter {
             hint: "install it: `pip install bash-dap`".to_owned(),
             languages: &["Bash"],
         }
-        .kept()
+        .interned()
     }
 }
 
 impl Adapter for ConfiguredAdapter {
     fn kind(&self) -> AdapterKind {
-        AdapterKind::Configured(self.clone().kept())
+        AdapterKind::Configured(self.clone().interned())
     }
 
     fn name(&self) -> &'static str {
-        &self.clone().kept().name
+        &self.clone().interned().name
     }
 
     fn languages(&self) -> &'static [&'static str] {
@@ -148,14 +148,14 @@ impl Adapter for ConfiguredAdapter {
         Ok(Located { program, arguments: filled, environment, version: None })
     }
 
-    fn reach(&self) -> Reach {
+    fn reach(&self) -> Transport {
         let says = |what: &str| self.command.iter().any(|word| word.contains(what));
         if says("{socket}") {
-            Reach::Socket
+            Transport::Socket
         } else if says("{port}") {
-            Reach::Port
+            Transport::Port
         } else {
-            Reach::Pipes
+            Transport::Pipes
         }
     }
 
@@ -172,33 +172,33 @@ impl Adapter for ConfiguredAdapter {
         self.name()
     }
 
-    fn request(&self, how: How) -> How {
-        if self.always_attaches { How::Attach } else { how }
+    fn request(&self, how: StartMode) -> StartMode {
+        if self.always_attaches { StartMode::Attach } else { how }
     }
 
     fn folder(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
         text_argument(arguments, "cwd").map(PathBuf::from).filter(|folder| folder.is_dir())
     }
 
-    fn manners(&self) -> &'static Manners {
-        const APART: Manners = Manners {
-            logs: LogDialect::Never,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        const APART: AdapterQuirks = AdapterQuirks {
+            logs: LogSupport::Never,
             repl_is_command_line: false,
             scopes_follow_last_request: false,
-            walks_plain_paths: false,
+            finds_names_in_scopes: false,
             pages_variables: false,
             exception_filters: &[],
-            prints_for_the_program: false,
-            closes_at_the_end: false,
-            prints_late: false,
+            stdio_is_program_output: false,
+            closes_at_exit: false,
+            prints_after_exit: false,
             stops_at_handled_exceptions: false,
             ignores_source_maps: false,
-            clean_output: manners::as_it_is,
-            passing_exceptions: &[],
+            clean_output: quirks::unchanged,
+            exit_exceptions: &[],
         };
-        const IN_THE_PROGRAM: Manners = Manners {
-            prints_for_the_program: true,
-            closes_at_the_end: true,
+        const IN_THE_PROGRAM: AdapterQuirks = AdapterQuirks {
+            stdio_is_program_output: true,
+            closes_at_exit: true,
             clean_output: without_debuggers_lines,
             ..APART
         };
@@ -206,7 +206,7 @@ impl Adapter for ConfiguredAdapter {
     }
 }
 
-/// What Ruby's debugger says of itself.
+/// Removes the messages of Ruby's debugger.
 fn without_debuggers_lines(output: &str) -> Cow<'_, str> {
     if !output.contains("DEBUGGER: ") {
         return Cow::Borrowed(output);

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Package, PackageSource, Reach, Search,
-    default_to, manners, missing, python,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Package, PackageSource, Search, StartMode,
+    Transport, default_to, missing, python, quirks,
 };
 use crate::Result;
 use crate::launch_config::resolve::port;
@@ -57,16 +57,16 @@ impl Adapter for Debugpy {
         })
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Pipes
+    fn reach(&self) -> Transport {
+        Transport::Pipes
     }
 
     fn adapter_id(&self) -> &'static str {
         "debugpy"
     }
 
-    fn complete(&self, how: How, arguments: &mut Map<String, Value>, search: &Search) {
-        if how == How::Launch {
+    fn complete(&self, how: StartMode, arguments: &mut Map<String, Value>, search: &Search) {
+        if how == StartMode::Launch {
             default_to(arguments, "console", "internalConsole");
             if !arguments.contains_key("python")
                 && let Some(python) = python::of_configuration(arguments, search)
@@ -90,21 +90,21 @@ impl Adapter for Debugpy {
         })
     }
 
-    fn manners(&self) -> &'static Manners {
-        &Manners {
-            logs: LogDialect::WithCondition,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        &AdapterQuirks {
+            logs: LogSupport::WithCondition,
             repl_is_command_line: false,
             scopes_follow_last_request: false,
-            walks_plain_paths: false,
+            finds_names_in_scopes: false,
             pages_variables: false,
             exception_filters: &["uncaught"],
-            prints_for_the_program: false,
-            closes_at_the_end: false,
-            prints_late: false,
+            stdio_is_program_output: false,
+            closes_at_exit: false,
+            prints_after_exit: false,
             stops_at_handled_exceptions: false,
             ignores_source_maps: false,
-            clean_output: manners::as_it_is,
-            passing_exceptions: &["SystemExit"],
+            clean_output: quirks::unchanged,
+            exit_exceptions: &["SystemExit"],
         }
     }
 }

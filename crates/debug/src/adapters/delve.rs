@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use stepwell_workspace::files::ReadFile;
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, asked_version, default_to,
-    missing, text_argument,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Search, StartMode, Transport, asked_version,
+    default_to, missing, text_argument,
 };
 use crate::Result;
 use crate::launch_config::resolve::text;
@@ -62,8 +62,8 @@ impl Adapter for Delve {
         })
     }
 
-    fn reach(&self) -> Reach {
-        Reach::ConnectsBack
+    fn reach(&self) -> Transport {
+        Transport::ConnectBack
     }
 
     fn address_words(&self, address: &str) -> Vec<OsString> {
@@ -74,8 +74,8 @@ impl Adapter for Delve {
         "go"
     }
 
-    fn complete(&self, how: How, arguments: &mut Map<String, Value>, _search: &Search) {
-        if how == How::Launch {
+    fn complete(&self, how: StartMode, arguments: &mut Map<String, Value>, _search: &Search) {
+        if how == StartMode::Launch {
             default_to(arguments, "mode", "debug");
             // From 1.24 on output comes as events; before, through the adapter's own streams.
             default_to(arguments, "outputMode", "remote");
@@ -109,21 +109,21 @@ impl Adapter for Delve {
         asked_version(&located.program, "version")
     }
 
-    fn manners(&self) -> &'static Manners {
-        &Manners {
-            logs: LogDialect::WithCondition,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        &AdapterQuirks {
+            logs: LogSupport::WithCondition,
             repl_is_command_line: false,
             scopes_follow_last_request: false,
-            walks_plain_paths: false,
+            finds_names_in_scopes: false,
             pages_variables: true,
             exception_filters: &[],
-            prints_for_the_program: true,
-            closes_at_the_end: false,
-            prints_late: false,
+            stdio_is_program_output: true,
+            closes_at_exit: false,
+            prints_after_exit: false,
             stops_at_handled_exceptions: false,
             ignores_source_maps: false,
             clean_output: without_goroutine,
-            passing_exceptions: &[],
+            exit_exceptions: &[],
         }
     }
 }

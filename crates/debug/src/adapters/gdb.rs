@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use stepwell_workspace::process::capture_text;
 
 use super::{
-    Adapter, AdapterKind, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, is_rust, missing,
-    rust_sources_folder,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, RUST_PANIC, Search, Transport, is_rust,
+    missing, rust_sources_folder,
 };
 use crate::Result;
 use crate::launch_config::resolve::text;
 use crate::launch_config::translate::native::{self, Dialect, Language, Native, Stop};
 use crate::launch_config::translate::{Translated, bad};
-use crate::launch_config::{self, Resolved, words};
+use crate::launch_config::{self, Resolved, shell_words};
 
 /// The first version that speaks the protocol.
 const FIRST: u32 = 14;
@@ -81,8 +81,8 @@ impl Adapter for Gdb {
         Ok(Located { program, arguments: words, environment: Vec::new(), version })
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Pipes
+    fn reach(&self) -> Transport {
+        Transport::Pipes
     }
 
     fn terminal_words(&self, terminal: &Path) -> Option<Vec<OsString>> {
@@ -120,21 +120,21 @@ impl Adapter for Gdb {
         !asks_for_lldb && !has_core
     }
 
-    fn manners(&self) -> &'static Manners {
-        &Manners {
-            logs: LogDialect::AloneWithNewline,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        &AdapterQuirks {
+            logs: LogSupport::AloneWithNewline,
             repl_is_command_line: true,
             scopes_follow_last_request: false,
-            walks_plain_paths: true,
+            finds_names_in_scopes: true,
             pages_variables: true,
             exception_filters: &[],
-            prints_for_the_program: false,
-            closes_at_the_end: false,
-            prints_late: true,
+            stdio_is_program_output: false,
+            closes_at_exit: false,
+            prints_after_exit: true,
             stops_at_handled_exceptions: false,
             ignores_source_maps: false,
             clean_output: without_pending,
-            passing_exceptions: &[],
+            exit_exceptions: &[],
         }
     }
 }
@@ -220,12 +220,9 @@ fn write(resolved: &Resolved, native: Native, notes: &mut Vec<String>) -> launch
             None => format!("unset environment {name}"),
         });
     }
-    commands.extend(
-        native
-            .source_map
-            .iter()
-            .map(|(from, to)| format!("set substitute-path {} {}", words::quoted(from), words::quoted(to))),
-    );
+    commands.extend(native.source_map.iter().map(|(from, to)| {
+        format!("set substitute-path {} {}", shell_words::quoted(from), shell_words::quoted(to))
+    }));
     if commands.iter().any(|line| line.contains(['\n', '\r'])) {
         return Err(bad(
             resolved,

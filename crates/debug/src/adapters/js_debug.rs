@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Package, PackageSource, Reach, Search,
-    default_to, manners, missing, noted_version, text_argument,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Package, PackageSource, Search, StartMode,
+    Transport, default_to, missing, noted_version, quirks, text_argument,
 };
 use crate::Result;
 use crate::launch_config::resolve::{port, text};
@@ -65,8 +65,8 @@ impl Adapter for JsDebug {
         Ok(Located { program: node, arguments: vec![server.into()], environment: Vec::new(), version: None })
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Socket
+    fn reach(&self) -> Transport {
+        Transport::Socket
     }
 
     fn address_words(&self, address: &str) -> Vec<OsString> {
@@ -77,10 +77,10 @@ impl Adapter for JsDebug {
         "pwa-node"
     }
 
-    fn complete(&self, how: How, arguments: &mut Map<String, Value>, search: &Search) {
+    fn complete(&self, how: StartMode, arguments: &mut Map<String, Value>, search: &Search) {
         default_to(arguments, "type", "pwa-node");
         // It goes by this word, not by the request: without it an attach starts a Node of its own.
-        default_to(arguments, "request", if how == How::Attach { "attach" } else { "launch" });
+        default_to(arguments, "request", if how == StartMode::Attach { "attach" } else { "launch" });
         // A pause inside Node's own code would be stepped out of line by line, which takes it a minute. Steps do not enter that
         // code either way; only what is generated from other sources needs it.
         let is_plain = text_argument(arguments, "program").is_none_or(|program| {
@@ -89,7 +89,7 @@ impl Adapter for JsDebug {
         if is_plain && !arguments.contains_key("outFiles") {
             default_to(arguments, "smartStep", false);
         }
-        if how == How::Launch {
+        if how == StartMode::Launch {
             default_to(arguments, "console", "internalConsole");
             default_to(arguments, "outputCapture", "std");
             default_to(arguments, "cwd", search.workspace.to_string_lossy().into_owned());
@@ -114,21 +114,21 @@ impl Adapter for JsDebug {
         })
     }
 
-    fn manners(&self) -> &'static Manners {
-        &Manners {
-            logs: LogDialect::Alone,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        &AdapterQuirks {
+            logs: LogSupport::Alone,
             repl_is_command_line: false,
             scopes_follow_last_request: false,
-            walks_plain_paths: false,
+            finds_names_in_scopes: false,
             pages_variables: true,
             exception_filters: &["uncaught"],
-            prints_for_the_program: false,
-            closes_at_the_end: false,
-            prints_late: false,
+            stdio_is_program_output: false,
+            closes_at_exit: false,
+            prints_after_exit: false,
             stops_at_handled_exceptions: true,
             ignores_source_maps: false,
-            clean_output: manners::as_it_is,
-            passing_exceptions: &[],
+            clean_output: quirks::unchanged,
+            exit_exceptions: &[],
         }
     }
 }

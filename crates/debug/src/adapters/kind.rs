@@ -18,7 +18,7 @@ macro_rules! built_in_adapters {
 
         impl AdapterKind {
             /// The built-in adapters.
-            pub const BUILT_IN: &'static [Self] = &[$(Self::$kind),*];
+            pub(crate) const BUILT_IN: &'static [Self] = &[$(Self::$kind),*];
 
             /// Returns the definition of the adapter.
             pub fn adapter(self) -> &'static dyn Adapter {
@@ -134,7 +134,7 @@ mod tests {
             types: vec!["perl".to_owned(), "python".to_owned()],
             ..ConfiguredAdapter::default()
         };
-        let mine = [mine.kept()];
+        let mine = [mine.interned()];
         let names = |kinds: Vec<AdapterKind>| -> String {
             kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" ")
         };

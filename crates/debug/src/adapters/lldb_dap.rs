@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use stepwell_workspace::files;
 
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, RUST_PANIC, Reach, Search, asked_version,
-    is_rust, manners, missing, prepend, rust_sources_folder,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, RUST_PANIC, Search, StartMode, Transport,
+    asked_version, is_rust, missing, prepend, quirks, rust_sources_folder,
 };
 use crate::Result;
 use crate::launch_config::translate::Translated;
@@ -72,8 +72,8 @@ impl Adapter for LldbDap {
         Ok(Located { program, arguments: Vec::new(), environment: Vec::new(), version })
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Pipes
+    fn reach(&self) -> Transport {
+        Transport::Pipes
     }
 
     fn adapter_id(&self) -> &'static str {
@@ -85,7 +85,7 @@ impl Adapter for LldbDap {
         extras.insert("sourceInitFile".to_owned(), Value::Bool(false));
     }
 
-    fn complete(&self, _how: How, arguments: &mut Map<String, Value>, search: &Search) {
+    fn complete(&self, _how: StartMode, arguments: &mut Map<String, Value>, search: &Search) {
         let mut commands = safe_commands();
         if is_rust(arguments, search) {
             commands.extend(rust_formatters());
@@ -114,21 +114,21 @@ impl Adapter for LldbDap {
         located.version.clone().or_else(|| asked_version(&lldb, "--version"))
     }
 
-    fn manners(&self) -> &'static Manners {
-        &Manners {
-            logs: LogDialect::WithCondition,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        &AdapterQuirks {
+            logs: LogSupport::WithCondition,
             repl_is_command_line: true,
             scopes_follow_last_request: true,
-            walks_plain_paths: true,
+            finds_names_in_scopes: true,
             pages_variables: true,
             exception_filters: &[],
-            prints_for_the_program: false,
-            closes_at_the_end: false,
-            prints_late: false,
+            stdio_is_program_output: false,
+            closes_at_exit: false,
+            prints_after_exit: false,
             stops_at_handled_exceptions: false,
             ignores_source_maps: false,
-            clean_output: manners::as_it_is,
-            passing_exceptions: &[],
+            clean_output: quirks::unchanged,
+            exit_exceptions: &[],
         }
     }
 }

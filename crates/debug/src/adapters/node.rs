@@ -7,14 +7,14 @@ mod attach;
 mod breakpoints;
 mod cdp;
 mod evaluate;
+mod events;
 mod exceptions;
 mod frames;
-mod hearing;
 mod inspector;
+mod inspector_messages;
 mod launch;
-mod needs;
-mod noise;
-mod skipped;
+mod requirements;
+mod skip_files;
 mod stops;
 mod target;
 mod values;
@@ -29,19 +29,19 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use stepwell_workspace::process::capture_text;
 
-use super::inside::Ground;
+use super::in_process::ProgramHost;
 use super::{
-    Adapter, AdapterKind, How, Located, LogDialect, Manners, Reach, Search, asked_version, default_to,
-    js_debug, manners, missing, text_argument,
+    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Search, StartMode, Transport, asked_version,
+    default_to, js_debug, missing, quirks, text_argument,
 };
 use crate::dap::Link;
 use crate::launch_config::translate::Translated;
 use crate::launch_config::{self, Resolved};
 use crate::{Error, Result};
 use inspector::Inspector;
-use needs::Needs;
+use requirements::Requirement;
 
-pub use launch::OLDEST;
+pub(crate) use launch::OLDEST;
 
 const INSTALL_JS_DEBUG: &str = "`stepwell adapters install js-debug` fetches it into Stepwell's own folder";
 
@@ -87,13 +87,17 @@ impl Adapter for Node {
     }
 
     fn locate(&self, search: &Search, arguments: &Map<String, Value>) -> Result<Located> {
-        let needs = if arguments.is_empty() { Needs::Node } else { needs::of(arguments, &search.workspace) };
-        if let Needs::JsDebug(why) = needs {
+        let needs = if arguments.is_empty() {
+            Requirement::Node
+        } else {
+            requirements::of(arguments, &search.workspace)
+        };
+        if let Requirement::JsDebug(why) = needs {
             return Err(missing(self.kind(), format!("js-debug is needed: {why}"), INSTALL_JS_DEBUG));
         }
         let program = self.program(search, arguments)?;
         let mut version = None;
-        if needs == Needs::NodeWithTypes {
+        if needs == Requirement::NodeWithTypes {
             version = capture_text(&program.to_string_lossy(), &["--version"]);
             if !version.as_deref().is_some_and(strips_types) {
                 let found = version.as_deref().unwrap_or("this Node").trim();
@@ -105,20 +109,20 @@ impl Adapter for Node {
         Ok(Located { program, arguments: Vec::new(), environment: Vec::new(), version })
     }
 
-    fn reach(&self) -> Reach {
-        Reach::Inside
+    fn reach(&self) -> Transport {
+        Transport::InProcess
     }
 
-    fn serve(&self, located: &Located, ground: Arc<dyn Ground>, time: Duration) -> Option<Link> {
-        Some(Inspector::serve(located.clone(), ground, time))
+    fn serve(&self, located: &Located, program_host: Arc<dyn ProgramHost>, time: Duration) -> Option<Link> {
+        Some(Inspector::serve(located.clone(), program_host, time))
     }
 
     fn adapter_id(&self) -> &'static str {
         "node"
     }
 
-    fn complete(&self, how: How, arguments: &mut Map<String, Value>, search: &Search) {
-        if how == How::Launch {
+    fn complete(&self, how: StartMode, arguments: &mut Map<String, Value>, search: &Search) {
+        if how == StartMode::Launch {
             default_to(arguments, "cwd", search.workspace.to_string_lossy().into_owned());
         }
     }
@@ -140,31 +144,31 @@ impl Adapter for Node {
         too_old(version).map_or(Ok(()), Err)
     }
 
-    fn manners(&self) -> &'static Manners {
-        &Manners {
-            logs: LogDialect::Never,
+    fn quirks(&self) -> &'static AdapterQuirks {
+        &AdapterQuirks {
+            logs: LogSupport::Never,
             repl_is_command_line: false,
             scopes_follow_last_request: false,
-            walks_plain_paths: false,
+            finds_names_in_scopes: false,
             pages_variables: true,
             exception_filters: &["uncaught"],
-            prints_for_the_program: false,
-            closes_at_the_end: false,
-            prints_late: false,
+            stdio_is_program_output: false,
+            closes_at_exit: false,
+            prints_after_exit: false,
             stops_at_handled_exceptions: true,
             ignores_source_maps: true,
-            clean_output: manners::as_it_is,
-            passing_exceptions: &[],
+            clean_output: quirks::unchanged,
+            exit_exceptions: &[],
         }
     }
 }
 
 /// What will debug a configuration of Node's, for people.
-pub fn debugger_name(arguments: &Map<String, Value>, folder: &Path) -> &'static str {
-    match needs::of(arguments, folder) {
-        Needs::Node => "its own debugger",
-        Needs::NodeWithTypes => "its own debugger, or js-debug where node is too old for TypeScript",
-        Needs::JsDebug(_) => "js-debug",
+pub(crate) fn debugger_name(arguments: &Map<String, Value>, folder: &Path) -> &'static str {
+    match requirements::of(arguments, folder) {
+        Requirement::Node => "its own debugger",
+        Requirement::NodeWithTypes => "its own debugger, or js-debug where node is too old for TypeScript",
+        Requirement::JsDebug(_) => "js-debug",
     }
 }
 

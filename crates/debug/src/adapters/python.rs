@@ -28,7 +28,7 @@ const MOST_KEPT: usize = 50;
 
 /// What an interpreter said of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PythonFacts {
+pub(crate) struct PythonFacts {
     pub executable: PathBuf,
     pub version: String,
     /// The folder that must be searched for debugpy, where the interpreter would not look there by itself.
@@ -41,7 +41,7 @@ pub struct PythonFacts {
 }
 
 /// The interpreter a configuration names, that of the workspace's virtual environment, or the person's.
-pub fn of_configuration(arguments: &Map<String, Value>, search: &Search) -> Option<PathBuf> {
+pub(crate) fn of_configuration(arguments: &Map<String, Value>, search: &Search) -> Option<PathBuf> {
     let named = ["python", "pythonPath"].iter().find_map(|key| match arguments.get(*key) {
         Some(Value::String(python)) => Some(python.clone()),
         Some(Value::Array(words)) => words.first().and_then(Value::as_str).map(str::to_owned),
@@ -67,7 +67,7 @@ pub fn of_configuration(arguments: &Map<String, Value>, search: &Search) -> Opti
 
 /// The interpreter that runs the adapter: the program's own where it has debugpy, else the person's, else any with
 /// Stepwell's copy.
-pub fn with_debugpy(search: &Search, wanted: Option<&Path>) -> Option<PythonFacts> {
+pub(crate) fn with_debugpy(search: &Search, wanted: Option<&Path>) -> Option<PythonFacts> {
     let own = search.own_folder.join("debugpy");
     let own = own.join("debugpy/__init__.py").is_file().then_some(own);
     let theirs = search.program(&["python3", "python"]);

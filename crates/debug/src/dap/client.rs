@@ -26,7 +26,7 @@ const WRITE_QUEUE: usize = 64;
 const MOST_REVERSE: usize = 32;
 
 /// Hears what an adapter says by itself. Called from the task that reads: it must not wait.
-pub trait Listener: Send + Sync + 'static {
+pub(crate) trait Listener: Send + Sync + 'static {
     fn event(&self, name: &str, body: Option<&RawValue>);
 
     /// The adapter asks something; the answer may be given at any time later.
@@ -41,7 +41,7 @@ pub trait Listener: Send + Sync + 'static {
 
 /// A question of the adapter.
 #[derive(Debug)]
-pub struct ReverseRequest {
+pub(crate) struct ReverseRequest {
     pub command: String,
     pub arguments: Option<Box<RawValue>>,
     pub reply: Reply,
@@ -49,7 +49,7 @@ pub struct ReverseRequest {
 
 /// Answers a question of the adapter, once. Dropped unused, it says that the request is not supported.
 #[derive(Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     request_seq: i64,
     command: String,
     wires: Option<Arc<Wires>>,
@@ -58,13 +58,13 @@ pub struct Reply {
 }
 
 impl Reply {
-    pub fn succeed(mut self, body: Value) {
+    pub(crate) fn succeed(mut self, body: Value) {
         if let Some(wires) = self.wires.take() {
             wires.answer(self.request_seq, &self.command, Ok(body));
         }
     }
 
-    pub fn fail(mut self, message: &str) {
+    pub(crate) fn fail(mut self, message: &str) {
         if let Some(wires) = self.wires.take() {
             wires.answer(self.request_seq, &self.command, Err(message));
         }
@@ -81,7 +81,7 @@ impl Drop for Reply {
 
 /// A connection to an adapter. Clones share it; it closes when the last one is gone.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub(crate) struct Client {
     wires: Arc<Wires>,
     _reading: Arc<DropGuard>,
 }
@@ -96,7 +96,7 @@ struct Wires {
 type Answer = Result<Option<Box<RawValue>>>;
 
 impl Client {
-    pub fn new(link: Link, listener: Arc<dyn Listener>) -> Self {
+    pub(crate) fn new(link: Link, listener: Arc<dyn Listener>) -> Self {
         let (outgoing, queue) = mpsc::channel(WRITE_QUEUE);
         let wires = Arc::new(Wires {
             pending: PendingRequests::new(),
@@ -110,7 +110,7 @@ impl Client {
     }
 
     /// Asks and waits for the answer's body.
-    pub async fn request<T: DeserializeOwned>(
+    pub(crate) async fn request<T: DeserializeOwned>(
         &self,
         command: &str,
         arguments: impl Serialize,
@@ -124,7 +124,7 @@ impl Client {
     }
 
     /// Asks; the answer is waited for later, or not at all.
-    pub fn send(&self, command: &str, arguments: impl Serialize) -> Result<Sent> {
+    pub(crate) fn send(&self, command: &str, arguments: impl Serialize) -> Result<Sent> {
         let closed = |unanswered| failure(command, Duration::ZERO, unanswered);
         let pending = self.wires.pending.register().map_err(closed)?;
         let message = Request { seq: pending.id().0, kind: "request", command, arguments };
@@ -134,7 +134,7 @@ impl Client {
         Ok(Sent { command: command.to_owned(), pending })
     }
 
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.wires.pending.is_closed()
     }
 }

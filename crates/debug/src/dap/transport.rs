@@ -86,7 +86,7 @@ pub async fn listen() -> io::Result<(TcpListener, u16)> {
 }
 
 /// The first connection to a listener, which is closed then.
-pub async fn accept_one(listener: TcpListener, deadline: Instant) -> io::Result<Link> {
+pub(crate) async fn accept_one(listener: TcpListener, deadline: Instant) -> io::Result<Link> {
     let (stream, _) =
         timeout_at(deadline, listener.accept()).await.map_err(|_| io::ErrorKind::TimedOut)??;
     Link::tcp(stream)

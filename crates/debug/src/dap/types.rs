@@ -26,7 +26,7 @@ impl Capabilities {
     }
 
     /// A later `capabilities` event adds to what was said.
-    pub fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         if !other.exception_breakpoint_filters.is_empty() {
             self.exception_breakpoint_filters = other.exception_breakpoint_filters;
         }
@@ -102,7 +102,7 @@ pub struct Scope {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Scopes {
+pub(crate) struct Scopes {
     #[serde(deserialize_with = "or_default")]
     pub scopes: Vec<Scope>,
 }
@@ -145,7 +145,7 @@ pub struct Variables {
 /// The answer of `evaluate`, `setVariable` and `setExpression`: lldb-dap 19 names the first's field in the second's.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Evaluated {
+pub(crate) struct Evaluated {
     #[serde(alias = "value", deserialize_with = "or_default")]
     pub result: String,
     #[serde(rename = "type")]
@@ -180,7 +180,7 @@ pub struct Breakpoints {
 /// What is asked for at one line.
 #[derive(Clone, Debug, Default, Serialize, PartialEq)]
 #[serde(rename_all = "camelCase")]
-pub struct SourceBreakpoint {
+pub(crate) struct SourceBreakpoint {
     pub line: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<i64>,
@@ -202,14 +202,14 @@ pub struct Thread {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Threads {
+pub(crate) struct Threads {
     #[serde(deserialize_with = "or_default")]
     pub threads: Vec<Thread>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct StoppedEvent {
+pub(crate) struct StoppedEvent {
     #[serde(deserialize_with = "or_default")]
     pub reason: StopReason,
     pub description: Option<String>,
@@ -221,14 +221,14 @@ pub struct StoppedEvent {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ContinuedEvent {
+pub(crate) struct ContinuedEvent {
     pub thread_id: Option<ThreadId>,
     pub all_threads_continued: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct OutputEvent {
+pub(crate) struct OutputEvent {
     pub category: Option<String>,
     #[serde(deserialize_with = "or_default")]
     pub output: String,
@@ -236,14 +236,14 @@ pub struct OutputEvent {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ExitedEvent {
+pub(crate) struct ExitedEvent {
     #[serde(deserialize_with = "or_default")]
     pub exit_code: i64,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct BreakpointEvent {
+pub(crate) struct BreakpointEvent {
     #[serde(deserialize_with = "or_default")]
     pub reason: String,
     pub breakpoint: Breakpoint,
@@ -251,7 +251,7 @@ pub struct BreakpointEvent {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ThreadEvent {
+pub(crate) struct ThreadEvent {
     #[serde(deserialize_with = "or_default")]
     pub reason: String,
     #[serde(deserialize_with = "or_default")]
@@ -260,7 +260,7 @@ pub struct ThreadEvent {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ProcessEvent {
+pub(crate) struct ProcessEvent {
     #[serde(deserialize_with = "or_default")]
     pub name: String,
     pub system_process_id: Option<i64>,
@@ -289,7 +289,7 @@ pub struct ExceptionDetails {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct DataBreakpointInfo {
+pub(crate) struct DataBreakpointInfo {
     pub data_id: Option<Value>,
     #[serde(deserialize_with = "or_default")]
     pub description: String,
@@ -300,7 +300,7 @@ pub struct DataBreakpointInfo {
 /// The arguments of `runInTerminal`, which an adapter asks of us.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct RunInTerminal {
+pub(crate) struct RunInTerminal {
     #[serde(deserialize_with = "or_default")]
     pub title: String,
     #[serde(deserialize_with = "or_default")]

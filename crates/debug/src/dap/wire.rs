@@ -6,7 +6,7 @@ use stepwell_workspace::frames::{Frame, FrameError, FrameReader};
 use tokio::io::AsyncRead;
 
 #[derive(Debug, thiserror::Error)]
-pub enum WireError {
+pub(crate) enum WireError {
     #[error("the adapter closed the connection")]
     Closed,
     #[error("the connection to the adapter failed: {0}")]
@@ -27,7 +27,7 @@ impl From<FrameError> for WireError {
 
 /// One message, as far as it must be known to be passed on.
 #[derive(Debug, Deserialize)]
-pub struct Envelope {
+pub(crate) struct Envelope {
     #[serde(default)]
     pub seq: i64,
     #[serde(rename = "type", default)]
@@ -50,7 +50,7 @@ pub struct Envelope {
 
 /// What was read.
 #[derive(Debug)]
-pub enum Incoming {
+pub(crate) enum Incoming {
     Message(Envelope),
     /// A message beyond the bounds was read past; the answer to this request where that could be told.
     TooLong {
@@ -63,14 +63,14 @@ pub enum Incoming {
 
 /// Reads messages from an adapter's stream.
 #[derive(Debug)]
-pub struct MessageReader<R>(FrameReader<R>);
+pub(crate) struct MessageReader<R>(FrameReader<R>);
 
 impl<R: AsyncRead + Unpin> MessageReader<R> {
-    pub fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Self(FrameReader::new(source))
     }
 
-    pub async fn next(&mut self) -> Result<Incoming, WireError> {
+    pub(crate) async fn next(&mut self) -> Result<Incoming, WireError> {
         Ok(match self.0.next().await? {
             Frame::Whole(body) => match serde_json::from_slice(body) {
                 Ok(envelope) => Incoming::Message(envelope),

@@ -52,12 +52,12 @@ pub fn of(
 }
 
 /// A line of a file, without its indentation.
-pub fn line_of(file: &str, line: i64) -> Option<String> {
+pub(crate) fn line_of(file: &str, line: i64) -> Option<String> {
     let at = usize::try_from(line).ok()?.checked_sub(1)?;
     text_of(file)?.lines().nth(at).map(|text| shortened(text.trim(), 160))
 }
 
-pub fn text_of(file: &str) -> Option<String> {
+pub(crate) fn text_of(file: &str) -> Option<String> {
     let content = files::read(Path::new(file)).ok()?;
     Some(String::from_utf8_lossy(&content).into_owned())
 }
@@ -69,7 +69,7 @@ pub fn names(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a line gives the variable a value: an assignment, a declaration, a loop's head.
-pub fn sets(line: &str, name: &str) -> bool {
+pub(crate) fn sets(line: &str, name: &str) -> bool {
     let mut rest = line;
     let mut before = None;
     while let Some(at) = rest.find(name) {

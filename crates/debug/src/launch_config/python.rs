@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::context::{Context, is_file};
 
 /// The interpreter of the active virtual environment, of the folder's own, or of the search path.
-pub fn find_python(ctx: &Context) -> Option<PathBuf> {
+pub(crate) fn find_python(ctx: &Context) -> Option<PathBuf> {
     let active = ["VIRTUAL_ENV", "CONDA_PREFIX"]
         .iter()
         .filter_map(|name| ctx.environment.get(*name))

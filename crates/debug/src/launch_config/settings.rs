@@ -67,7 +67,7 @@ impl Settings {
 }
 
 /// Where editors keep a person's settings below their home.
-pub fn user_settings_files(home: &Path) -> Vec<PathBuf> {
+pub(crate) fn user_settings_files(home: &Path) -> Vec<PathBuf> {
     let base = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
     ["Code", "VSCodium", "Code - OSS", "Cursor"]
         .iter()

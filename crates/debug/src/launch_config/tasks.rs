@@ -12,7 +12,9 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub use file::TaskFile;
-pub use matchers::{Background, Readiness};
-pub use plan::{TaskCommand, TaskPlan, TaskStep, plan_task};
-pub use run::{ProcessRunner, RunningTasks, TaskOutput, TaskRun, TaskRunner, run_task};
+pub(crate) use file::TaskFile;
+pub use matchers::Background;
+pub(crate) use plan::plan_task;
+pub use plan::{TaskCommand, TaskPlan, TaskStep};
+pub(crate) use run::{ProcessRunner, run_task};
+pub use run::{RunningTasks, TaskOutput, TaskRun, TaskRunner};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::{LaunchError, Result};
 use super::resolve::{Request, Resolved, text};
-use super::words;
+use super::shell_words;
 use crate::adapters::{AdapterKind, ConfiguredAdapter};
 
 /// A configuration in the adapter's own keys, and what has to be done beside it.
@@ -29,7 +29,7 @@ pub struct Translated {
 }
 
 /// Returns the adapters that can serve a configuration, the best first.
-pub fn adapters_for(
+pub(crate) fn adapters_for(
     resolved: &Resolved,
     configured: &[&'static ConfiguredAdapter],
 ) -> Result<Vec<AdapterKind>> {
@@ -50,7 +50,7 @@ pub fn adapters_for(
 }
 
 /// Translates a configuration's arguments for `adapter`.
-pub fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated> {
+pub(crate) fn translate(resolved: &Resolved, adapter: AdapterKind) -> Result<Translated> {
     let is_configured = matches!(adapter, AdapterKind::Configured(_));
     if !is_configured && !adapters_for(resolved, &[])?.contains(&adapter) {
         return Err(LaunchError::Refused {
@@ -70,7 +70,7 @@ pub(crate) fn bad(resolved: &Resolved, problem: String) -> LaunchError {
 pub(crate) fn arguments_list(resolved: &Resolved, value: Option<Value>) -> Result<Vec<String>> {
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::String(text)) => words::split(&text)
+        Some(Value::String(text)) => shell_words::split(&text)
             .ok_or_else(|| bad(resolved, "has `args` with a quote that is not closed".to_owned())),
         Some(Value::Array(items)) => items
             .iter()

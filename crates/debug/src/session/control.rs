@@ -1,17 +1,17 @@
-//! Lets a program run, step, pause and end.
+//! Execution control: continue, step, pause, end.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::decide::Stepping;
+use super::emulation::Stepping;
 use super::{ANSWER, Phase, Session};
-use crate::adapters::How;
+use crate::adapters::StartMode;
 use crate::ids::ThreadId;
 use crate::{Error, Result};
 
-/// How long an adapter may take to let go of its program.
+/// Deadline of `disconnect`.
 const LET_GO: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Step {
 }
 
 impl Session {
-    /// Lets the program run on.
+    /// Continues the program.
     pub async fn resume(&self, thread: Option<ThreadId>) -> Result<()> {
         let stop = self.stopped()?;
         let thread = self.thread_or(thread, &stop).await?;
@@ -49,7 +49,7 @@ impl Session {
         self.resumed(stop, self.request_step(thread, step)).await
     }
 
-    /// The program counts as running before the adapter is asked: the next stop may be told before the answer.
+    /// Marks the program as running before the request: the next stop may arrive before the answer.
     async fn resumed(&self, stop: super::Stop, request: impl Future<Output = Result<()>>) -> Result<()> {
         let refused = |error: &Error| matches!(error, Error::Refused { .. } | Error::NotReading { .. });
         self.mark_running();
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// A thread to ask about where the adapter named none.
+    /// Returns any thread, for adapters that name none.
     pub(crate) async fn any_thread(&self) -> Result<ThreadId> {
         let threads = self.threads().await?;
         threads.first().map(|thread| thread.id).ok_or_else(|| Error::State {
@@ -94,7 +94,7 @@ impl Session {
         })
     }
 
-    /// Asks the program to stop where it is.
+    /// Requests a pause.
     pub async fn pause(&self, thread: Option<ThreadId>) -> Result<()> {
         if self.stop().is_some() {
             return Ok(());
@@ -117,9 +117,9 @@ impl Session {
         asked.map(drop)
     }
 
-    /// Waits until the session is over.
+    /// Waits until the session has ended.
     pub async fn over(&self) {
-        let mut changes = self.house.watch();
+        let mut changes = self.shared.watch();
         while self.phase() != Phase::Terminated {
             if changes.changed().await.is_err() {
                 return;
@@ -141,7 +141,7 @@ impl Session {
         self.finish(None).await;
     }
 
-    /// The last steps of a session: the adapter lets go, everything that was started ends, what was printed is read.
+    /// Disconnects the adapter, ends all processes and reads the remaining output.
     pub(super) async fn finish(self: &Arc<Self>, failure: Option<String>) {
         {
             let mut state = self.state.lock();
@@ -153,13 +153,13 @@ impl Session {
         if let Ok(client) = self.client()
             && !client.is_closed()
         {
-            let terminate = self.how == How::Launch;
+            let terminate = self.how == StartMode::Launch;
             let arguments = json!({ "restart": false, "terminateDebuggee": terminate });
             let let_go: Result<Value> = client.request("disconnect", arguments, LET_GO).await;
             // Whether or not it answers, everything is ended below.
             let_go.ok();
         }
-        for child in self.house.tree(&self.id).into_iter().skip(1) {
+        for child in self.shared.tree(&self.id).into_iter().skip(1) {
             child.end_with(None, None);
         }
         self.end_processes().await;
@@ -168,7 +168,7 @@ impl Session {
         self.end_with(failure, hint);
     }
 
-    /// Ends everything at once, for when nobody can wait.
+    /// Ends all processes without waiting.
     pub(crate) fn abandon(&self) {
         self.end_with(None, None);
         self.companions.lock().clear();

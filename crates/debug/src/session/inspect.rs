@@ -1,4 +1,4 @@
-//! Questions about a stopped program.
+//! Inspects a stopped program: stack, scopes, variables, expressions.
 
 use serde_json::{Value, json};
 
@@ -9,12 +9,12 @@ use crate::dap::types::{
 use crate::ids::{AdapterFrameId, AdapterReference, ThreadId};
 use crate::{Error, Result};
 
-/// Variables of one container that are asked for at most.
+/// Maximum number of variables per request.
 const MOST_VARIABLES: i64 = 500;
-/// How long a program's own code may take in an expression.
+/// Deadline of an evaluation.
 const EVALUATION: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// A value and how to look into it, by the adapter's number.
+/// The value of an expression.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
     pub value: String,
@@ -25,17 +25,14 @@ pub struct Evaluation {
     pub memory_reference: Option<String>,
 }
 
-/// A variable, by the adapter's number.
-pub type ValueRow = Variable;
-
-/// Which part of a container.
+/// A page of variables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paging {
     pub start: Option<i64>,
     pub count: Option<i64>,
-    /// How many there are, where that is known: gdb 16 refuses to look beyond.
+    /// The total, where known: gdb 16 refuses pages beyond it.
     pub total: Option<i64>,
-    /// What is paged are the elements of a list.
+    /// Pages the elements of a list.
     pub indexed: bool,
 }
 
@@ -58,13 +55,13 @@ impl Session {
         self.client()?.request("stackTrace", arguments, ANSWER).await
     }
 
-    /// How many frames are on a thread's stack.
+    /// Returns the depth of a thread's stack.
     pub(crate) async fn depth(&self, thread: ThreadId) -> Result<usize> {
         const MOST: i64 = 1000;
         Ok(self.stack(thread, 0, MOST).await?.stack_frames.len())
     }
 
-    /// Where the thread that stopped stands.
+    /// Returns the top frame of the stopped thread.
     pub async fn top_frame(&self) -> Result<StackFrame> {
         let thread = self.top_frame_thread().await?;
         let stack = self.stack(thread, 0, 1).await?;
@@ -74,7 +71,7 @@ impl Session {
         })
     }
 
-    /// The thread that stopped.
+    /// Returns the stopped thread.
     pub async fn top_frame_thread(&self) -> Result<ThreadId> {
         match self.stopped()?.thread {
             Some(thread) => Ok(thread),
@@ -82,7 +79,7 @@ impl Session {
         }
     }
 
-    /// Gives a variable of a frame another value, in whichever scope it is.
+    /// Sets a variable of a frame, in whichever scope it is.
     pub async fn set_local(&self, frame: AdapterFrameId, name: &str, value: &str) -> Result<Evaluation> {
         let is_plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
         if !is_plain && self.can("supportsSetExpression") {
@@ -115,16 +112,16 @@ impl Session {
         Ok(scopes.scopes)
     }
 
-    /// The variables of a scope or a value. `scope_of` is the frame whose scope it is.
+    /// Returns the variables of a scope or a value. `scope_of` is the frame whose scope it is.
     pub async fn variables(
         &self,
         reference: AdapterReference,
         scope_of: Option<AdapterFrameId>,
         paging: Paging,
-    ) -> Result<Vec<ValueRow>> {
-        let manners = self.adapter.manners();
+    ) -> Result<Vec<Variable>> {
+        let quirks = self.adapter.quirks();
         let _turn = match scope_of {
-            Some(frame) if manners.scopes_follow_last_request => {
+            Some(frame) if quirks.scopes_follow_last_request => {
                 let turn = self.frame_turn.acquire().await;
                 self.scopes(frame).await?;
                 turn.ok()
@@ -133,7 +130,7 @@ impl Session {
         };
         let mut arguments = json!({ "variablesReference": reference });
         let (start, count) = paging.wanted();
-        if manners.pages_variables && !paging.is_whole() {
+        if quirks.pages_variables && !paging.is_whole() {
             arguments["start"] = start.into();
             arguments["count"] = count.into();
             // Delve pages only what it is told to page.
@@ -143,7 +140,7 @@ impl Session {
         }
         let variables: Variables = self.client()?.request("variables", arguments, ANSWER).await?;
         let mut variables = variables.variables;
-        if !manners.pages_variables && !paging.is_whole() {
+        if !quirks.pages_variables && !paging.is_whole() {
             variables = variables.into_iter().skip(start as usize).take(count as usize).collect();
         }
         // js-debug adds to a page what is not paged.
@@ -151,9 +148,9 @@ impl Session {
         Ok(variables)
     }
 
-    /// The scope that holds a frame's own variables, with what is in it.
-    pub async fn locals(&self, frame: AdapterFrameId, most: i64) -> Result<Option<(Scope, Vec<ValueRow>)>> {
-        let _turn = if self.adapter.manners().scopes_follow_last_request {
+    /// Returns the local scope of a frame with its variables.
+    pub async fn locals(&self, frame: AdapterFrameId, most: i64) -> Result<Option<(Scope, Vec<Variable>)>> {
+        let _turn = if self.adapter.quirks().scopes_follow_last_request {
             self.frame_turn.acquire().await.ok()
         } else {
             None
@@ -178,7 +175,7 @@ impl Session {
             let mut arguments = json!({ "variablesReference": scope.variables_reference });
             let holds =
                 scope.named_variables.unwrap_or_default() + scope.indexed_variables.unwrap_or_default();
-            if self.adapter.manners().pages_variables && holds > most {
+            if self.adapter.quirks().pages_variables && holds > most {
                 arguments["start"] = 0.into();
                 arguments["count"] = most.into();
             }
@@ -196,21 +193,21 @@ impl Session {
         Ok(local.first().map(|scope| ((*scope).clone(), variables)))
     }
 
-    /// The value of an expression in a frame.
+    /// Evaluates an expression in a frame.
     pub async fn evaluate(
         &self,
         expression: &str,
         frame: Option<AdapterFrameId>,
         context: &str,
     ) -> Result<Evaluation> {
-        let manners = self.adapter.manners();
-        if manners.walks_plain_paths
+        let quirks = self.adapter.quirks();
+        if quirks.finds_names_in_scopes
             && let Some(frame) = frame
             && let Some(found) = self.walk(expression, frame).await?
         {
             return Ok(found);
         }
-        let context = if manners.repl_is_command_line && context != "hover" { "watch" } else { context };
+        let context = if quirks.repl_is_command_line && context != "hover" { "watch" } else { context };
         let mut arguments = json!({ "expression": expression, "context": context });
         if let Some(frame) = frame {
             arguments["frameId"] = json!(frame);
@@ -262,7 +259,7 @@ impl Session {
         }))
     }
 
-    /// Gives a variable of a container another value.
+    /// Sets a variable of a scope or a value.
     pub async fn set_variable(
         &self,
         container: AdapterReference,
@@ -278,7 +275,7 @@ impl Session {
             });
         }
         let _turn = match scope_of {
-            Some(frame) if self.adapter.manners().scopes_follow_last_request => {
+            Some(frame) if self.adapter.quirks().scopes_follow_last_request => {
                 let turn = self.frame_turn.acquire().await;
                 self.scopes(frame).await?;
                 turn.ok()
@@ -295,7 +292,7 @@ impl Session {
         })
     }
 
-    /// Gives an expression another value, where the adapter can.
+    /// Sets the value of an expression, where the adapter supports it.
     pub async fn set_expression(
         &self,
         frame: AdapterFrameId,
@@ -319,7 +316,7 @@ impl Session {
         self.client().ok()?.request("exceptionInfo", json!({ "threadId": thread }), ANSWER).await.ok()
     }
 
-    /// Which exceptions stop the program.
+    /// Sets the exception filters.
     pub async fn set_exception_filters(
         &self,
         filters: Vec<String>,
@@ -353,12 +350,12 @@ impl Session {
         Ok(())
     }
 
-    /// A request as it is written.
+    /// Sends a request.
     pub(crate) async fn request(&self, command: &str, arguments: Value) -> Result<Value> {
         self.client()?.request(command, arguments, ANSWER).await
     }
 
-    /// Any other request, where the adapter says it can.
+    /// Sends a request that needs a capability.
     pub async fn ask(&self, capability: &str, command: &str, what: &str, arguments: Value) -> Result<Value> {
         if !self.can(capability) {
             return Err(Error::Unable {

@@ -1,4 +1,4 @@
-//! Beneath the program's variables: places that are watched, instructions, bytes.
+//! Data breakpoints, disassembly and memory.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use crate::dap::types::{Breakpoint, DataBreakpointInfo};
 use crate::ids::AdapterFrameId;
 use crate::{Error, Result};
 
-/// Which use of a place stops the program.
+/// The access that a data breakpoint stops at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
     #[default]
@@ -29,8 +29,7 @@ impl Access {
     }
 }
 
-/// A place in the program's memory that stops it when it is used. It lives as long as the session: another run has
-/// other addresses.
+/// A breakpoint on a variable's memory. It belongs to one session: another run has other addresses.
 #[derive(Clone, Debug)]
 pub struct DataBreakpoint {
     pub expression: String,
@@ -50,12 +49,12 @@ pub struct Instruction {
     pub line: Option<i64>,
 }
 
-/// Bytes of the program, from an address on.
+/// Bytes of the program's memory.
 #[derive(Clone, Debug)]
 pub struct Memory {
     pub address: String,
     pub bytes: Vec<u8>,
-    /// How many of those asked for cannot be read.
+    /// How many of the requested bytes cannot be read.
     pub unreadable: u64,
 }
 
@@ -64,7 +63,7 @@ impl Session {
         self.state.lock().data_breakpoints.clone()
     }
 
-    /// Stops the program when the place of an expression is used.
+    /// Sets a data breakpoint on the memory of an expression.
     pub async fn set_data_breakpoint(
         &self,
         frame: AdapterFrameId,
@@ -78,7 +77,7 @@ impl Session {
                 hint: Some("`debug_watch` finds out who writes it, line by line where it must".to_owned()),
             });
         }
-        let Some(info) = self.data_place(frame, expression).await else {
+        let Some(info) = self.data_breakpoint_info(frame, expression).await else {
             return Err(Error::parameter(format!(
                 "`{expression}` has no place in memory that can be watched from this frame"
             )));
@@ -112,7 +111,7 @@ impl Session {
         Ok(count)
     }
 
-    /// Sets those that were asked for, and nothing else.
+    /// Sets exactly the requested data breakpoints.
     pub(crate) async fn restore_data_breakpoints(&self) -> Result<()> {
         self.send_data_breakpoints(self.data_breakpoints()).await
     }
@@ -138,8 +137,8 @@ impl Session {
         Ok(())
     }
 
-    /// The adapter's name for the place of an expression.
-    pub(crate) async fn data_place(
+    /// Asks the adapter for the data id of an expression.
+    pub(crate) async fn data_breakpoint_info(
         &self,
         frame: AdapterFrameId,
         expression: &str,
@@ -159,7 +158,7 @@ impl Session {
         None
     }
 
-    /// Machine instructions from an address on.
+    /// Returns machine instructions from an address on.
     pub async fn disassemble(&self, address: &str, offset: i64, count: i64) -> Result<Vec<Instruction>> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -176,7 +175,7 @@ impl Session {
         Ok(listing.instructions)
     }
 
-    /// Bytes from an address on.
+    /// Returns bytes from an address on.
     pub async fn read_memory(&self, address: &str, offset: i64, count: i64) -> Result<Memory> {
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase", default)]

@@ -1,4 +1,4 @@
-//! From a configuration to a running program: the adapter's process, the handshake, child sessions.
+//! Starts a session: the adapter's process, the handshake, child sessions.
 //!
 //! The handshake follows what the adapter says. Some answer `launch` only after `configurationDone`, some before
 //! `initialized`, and a launch that fails may never send `initialized`: both are waited for at once.
@@ -13,74 +13,74 @@ use serde_json::{Map, Value, json};
 use stepwell_workspace::process::{Companion, Environment, KeepOutput, Pipes, ProgramCall, keeper};
 use tokio::time::Instant;
 
-use super::inside::OwnGround;
-use super::{ANSWER, Ears, Phase, Session};
-use crate::adapters::{Adapter, How, Located, Reach};
+use super::in_process::SessionProgramHost;
+use super::{ANSWER, Phase, Session, SessionListener};
+use crate::adapters::{Adapter, Located, StartMode, Transport};
 use crate::dap::types::{Capabilities, StartDebugging};
 use crate::dap::{Client, Link, ReverseRequest, accept_one, connect, listen};
 use crate::output::OutputCategory;
 use crate::{Error, Result};
 
-/// How long an adapter may take until it answers for the first time.
+/// Deadline of the adapter's first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
 const LOOK_AT_DOCTOR: &str = "look at `stepwell adapters doctor`";
-/// How deep sessions may start others.
+/// Maximum depth of child sessions.
 const DEEPEST_CHILD: usize = 16;
 
-/// How the adapter is reached.
+/// How to connect to the adapter.
 #[derive(Clone, Debug)]
-pub enum Way {
-    /// It is started.
+pub enum Connection {
+    /// Start it.
     Start(Located),
-    /// It listens there already.
+    /// It listens on this address already.
     Tcp(SocketAddr),
     Socket(PathBuf),
-    /// Whoever opens the session makes the connection.
-    Made(LinkMaker),
+    /// The caller makes the connection.
+    Made(LinkFactory),
 }
 
-/// Makes a connection to an adapter, and another one when the session is started again.
+/// Makes a connection to an adapter, a new one for each restart.
 #[derive(Clone)]
-pub struct LinkMaker(Arc<dyn Fn() -> Link + Send + Sync>);
+pub struct LinkFactory(Arc<dyn Fn() -> Link + Send + Sync>);
 
-impl LinkMaker {
+impl LinkFactory {
     pub fn new(make: impl Fn() -> Link + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
     }
 }
 
-impl std::fmt::Debug for LinkMaker {
+impl std::fmt::Debug for LinkFactory {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("LinkMaker")
+        formatter.write_str("LinkFactory")
     }
 }
 
-/// What a session is opened with.
+/// Options of a session.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct SessionStart {
     pub name: String,
     pub adapter: &'static dyn Adapter,
-    pub way: Way,
-    pub how: How,
-    /// In the adapter's own words.
+    pub way: Connection,
+    pub how: StartMode,
+    /// Arguments of `launch` or `attach`, in the adapter's own keys.
     pub arguments: Map<String, Value>,
-    /// Only run the program.
+    /// Run without debugging.
     pub no_debug: bool,
-    /// Places that a tool needs, by file.
+    /// Temporary breakpoints of a tool, by file.
     pub probes: BTreeMap<PathBuf, Vec<i64>>,
-    /// Functions that a tool needs, by name.
+    /// Temporary function breakpoints of a tool.
     pub functions: Vec<String>,
-    /// Exception filters instead of the adapter's usual ones.
+    /// Exception filters instead of the adapter's default ones.
     pub exception_filters: Option<Vec<String>>,
-    /// Whether the person's breakpoints hold too.
+    /// Whether the workspace's breakpoints are set.
     pub breakpoints: bool,
-    /// How long the program may take until it runs, building included.
+    /// Deadline until the program runs, building included.
     pub time: Duration,
 }
 
 impl Session {
-    /// Starts in the background; the state tells how far it came.
-    pub(crate) fn launch(self: &Arc<Self>, opening: Opening) {
+    /// Starts in the background.
+    pub(crate) fn launch(self: &Arc<Self>, opening: SessionStart) {
         self.state.lock().phase = Phase::Starting;
         let session = Arc::clone(self);
         tokio::spawn(async move {
@@ -93,7 +93,7 @@ impl Session {
         });
     }
 
-    /// Why a start failed, with what the adapter said, and what to do.
+    /// Explains why a start failed, with the adapter's messages and a hint.
     pub(crate) fn explained(&self, error: &Error) -> (String, Option<String>) {
         let mut reason = error.to_string();
         let said = self.said_by_adapter();
@@ -103,7 +103,7 @@ impl Session {
         (reason, error.hint().map(str::to_owned))
     }
 
-    /// What explains a failed start: the error stream, and what a builder printed.
+    /// Returns the adapter's error stream, and the output of a failed build.
     fn said_by_adapter(&self) -> String {
         let mut said = self.complaints();
         if self.state.lock().process.is_none() {
@@ -118,10 +118,14 @@ impl Session {
         said.trim().to_owned()
     }
 
-    /// Reaches the adapter and hears what it can do.
-    pub(crate) async fn greet(self: &Arc<Self>, opening: &Opening, deadline: Instant) -> Result<Client> {
+    /// Connects to the adapter and exchanges `initialize`.
+    pub(crate) async fn initialize(
+        self: &Arc<Self>,
+        opening: &SessionStart,
+        deadline: Instant,
+    ) -> Result<Client> {
         let link = self.reach(opening, deadline).await?;
-        let client = Client::new(link, Arc::new(Ears(Arc::downgrade(self))));
+        let client = Client::new(link, Arc::new(SessionListener(Arc::downgrade(self))));
         self.client.set(client.clone()).ok();
 
         let mut hello = json!({
@@ -141,9 +145,9 @@ impl Session {
         Ok(client)
     }
 
-    async fn open(self: &Arc<Self>, opening: &Opening) -> Result<()> {
+    async fn open(self: &Arc<Self>, opening: &SessionStart) -> Result<()> {
         let deadline = Instant::now() + opening.time;
-        let client = self.greet(opening, deadline).await?;
+        let client = self.initialize(opening, deadline).await?;
         let mut arguments = opening.arguments.clone();
         if opening.no_debug {
             arguments.insert("noDebug".to_owned(), Value::Bool(true));
@@ -184,7 +188,7 @@ impl Session {
 
     /// Waits for `initialized`.
     async fn is_initialized(&self, deadline: Instant) -> Result<()> {
-        let mut changes = self.house.watch();
+        let mut changes = self.shared.watch();
         loop {
             {
                 let state = self.state.lock();
@@ -207,9 +211,8 @@ impl Session {
         }
     }
 
-    /// Breakpoints, exception filters, and the word that the program may run. All are asked at once: adapters answer in
-    /// order, and a round trip each would cost more than the answers.
-    async fn configure(self: &Arc<Self>, opening: &Opening) -> Result<()> {
+    /// Sends breakpoints, exception filters and `configurationDone`, all at once to save round trips.
+    async fn configure(self: &Arc<Self>, opening: &SessionStart) -> Result<()> {
         let client = self.client()?;
         if opening.no_debug {
             return self
@@ -218,7 +221,7 @@ impl Session {
         let filters: Vec<String> = {
             let mut state = self.state.lock();
             let offered = &state.capabilities.exception_breakpoint_filters;
-            let usual = opening.adapter.manners().exception_filters;
+            let usual = opening.adapter.quirks().exception_filters;
             let usual = || usual.iter().map(ToString::to_string).collect();
             let wished: Vec<String> = opening.exception_filters.clone().unwrap_or_else(usual);
             let is_offered = |wish: &String| offered.iter().any(|filter| filter.filter == *wish);
@@ -243,7 +246,7 @@ impl Session {
         self.answered_done(done?.answer(opening.time).await)
     }
 
-    /// Says everything once more; what fails was said before.
+    /// Sends the configuration again. Failures are ignored: it was sent before.
     pub(super) async fn configure_again(self: Arc<Self>) {
         let bindings = self.send_all_breakpoints().unwrap_or_default();
         let done = self.client().and_then(|client| {
@@ -269,25 +272,25 @@ impl Session {
         }
     }
 
-    async fn reach(self: &Arc<Self>, opening: &Opening, deadline: Instant) -> Result<Link> {
+    async fn reach(self: &Arc<Self>, opening: &SessionStart, deadline: Instant) -> Result<Link> {
         let io = |error: std::io::Error| Error::Launch {
             reason: format!("{} cannot be reached: {error}", opening.adapter.kind()),
             hint: Some(LOOK_AT_DOCTOR.to_owned()),
         };
         let located = match &opening.way {
-            Way::Tcp(address) => return connect(*address, deadline).await.map_err(io),
-            Way::Socket(path) => return Link::unix(path, deadline).await.map_err(io),
-            Way::Made(LinkMaker(make)) => return Ok(make()),
-            Way::Start(located) => located,
+            Connection::Tcp(address) => return connect(*address, deadline).await.map_err(io),
+            Connection::Socket(path) => return Link::unix(path, deadline).await.map_err(io),
+            Connection::Made(LinkFactory(make)) => return Ok(make()),
+            Connection::Start(located) => located,
         };
         let first = deadline.min(Instant::now() + FIRST_ANSWER);
         tracing::info!(adapter = %opening.adapter.kind(), "debug adapter starts");
         match opening.adapter.reach() {
-            Reach::Inside => {
-                let link = opening.adapter.serve(located, OwnGround::of(self), opening.time);
+            Transport::InProcess => {
+                let link = opening.adapter.serve(located, SessionProgramHost::of(self), opening.time);
                 link.ok_or_else(|| Error::parameter(format!("{} cannot be served", opening.adapter.kind())))
             }
-            Reach::Pipes => {
+            Transport::Pipes => {
                 let mut words = located.arguments.clone();
                 if wants_terminal(&opening.arguments) {
                     words.extend(self.spare_terminal()?.unwrap_or_default());
@@ -298,7 +301,7 @@ impl Session {
                 self.companions.lock().push(companion);
                 Ok(Link::new(stdout, stdin))
             }
-            Reach::ConnectsBack => {
+            Transport::ConnectBack => {
                 let (listener, port) = listen().await.map_err(io)?;
                 self.start_process(opening, located, &format!("127.0.0.1:{port}"))?;
                 tokio::select! {
@@ -306,7 +309,7 @@ impl Session {
                     () = self.adapter_ended() => Err(Self::ended_at_once(opening)),
                 }
             }
-            Reach::Port => {
+            Transport::Port => {
                 // Free now; the adapter takes it at once, or says that it could not.
                 let (listener, port) = listen().await.map_err(io)?;
                 drop(listener);
@@ -317,7 +320,7 @@ impl Session {
                     () = self.adapter_ended() => Err(Self::ended_at_once(opening)),
                 }
             }
-            Reach::Socket => {
+            Transport::Socket => {
                 let folder = tempfile::Builder::new().prefix("stepwell-").tempdir().map_err(io)?;
                 let path = folder.path().join("adapter.sock");
                 self.start_process(opening, located, &path.to_string_lossy())?;
@@ -332,18 +335,23 @@ impl Session {
         }
     }
 
-    fn ended_at_once(opening: &Opening) -> Error {
+    fn ended_at_once(opening: &SessionStart) -> Error {
         Error::Launch {
             reason: format!("{} ended as soon as it was started", opening.adapter.kind()),
             hint: None,
         }
     }
 
-    fn start_process(self: &Arc<Self>, opening: &Opening, located: &Located, address: &str) -> Result<()> {
+    fn start_process(
+        self: &Arc<Self>,
+        opening: &SessionStart,
+        located: &Located,
+        address: &str,
+    ) -> Result<()> {
         let words = opening.adapter.with_address(located.arguments.clone(), address);
         let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
         let Pipes { stdin, stdout, stderr } = pipes;
-        if opening.adapter.manners().prints_for_the_program {
+        if opening.adapter.quirks().stdio_is_program_output {
             // Its streams are the program's. Input is held open only for who asked for it: a program that reads to the end
             // must find one.
             if wants_terminal(&opening.arguments) {
@@ -359,10 +367,10 @@ impl Session {
         Ok(())
     }
 
-    /// The adapter's process: in a clean environment, kept so that nothing outlives it.
+    /// Returns the command of the adapter's process.
     fn adapter_call(
         &self,
-        opening: &Opening,
+        opening: &SessionStart,
         located: &Located,
         arguments: Vec<std::ffi::OsString>,
     ) -> Result<ProgramCall> {
@@ -370,7 +378,7 @@ impl Session {
         let call = ProgramCall {
             program: located.program.clone().into(),
             arguments,
-            folder: folder.unwrap_or_else(|| self.house.options.search.workspace.clone()),
+            folder: folder.unwrap_or_else(|| self.shared.options.search.workspace.clone()),
             environment: self.environment(located.environment.clone()),
             input: None,
             time_limit: Duration::MAX,
@@ -381,15 +389,15 @@ impl Session {
 
     pub(super) fn environment(&self, set: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Environment {
         let mut removed: Vec<std::ffi::OsString> =
-            self.house.options.removed_variables.iter().map(Into::into).collect();
+            self.shared.options.removed_variables.iter().map(Into::into).collect();
         // Options for other programs, and servers that would be asked for symbols.
         removed.extend(["NODE_OPTIONS", "DEBUGINFOD_URLS", "VSCODE_INSPECTOR_OPTIONS"].map(Into::into));
         Environment { removed, set }
     }
 
-    /// Confined where that is wished, and with the keeper in front.
+    /// Wraps a command to confine it and to end it with all its children.
     pub(super) fn guarded(&self, call: ProgramCall) -> Result<ProgramCall> {
-        let options = &self.house.options;
+        let options = &self.shared.options;
         let call = match &options.confine {
             Some(confine) => confine.confine(call).map_err(|reason| Error::Launch { reason, hint: None })?,
             None => call,
@@ -400,7 +408,7 @@ impl Session {
         })
     }
 
-    /// An adapter asks to debug a child process too.
+    /// Starts a child session that the adapter asks for.
     pub(super) fn start_child(self: &Arc<Self>, request: ReverseRequest) {
         let wish: StartDebugging = request
             .arguments
@@ -409,8 +417,8 @@ impl Session {
             .unwrap_or_default();
         match self.child_opening(&wish) {
             Ok(opening) => {
-                let child = Session::new(Arc::clone(&self.house), &opening, Some(self.id.clone()));
-                match self.house.add(Arc::clone(&child)) {
+                let child = Session::new(Arc::clone(&self.shared), &opening, Some(self.id.clone()));
+                match self.shared.add(Arc::clone(&child)) {
                     Ok(()) => {
                         child.launch(opening);
                         request.reply.succeed(json!({}));
@@ -422,12 +430,12 @@ impl Session {
         }
     }
 
-    fn child_opening(&self, wish: &StartDebugging) -> Result<Opening> {
+    fn child_opening(&self, wish: &StartDebugging) -> Result<SessionStart> {
         let mut depth = 0;
         let mut at = self.parent.clone();
         while let Some(id) = at {
             depth += 1;
-            at = self.house.session(Some(&id)).ok().and_then(|session| session.parent.clone());
+            at = self.shared.session(Some(&id)).ok().and_then(|session| session.parent.clone());
         }
         if depth >= DEEPEST_CHILD {
             return Err(Error::parameter("programs start programs too deeply to be followed"));
@@ -442,19 +450,19 @@ impl Session {
                 if !host.is_loopback() {
                     return Err(Error::parameter("a child session must be on this machine"));
                 }
-                Way::Tcp(SocketAddr::new(host, port))
+                Connection::Tcp(SocketAddr::new(host, port))
             }
-            (None, Some(path)) => Way::Socket(path),
+            (None, Some(path)) => Connection::Socket(path),
             (None, None) => {
                 return Err(Error::parameter("the adapter does not say where the child is reached"));
             }
         };
         let name = wish.configuration.get("name").and_then(Value::as_str).unwrap_or("child process");
-        Ok(Opening {
+        Ok(SessionStart {
             name: name.to_owned(),
             adapter: self.adapter,
             way,
-            how: if wish.request == "launch" { How::Launch } else { How::Attach },
+            how: if wish.request == "launch" { StartMode::Launch } else { StartMode::Attach },
             arguments: wish.configuration.clone(),
             no_debug: false,
             probes: self.opening.probes.clone(),
@@ -465,17 +473,17 @@ impl Session {
         })
     }
 
-    /// Where the adapter of this session, or of the one it belongs to, listens.
+    /// Returns the socket of this session's adapter, or of its parent's.
     fn socket_path(&self) -> Option<PathBuf> {
         if let Some(path) = self.socket.get() {
             return Some(path.clone());
         }
-        let parent = self.house.session(Some(self.parent.as_ref()?)).ok()?;
+        let parent = self.shared.session(Some(self.parent.as_ref()?)).ok()?;
         parent.socket_path()
     }
 }
 
-fn greeting_error(opening: &Opening, error: Error) -> Error {
+fn greeting_error(opening: &SessionStart, error: Error) -> Error {
     let kind = opening.adapter.kind();
     let reason = match error {
         Error::Closed { reason, .. } => format!("{kind} ended before it was ready: {reason}"),
@@ -485,7 +493,7 @@ fn greeting_error(opening: &Opening, error: Error) -> Error {
     Error::Launch { reason, hint: Some(LOOK_AT_DOCTOR.to_owned()) }
 }
 
-fn launch_error(opening: &Opening, error: Error) -> Error {
+fn launch_error(opening: &SessionStart, error: Error) -> Error {
     match error {
         Error::Refused { reason, .. } => Error::Launch { reason, hint: None },
         Error::NoAnswer { waited, .. } => Error::Launch {
@@ -500,7 +508,7 @@ fn launch_error(opening: &Opening, error: Error) -> Error {
     }
 }
 
-/// Whether a configuration wants the program on a terminal, where something can be typed.
+/// Whether a configuration asks for a terminal.
 fn wants_terminal(arguments: &Map<String, Value>) -> bool {
     arguments.get("console").and_then(Value::as_str).is_some_and(|console| console.ends_with("Terminal"))
 }

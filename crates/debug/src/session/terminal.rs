@@ -53,7 +53,7 @@ impl Session {
         category: OutputCategory,
     ) {
         self.pump(stream, move |session, text| {
-            session.print(category, &(session.adapter.manners().clean_output)(text));
+            session.print(category, &(session.adapter.quirks().clean_output)(text));
             session.changed();
         });
     }
@@ -81,7 +81,7 @@ impl Session {
 
     /// Keeps a folder until the session is over.
     pub(super) fn keep_folder(self: &Arc<Self>, folder: tempfile::TempDir) {
-        let mut changes = self.house.watch();
+        let mut changes = self.shared.watch();
         let session = Arc::downgrade(self);
         tokio::spawn(async move {
             while session.upgrade().is_some_and(|session| session.phase() != super::Phase::Terminated) {
@@ -110,7 +110,7 @@ impl Session {
         let (program, arguments) =
             wish.args.split_first().ok_or_else(|| Error::parameter("the adapter names no program to run"))?;
         let mut environment = Environment::default();
-        environment.removed.extend(self.house.options.removed_variables.iter().map(Into::into));
+        environment.removed.extend(self.shared.options.removed_variables.iter().map(Into::into));
         for (name, value) in wish.env {
             match value {
                 Value::Null => environment.removed.push(name.into()),
@@ -119,7 +119,7 @@ impl Session {
             }
         }
         environment.set.push(("TERM".into(), "dumb".into()));
-        let workspace = &self.house.options.search.workspace;
+        let workspace = &self.shared.options.search.workspace;
         let folder = if wish.cwd.is_empty() { workspace.clone() } else { wish.cwd.into() };
         let call = ProgramCall {
             program: program.into(),
@@ -229,11 +229,11 @@ impl Session {
     }
 
     /// Waits until no output has come for a moment; nothing tells which was the last.
-    pub(super) async fn last_words(&self) {
+    pub(super) async fn close_reason(&self) {
         const QUIET: Duration = Duration::from_millis(150);
         const LONGEST: Duration = Duration::from_secs(2);
         let deadline = tokio::time::Instant::now() + LONGEST;
-        let mut changes = self.house.watch();
+        let mut changes = self.shared.watch();
         changes.borrow_and_update();
         while tokio::time::Instant::now() < deadline {
             if !matches!(tokio::time::timeout(QUIET, changes.changed()).await, Ok(Ok(()))) {
@@ -254,7 +254,7 @@ impl Session {
     /// Ends every process of the session.
     pub(super) async fn end_processes(&self) {
         // Where the adapter's process is the program, its end tells how the program ended.
-        let is_program = self.adapter.manners().closes_at_the_end;
+        let is_program = self.adapter.quirks().closes_at_exit;
         let ended_itself = is_program && tokio::time::timeout(GRACE, self.adapter_ended()).await.is_ok();
         let companions = std::mem::take(&mut *self.companions.lock());
         for (at, companion) in companions.into_iter().enumerate() {

@@ -9,7 +9,7 @@ use stepwell_workspace::process::Ending;
 use super::error::{Result, TargetError};
 use super::{binary, text};
 use crate::launch_config::tasks::{TaskCommand, TaskOutput, TaskRun};
-use crate::launch_config::{LaunchError, Resolved, RunRole, RunsWhat, words};
+use crate::launch_config::{LaunchError, PlannedRun, Resolved, RunRole, shell_words};
 
 /// Cargo's messages for the largest of workspaces are some megabytes.
 const MOST_MESSAGES: usize = 64 * 1024 * 1024;
@@ -58,7 +58,7 @@ pub struct Built {
 
 impl BuildStep {
     /// The build a configuration of CodeLLDB asks for with its `cargo` key.
-    pub fn of_configuration(resolved: &Resolved) -> Result<Option<Self>> {
+    pub(crate) fn of_configuration(resolved: &Resolved) -> Result<Option<Self>> {
         let cargo = match resolved.arguments.get("cargo") {
             Some(cargo) if matches!(resolved.kind.as_str(), "lldb" | "codelldb") => cargo,
             _ => return Ok(None),
@@ -99,14 +99,14 @@ impl BuildStep {
     }
 
     /// What a person is shown before it is run.
-    pub fn runs(&self) -> RunsWhat {
+    pub fn runs(&self) -> PlannedRun {
         let text = format!("{} (in {})", self.command_line(), self.folder.display());
-        RunsWhat { role: RunRole::Task, key: "build".to_owned(), text, warning: None }
+        PlannedRun { role: RunRole::Task, key: "build".to_owned(), text, warning: None }
     }
 
     /// The command line as one would type it.
     pub fn command_line(&self) -> String {
-        words::joined(std::iter::once(&self.program).chain(&self.arguments).map(String::as_str))
+        shell_words::joined(std::iter::once(&self.program).chain(&self.arguments).map(String::as_str))
     }
 
     /// What the build's standard output says was built, only what can be meant.

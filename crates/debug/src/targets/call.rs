@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::error::{Result, TargetError};
-use crate::launch_config::{Context, is_file, words};
+use crate::launch_config::{Context, is_file, shell_words};
 
 /// The command that really runs.
 #[derive(Clone, Debug)]
@@ -37,7 +37,8 @@ impl Call {
 
     /// From a line as one types it. `cd folder &&` before it is understood, other operators of a shell are not.
     pub(super) fn parse(line: &str, ctx: &Context) -> Result<Self> {
-        let split = || words::split(line).ok_or_else(|| TargetError::OpenQuote { line: line.to_owned() });
+        let split =
+            || shell_words::split(line).ok_or_else(|| TargetError::OpenQuote { line: line.to_owned() });
         if let Some((folder, rest)) = after_cd(line) {
             let mut inner = ctx.clone();
             inner.folder = ctx.folder.join(folder);
@@ -224,7 +225,7 @@ fn assignment(word: &str) -> Option<(&str, &str)> {
 /// The folder and the rest of `cd folder && rest`.
 fn after_cd(line: &str) -> Option<(String, &str)> {
     let (cd, rest) = line.split_once("&&")?;
-    match words::split(cd)?.as_slice() {
+    match shell_words::split(cd)?.as_slice() {
         [cd, folder] if cd == "cd" => Some((folder.clone(), rest)),
         _ => None,
     }

@@ -237,5 +237,5 @@ fn flags(words: &[String]) -> serde_json::Value {
     if words.is_empty() {
         return serde_json::Value::Null;
     }
-    json!(crate::launch_config::words::joined(words.iter().map(String::as_str)))
+    json!(crate::launch_config::shell_words::joined(words.iter().map(String::as_str)))
 }

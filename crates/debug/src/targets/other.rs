@@ -9,7 +9,7 @@ use super::binary::FileKind;
 use super::call::Call;
 use super::error::{Result, TargetError};
 use super::{Target, of_program, shown, target, text};
-use crate::launch_config::{Context, Request, is_file, words};
+use crate::launch_config::{Context, Request, is_file, shell_words};
 
 pub(super) fn core(core: &str, program: Option<&str>, ctx: &Context) -> Result<Target> {
     let call = Call::plain(vec![core.to_owned()], ctx);
@@ -91,7 +91,7 @@ pub(super) fn ctest(call: &Call, ctx: &Context) -> Result<Target> {
     made.how = format!(
         "The test `{}` is `{}`. {}",
         test.name,
-        words::joined(test.words.iter().map(String::as_str)),
+        shell_words::joined(test.words.iter().map(String::as_str)),
         made.how
     );
     Ok(made)
@@ -142,7 +142,7 @@ fn cmake_words(text: &str) -> Option<Vec<String>> {
             } else {
                 rest.find(char::is_whitespace).unwrap_or(rest.len())
             };
-            found.extend(words::split(&rest[..end])?);
+            found.extend(shell_words::split(&rest[..end])?);
             rest = rest[end..].trim_start();
         }
     }
@@ -219,7 +219,7 @@ pub(super) fn java(call: &Call) -> Result<Target> {
                 let vm = if flags.is_empty() {
                     None
                 } else {
-                    Some(words::joined(flags.iter().map(String::as_str)))
+                    Some(shell_words::joined(flags.iter().map(String::as_str)))
                 };
                 let fields =
                     json!({"mainClass": class, "classPaths": paths, "args": arguments, "vmArgs": vm});

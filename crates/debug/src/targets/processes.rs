@@ -12,7 +12,7 @@ use super::binary::{FileKind, Language};
 use super::call::Call;
 use super::error::{Result, TargetError};
 use super::{Target, python, target};
-use crate::launch_config::{Context, Request, words};
+use crate::launch_config::{Context, Request, shell_words};
 
 /// A running process of this person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -99,7 +99,7 @@ fn name_and_parent(folder: &Path) -> Option<(String, u32)> {
 fn command_line(folder: &Path) -> Option<String> {
     let bytes = files::read(&folder.join("cmdline")).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Some(words::joined(text.split_terminator('\0')))
+    Some(shell_words::joined(text.split_terminator('\0')))
 }
 
 /// Whether a process may be attached to, and what it is to us. Whoever attaches asks this first, whatever the number's origin.

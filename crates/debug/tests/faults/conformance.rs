@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use stepwell_debug::adapters::{AdapterKind, How};
+use stepwell_debug::adapters::{AdapterKind, StartMode};
 use stepwell_debug::breakpoints::NewBreakpoint;
 use stepwell_debug::ids::{AdapterFrameId, AdapterReference};
-use stepwell_debug::session::{Opening, Paging, Step};
+use stepwell_debug::session::{Paging, SessionStart, Step};
 use stepwell_debug::{Outcome, Wait};
 use stepwell_test_support::{Act, AdapterScript, FakeAdapter};
 use tokio::time::Instant;
@@ -57,7 +57,7 @@ fn definition_of(message: &Value) -> String {
 }
 
 /// Uses everything a session can ask for.
-async fn everything(kind: AdapterKind, how: How) -> Vec<Value> {
+async fn everything(kind: AdapterKind, how: StartMode) -> Vec<Value> {
     let driver = Driver::new();
     let path = driver.source();
     let at = |line| NewBreakpoint { path: path.clone(), line, ..NewBreakpoint::default() };
@@ -91,7 +91,7 @@ async fn everything(kind: AdapterKind, how: How) -> Vec<Value> {
     let script =
         AdapterScript::behaved().once("configurationDone", done).on("continue", [Act::Answer(json!({}))]);
     let adapter = FakeAdapter::new(script);
-    let session = driver.debugger.start(Opening { how, ..opening(kind, &adapter) }).unwrap();
+    let session = driver.debugger.start(SessionStart { how, ..opening(kind, &adapter) }).unwrap();
     let outcome = driver.wait(&session, 0).await;
     let Outcome::Stopped(_, stop) = outcome else { panic!("{outcome:?}") };
     session.report(&stop, stepwell_debug::stop_report::Detail::COMPACT).await.unwrap();
@@ -129,7 +129,7 @@ fn everything_that_is_sent_is_as_the_schema_says() {
     let Some(schema) = schema() else { return };
     let mut said = BTreeSet::new();
     for kind in [AdapterKind::Debugpy, AdapterKind::LldbDap, AdapterKind::Gdb, AdapterKind::JsDebug] {
-        for how in [How::Launch, How::Attach] {
+        for how in [StartMode::Launch, StartMode::Attach] {
             for message in run(everything(kind, how)) {
                 let definition = definition_of(&message);
                 let faults = faults(&schema, &definition, &message);

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use expect_test::Expect;
 use serde_json::{Map, json};
-use stepwell_debug::adapters::{AdapterKind, How, Search};
+use stepwell_debug::adapters::{AdapterKind, Search, StartMode};
 use stepwell_debug::dap::Link;
 use stepwell_debug::ids::AdapterReference;
-use stepwell_debug::session::{LinkMaker, Opening, Paging, Phase, Session, Step, Way};
+use stepwell_debug::session::{Connection, LinkFactory, Paging, Phase, Session, SessionStart, Step};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
 use stepwell_test_support::{AdapterScript, FakeAdapter};
@@ -58,17 +58,17 @@ impl Driver {
     }
 }
 
-pub fn opening(kind: AdapterKind, adapter: &FakeAdapter) -> Opening {
+pub fn opening(kind: AdapterKind, adapter: &FakeAdapter) -> SessionStart {
     let adapter = adapter.clone();
-    let maker = LinkMaker::new(move || {
+    let maker = LinkFactory::new(move || {
         let (reader, writer) = tokio::io::split(adapter.connect());
         Link::new(reader, writer)
     });
-    Opening {
+    SessionStart {
         name: "program".to_owned(),
         adapter: kind.adapter(),
-        way: Way::Made(maker),
-        how: How::Launch,
+        way: Connection::Made(maker),
+        how: StartMode::Launch,
         arguments: Map::from_iter([("program".to_owned(), json!("program.py"))]),
         no_debug: false,
         probes: BTreeMap::new(),

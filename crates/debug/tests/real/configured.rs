@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use stepwell_debug::adapters::{self, AdapterKind, ConfiguredAdapter, How, Search};
+use stepwell_debug::adapters::{self, AdapterKind, ConfiguredAdapter, Search, StartMode};
 use stepwell_debug::breakpoints::NewBreakpoint;
-use stepwell_debug::session::{Opening, Session, Way};
+use stepwell_debug::session::{Connection, Session, SessionStart};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::{Debugger, DebuggerOptions, Outcome, Wait};
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ fn start(
     folder: &Path,
     (kind, name, text): (&str, &str, &str),
     custom: Vec<&'static ConfiguredAdapter>,
-) -> Option<(Debugger, Opening, NewBreakpoint)> {
+) -> Option<(Debugger, SessionStart, NewBreakpoint)> {
     let folder = folder.canonicalize().unwrap();
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
@@ -40,12 +40,12 @@ fn start(
             return None;
         }
     };
-    adapter.complete(How::Launch, &mut arguments, &search);
-    let opening = Opening {
+    adapter.complete(StartMode::Launch, &mut arguments, &search);
+    let opening = SessionStart {
         name: name.to_owned(),
         adapter,
-        way: Way::Start(located),
-        how: How::Launch,
+        way: Connection::Start(located),
+        how: StartMode::Launch,
         arguments,
         no_debug: false,
         probes: std::collections::BTreeMap::new(),
@@ -119,7 +119,7 @@ async fn an_adapter_of_the_settings_listens_on_a_port() {
         ..ConfiguredAdapter::default()
     };
     let Some((debugger, mut opening, breakpoint)) =
-        start(folder.path(), ("snake", "a.py", PYTHON), vec![custom.kept()])
+        start(folder.path(), ("snake", "a.py", PYTHON), vec![custom.interned()])
     else {
         return;
     };

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use stepwell_debug::adapters::{self, AdapterKind, How, Search};
+use stepwell_debug::adapters::{self, AdapterKind, Search, StartMode};
 use stepwell_debug::breakpoints::NewBreakpoint;
-use stepwell_debug::session::{Opening, Session, Stop, Way};
+use stepwell_debug::session::{Connection, Session, SessionStart, Stop};
 use stepwell_debug::stop_report::{Detail, StopEventData};
 use stepwell_debug::{Debugger, DebuggerOptions, Outcome, Wait};
 use tokio::time::Instant;
@@ -113,7 +113,7 @@ impl Lab {
 
     /// Starts the program with a word.
     pub fn start(&self, word: &str) -> Arc<Session> {
-        self.start_with(How::Launch, self.launch_arguments(word))
+        self.start_with(StartMode::Launch, self.launch_arguments(word))
     }
 
     pub fn launch_arguments(&self, word: &str) -> Value {
@@ -121,14 +121,14 @@ impl Lab {
         json!({ "program": self.program, "args": words, "cwd": self.search.workspace })
     }
 
-    pub fn start_with(&self, how: How, arguments: Value) -> Arc<Session> {
+    pub fn start_with(&self, how: StartMode, arguments: Value) -> Arc<Session> {
         let Value::Object(mut arguments) = arguments else { panic!("no object") };
         let (adapter, located) = adapters::choose(&[self.kind], &self.search, &arguments).unwrap();
         adapter.complete(how, &mut arguments, &self.search);
-        let opening = Opening {
+        let opening = SessionStart {
             name: "shop".to_owned(),
             adapter,
-            way: Way::Start(located),
+            way: Connection::Start(located),
             how,
             arguments,
             no_debug: false,

@@ -15,9 +15,9 @@
 mod autoload;
 mod breakpoints;
 mod configured;
+mod inspect;
 mod lab;
-mod life;
-mod looking;
+mod lifecycle;
 mod node_faults;
 mod node_own;
 
@@ -45,12 +45,12 @@ macro_rules! debuggers {
 
             #[tokio::test]
             async fn a_stopped_program_is_looked_into() {
-                looking::everything(KIND, LANGUAGE).await;
+                inspect::everything(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn memory_is_looked_at_where_the_debugger_can() {
-                looking::memory(KIND, LANGUAGE).await;
+                inspect::memory(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
@@ -60,42 +60,42 @@ macro_rules! debuggers {
 
             #[tokio::test]
             async fn a_failure_stops_where_it_happens() {
-                looking::failure(KIND, LANGUAGE).await;
+                inspect::failure(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn a_program_is_paused_and_killed() {
-                life::pause_and_kill(KIND, LANGUAGE).await;
+                lifecycle::pause_and_kill(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn a_running_program_is_attached_to_and_survives() {
-                life::attach(KIND, LANGUAGE).await;
+                lifecycle::attach(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn a_program_is_started_again() {
-                life::restart(KIND, LANGUAGE).await;
+                lifecycle::restart(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn threads_are_told_apart() {
-                life::threads(KIND, LANGUAGE).await;
+                lifecycle::threads(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn a_child_process_is_debugged_or_runs() {
-                life::child_process(KIND, LANGUAGE).await;
+                lifecycle::child_process(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn a_program_reads_what_is_typed() {
-                life::input(KIND, LANGUAGE).await;
+                lifecycle::input(KIND, LANGUAGE).await;
             }
 
             #[tokio::test]
             async fn output_and_exit_code_are_told() {
-                life::output_and_exit(KIND, LANGUAGE).await;
+                lifecycle::output_and_exit(KIND, LANGUAGE).await;
             }
         }
     )*};

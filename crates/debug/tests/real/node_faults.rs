@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stepwell_debug::adapters::{self, AdapterKind, How, Search};
-use stepwell_debug::session::{Opening, Way};
+use stepwell_debug::adapters::{self, AdapterKind, Search, StartMode};
+use stepwell_debug::session::{Connection, SessionStart};
 use stepwell_debug::{Debugger, DebuggerOptions, Outcome, Wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -130,12 +130,12 @@ async fn outcome_with(script: &str, time: Duration) -> (Outcome, String) {
     let given = json!({ "program": folder.join("a.js"), "runtimeExecutable": node, "cwd": folder });
     let Value::Object(mut arguments) = given else { panic!("no object") };
     let (adapter, located) = adapters::choose(&[AdapterKind::Node], &search, &arguments).unwrap();
-    adapter.complete(How::Launch, &mut arguments, &search);
-    let opening = Opening {
+    adapter.complete(StartMode::Launch, &mut arguments, &search);
+    let opening = SessionStart {
         name: "fault".to_owned(),
         adapter,
-        way: Way::Start(located),
-        how: How::Launch,
+        way: Connection::Start(located),
+        how: StartMode::Launch,
         arguments,
         no_debug: false,
         probes: std::collections::BTreeMap::new(),

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stepwell_debug::adapters::{self, AdapterKind, How, Search};
+use stepwell_debug::adapters::{self, AdapterKind, Search, StartMode};
 use stepwell_debug::breakpoints::NewBreakpoint;
-use stepwell_debug::session::{Opening, Paging, Session, Step, Stop, ValueRow, Way};
+use stepwell_debug::dap::types::Variable;
+use stepwell_debug::session::{Connection, Paging, Session, SessionStart, Step, Stop};
 use stepwell_debug::{Debugger, DebuggerOptions, Outcome, StopReason, Wait};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -63,12 +64,12 @@ impl Scripts {
         let Value::Object(mut arguments) = arguments else { panic!("no object") };
         let search = &self.debugger.options().search;
         let (adapter, located) = adapters::choose(&[AdapterKind::Node], search, &arguments).unwrap();
-        adapter.complete(How::Launch, &mut arguments, search);
-        let opening = Opening {
+        adapter.complete(StartMode::Launch, &mut arguments, search);
+        let opening = SessionStart {
             name: "scripts".to_owned(),
             adapter,
-            way: Way::Start(located),
-            how: How::Launch,
+            way: Connection::Start(located),
+            how: StartMode::Launch,
             arguments,
             no_debug: false,
             probes: std::collections::BTreeMap::new(),
@@ -111,14 +112,14 @@ impl Scripts {
         value.map_or_else(|error| error.to_string(), |value| value.value)
     }
 
-    async fn rows(&self, session: &Session, expression: &str, paging: Paging) -> Vec<ValueRow> {
+    async fn rows(&self, session: &Session, expression: &str, paging: Paging) -> Vec<Variable> {
         let frame = session.top_frame().await.unwrap().id;
         let value = session.evaluate(expression, Some(frame), "watch").await.unwrap();
         session.variables(value.adapter_ref, None, paging).await.unwrap()
     }
 }
 
-fn shown(rows: &[ValueRow]) -> String {
+fn shown(rows: &[Variable]) -> String {
     rows.iter().map(|row| format!("{}={}", row.name, row.value)).collect::<Vec<_>>().join(" ")
 }
 

@@ -103,7 +103,7 @@ impl DebugService {
         } else {
             let session = self.debugger.session_to_resume(None)?;
             session.stopped()?;
-            session.set_place(&place.line(), &place.function()).await?;
+            session.set_temporary_breakpoint(&place.line(), &place.function()).await?;
             let after = self.debugger.serial();
             session.resume(None).await?;
             (session, after)
@@ -111,7 +111,7 @@ impl DebugService {
         let found = self.nth_call(&session, after, &input, &wait).await;
         let traced = match found {
             Ok((stopped, _)) => {
-                stopped.set_place(&place.line().map(|(path, _)| (path, 0)), &None).await.ok();
+                stopped.set_temporary_breakpoint(&place.line().map(|(path, _)| (path, 0)), &None).await.ok();
                 let limits = TraceLimits {
                     depth: input.depth.unwrap_or_default().min(5),
                     lines: input.max_lines.unwrap_or(200).clamp(1, 2000),

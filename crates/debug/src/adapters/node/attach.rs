@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::inspector::{Answer, Inspector};
-use super::launch::Manner;
+use super::launch::LaunchMode;
 use super::target::Target;
 use crate::dap::connect;
 use crate::targets;
@@ -24,20 +24,20 @@ const OPENING: Duration = Duration::from_secs(5);
 const LONGEST_ANSWER: u64 = 256 * 1024;
 
 impl Inspector {
-    pub async fn attach(self: &Arc<Self>, arguments: &Value) -> Answer {
+    pub(crate) async fn attach(self: &Arc<Self>, arguments: &Value) -> Answer {
         let deadline = Instant::now() + self.start_time;
         let found = self.found(arguments, deadline).await?;
-        self.manner
-            .set(Manner::Attached { opened: found.opened })
+        self.mode
+            .set(LaunchMode::Attached { opened: found.opened })
             .map_err(|_| "the program was attached to already".to_owned())?;
         self.connect(&found.address, deadline, arguments).await?;
         Ok(json!({}))
     }
 
-    async fn found(&self, arguments: &Value, deadline: Instant) -> Result<Found, String> {
+    async fn found(&self, arguments: &Value, deadline: Instant) -> Result<InspectorAddress, String> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         if let Some(address) = text("websocketAddress") {
-            return Ok(Found { address: address.to_owned(), opened: false });
+            return Ok(InspectorAddress { address: address.to_owned(), opened: false });
         }
         let process = ["processId", "pid"].iter().find_map(|name| arguments.get(*name)).and_then(number);
         let port = arguments.get("port").and_then(number).and_then(|port| u16::try_from(port).ok());
@@ -55,18 +55,18 @@ impl Inspector {
         let address = listed(place, deadline)
             .await
             .map_err(|reason| format!("no Node is debugged at {place}: {reason}"))?;
-        Ok(Found { address, opened: false })
+        Ok(InspectorAddress { address, opened: false })
     }
 
     /// Closes an inspector that was opened for us, so that nobody else can use it.
-    pub async fn close_inspector(&self, main: &Target) {
+    pub(crate) async fn close_inspector(&self, main: &Target) {
         let params = json!({ "expression": "setTimeout(() => process._debugEnd(), 0); 0", "silent": true });
         self.ask(main, "Runtime.evaluate", params).await.ok();
     }
 }
 
 /// An inspector that was found.
-struct Found {
+struct InspectorAddress {
     /// Of its WebSocket.
     address: String,
     /// It was opened for us.
@@ -82,7 +82,7 @@ fn number(value: &Value) -> Option<u32> {
 }
 
 /// The inspector of a process: the one it has, or one it opens when it is asked to.
-async fn opened_in(pid: u32, deadline: Instant) -> Result<Found, String> {
+async fn opened_in(pid: u32, deadline: Instant) -> Result<InspectorAddress, String> {
     targets::check_attach(pid).map_err(|error| error.to_string())?;
     let program = files::resolved(&PathBuf::from(format!("/proc/{pid}/exe")));
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -94,7 +94,7 @@ async fn opened_in(pid: u32, deadline: Instant) -> Result<Found, String> {
     if memchr::memmem::find(&words, b"--inspect").is_some() {
         for place in &before {
             if let Ok(address) = listed(*place, deadline).await {
-                return Ok(Found { address, opened: false });
+                return Ok(InspectorAddress { address, opened: false });
             }
         }
     }
@@ -104,7 +104,7 @@ async fn opened_in(pid: u32, deadline: Instant) -> Result<Found, String> {
     while Instant::now() < deadline {
         for place in listening(pid).into_iter().filter(|place| !before.contains(place)) {
             if let Ok(address) = listed(place, deadline).await {
-                return Ok(Found { address, opened: true });
+                return Ok(InspectorAddress { address, opened: true });
             }
         }
         timeout(AGAIN, std::future::pending::<()>()).await.ok();
@@ -112,7 +112,7 @@ async fn opened_in(pid: u32, deadline: Instant) -> Result<Found, String> {
     // It may have opened one before, by hand.
     for place in before {
         if let Ok(address) = listed(place, Instant::now() + AGAIN * 20).await {
-            return Ok(Found { address, opened: false });
+            return Ok(InspectorAddress { address, opened: false });
         }
     }
     Err(format!(

@@ -11,24 +11,24 @@ use super::cdp::Failure;
 use super::inspector::{Answer, Inspector};
 use super::target::{Paused, Target, pattern_of};
 
-/// Places that V8 named before we knew them ourselves.
+/// BreakpointTable that V8 named before we knew them ourselves.
 const MOST_EARLY: usize = 1000;
 const NOT_LOADED: &str = "no script of this file is loaded yet; it is set as soon as one is";
 
 /// All breakpoints.
 #[derive(Debug, Default)]
-pub struct Places {
+pub(crate) struct BreakpointTable {
     last: i64,
-    files: HashMap<PathBuf, Vec<Place>>,
+    files: HashMap<PathBuf, Vec<NodeBreakpoint>>,
     /// Ours by the inspector's names, which are a thread's own.
     ours: HashMap<(i64, String), i64>,
-    early: HashMap<(i64, String), At>,
+    early: HashMap<(i64, String), ResolvedLocation>,
 }
 
 #[derive(Clone, Debug)]
-struct Place {
+struct NodeBreakpoint {
     id: i64,
-    wish: Wish,
+    requested: RequestedBreakpoint,
     /// By thread.
     bound: HashMap<i64, Bound>,
     problem: Option<String>,
@@ -36,7 +36,7 @@ struct Place {
 
 /// Where V8 put it; lines and columns count from one.
 #[derive(Clone, Copy, Debug)]
-struct At {
+struct ResolvedLocation {
     line: i64,
     column: i64,
 }
@@ -44,30 +44,30 @@ struct At {
 #[derive(Clone, Debug)]
 struct Bound {
     name: String,
-    at: Option<At>,
+    at: Option<ResolvedLocation>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Wish {
+struct RequestedBreakpoint {
     line: i64,
     column: Option<i64>,
     condition: Option<String>,
 }
 
-impl Places {
+impl BreakpointTable {
     /// Our numbers of what was hit.
-    pub fn numbers(&self, thread: i64, names: &[&str]) -> Vec<i64> {
+    pub(crate) fn numbers(&self, thread: i64, names: &[&str]) -> Vec<i64> {
         names.iter().filter_map(|name| self.ours.get(&(thread, (*name).to_owned())).copied()).collect()
     }
 
     /// The conditions of breakpoints.
     fn conditions(&self, ids: &[i64]) -> Vec<String> {
         let places = self.files.values().flatten().filter(|place| ids.contains(&place.id));
-        places.filter_map(|place| place.wish.condition.clone()).collect()
+        places.filter_map(|place| place.requested.condition.clone()).collect()
     }
 
     /// Forgets a thread that has ended.
-    pub fn forget(&mut self, thread: i64) {
+    pub(crate) fn forget(&mut self, thread: i64) {
         self.ours.retain(|(of, _), _| *of != thread);
         self.early.retain(|(of, _), _| *of != thread);
         for place in self.files.values_mut().flatten() {
@@ -75,7 +75,7 @@ impl Places {
         }
     }
 
-    fn place(&mut self, id: i64) -> Option<&mut Place> {
+    fn place(&mut self, id: i64) -> Option<&mut NodeBreakpoint> {
         self.files.values_mut().flatten().find(|place| place.id == id)
     }
 
@@ -100,13 +100,13 @@ impl Places {
     }
 }
 
-impl Place {
-    fn at(&self) -> Option<At> {
+impl NodeBreakpoint {
+    fn at(&self) -> Option<ResolvedLocation> {
         self.bound.values().find_map(|bound| bound.at)
     }
 
     fn told(&self) -> Value {
-        let mut told = json!({ "id": self.id, "verified": false, "line": self.wish.line });
+        let mut told = json!({ "id": self.id, "verified": false, "line": self.requested.line });
         match (self.at(), &self.problem) {
             (Some(at), _) => {
                 told["verified"] = true.into();
@@ -120,7 +120,7 @@ impl Place {
     }
 }
 
-impl Wish {
+impl RequestedBreakpoint {
     fn of(asked: &Value) -> Self {
         let condition = asked.get("condition").and_then(Value::as_str).map(str::trim);
         Self {
@@ -150,20 +150,20 @@ impl Wish {
     }
 }
 
-fn at_of(location: &Value) -> At {
+fn at_of(location: &Value) -> ResolvedLocation {
     let number = |name: &str| location.get(name).and_then(Value::as_i64).unwrap_or_default() + 1;
-    At { line: number("lineNumber"), column: number("columnNumber") }
+    ResolvedLocation { line: number("lineNumber"), column: number("columnNumber") }
 }
 
 impl Inspector {
-    pub async fn set_breakpoints(self: &Arc<Self>, arguments: &Value) -> Answer {
+    pub(crate) async fn set_breakpoints(self: &Arc<Self>, arguments: &Value) -> Answer {
         let path = arguments.pointer("/source/path").and_then(Value::as_str);
         let path = PathBuf::from(path.ok_or("a breakpoint needs its file's path")?);
         let asked = arguments.get("breakpoints").and_then(Value::as_array).cloned().unwrap_or_default();
-        let wishes: Vec<Wish> = asked.iter().map(Wish::of).collect();
+        let wishes: Vec<RequestedBreakpoint> = asked.iter().map(RequestedBreakpoint::of).collect();
         let mut problems = Vec::new();
-        for wish in &wishes {
-            problems.push(self.problem_of(wish).await);
+        for requested in &wishes {
+            problems.push(self.problem_of(requested).await);
         }
         // Those that are wished as they are stay as they are.
         let (removed, added, ids) = {
@@ -172,16 +172,16 @@ impl Inspector {
             let mut old = places.files.remove(&path).unwrap_or_default();
             let mut new = Vec::new();
             let mut added = Vec::new();
-            for (wish, problem) in wishes.into_iter().zip(problems) {
-                if let Some(at) = old.iter().position(|place| place.wish == wish) {
+            for (requested, problem) in wishes.into_iter().zip(problems) {
+                if let Some(at) = old.iter().position(|place| place.requested == requested) {
                     new.push(old.remove(at));
                     continue;
                 }
                 places.last += 1;
                 if problem.is_none() {
-                    added.push((places.last, wish.clone()));
+                    added.push((places.last, requested.clone()));
                 }
-                new.push(Place { id: places.last, wish, bound: HashMap::new(), problem });
+                new.push(NodeBreakpoint { id: places.last, requested, bound: HashMap::new(), problem });
             }
             let removed: Vec<(i64, String)> = old
                 .into_iter()
@@ -203,8 +203,8 @@ impl Inspector {
                     removing.push(wire.ask(route, "Debugger.removeBreakpoint", params).await);
                 }
                 let mut setting = Vec::new();
-                for (id, wish) in &added {
-                    let params = wish.params(&path);
+                for (id, requested) in &added {
+                    let params = requested.params(&path);
                     setting.push((*id, wire.ask(route, "Debugger.setBreakpointByUrl", params).await));
                 }
                 for asked in removing {
@@ -223,8 +223,8 @@ impl Inspector {
     }
 
     /// Why a breakpoint cannot be set: V8 takes any text for a condition, and never stops where it is none.
-    async fn problem_of(&self, wish: &Wish) -> Option<String> {
-        let condition = wish.condition.as_ref()?;
+    async fn problem_of(&self, requested: &RequestedBreakpoint) -> Option<String> {
+        let condition = requested.condition.as_ref()?;
         let main = self.target_of(&Value::Null).ok()?;
         let params =
             json!({ "expression": format!("({condition}\n)"), "sourceURL": "", "persistScript": false });
@@ -235,12 +235,12 @@ impl Inspector {
     }
 
     /// Sets all breakpoints in a thread that has just come.
-    pub async fn bind_all(&self, target: &Target) {
+    pub(crate) async fn bind_all(&self, target: &Target) {
         let wished: Vec<(i64, Value)> = {
             let places = self.places.lock();
             let all = places.files.iter().flat_map(|(path, of)| of.iter().map(move |place| (path, place)));
             let usable = all.filter(|(_, place)| place.problem.is_none());
-            usable.map(|(path, place)| (place.id, place.wish.params(path))).collect()
+            usable.map(|(path, place)| (place.id, place.requested.params(path))).collect()
         };
         let Ok(wire) = self.wire() else { return };
         let mut setting = Vec::new();
@@ -255,7 +255,7 @@ impl Inspector {
     }
 
     /// V8 found the place of a breakpoint in a script that was loaded.
-    pub async fn breakpoint_resolved(&self, target: &Target, params: &Value) {
+    pub(crate) async fn breakpoint_resolved(&self, target: &Target, params: &Value) {
         let name = params.get("breakpointId").and_then(Value::as_str).unwrap_or_default().to_owned();
         let Some(at) = params.get("location").map(at_of) else { return };
         let told = {
@@ -282,7 +282,7 @@ impl Inspector {
     }
 
     /// Says why a breakpoint stopped whose condition could not be judged.
-    pub fn explain_conditions(self: &Arc<Self>, target: &Arc<Target>, paused: &Paused) {
+    pub(crate) fn explain_conditions(self: &Arc<Self>, target: &Arc<Target>, paused: &Paused) {
         let conditions = self.places.lock().conditions(&paused.hits);
         let Some(frame) = paused.frames.first().map(|frame| frame.id.clone()) else { return };
         let (inspector, target) = (Arc::clone(self), Arc::clone(target));

@@ -24,7 +24,7 @@ const WRITE_QUEUE: usize = 256;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Failure {
+pub(crate) enum Failure {
     #[error("{0}")]
     Refused(String),
     #[error("Node did not answer `{method}` within {waited:?}")]
@@ -37,7 +37,7 @@ pub enum Failure {
 
 /// Hears what Node says by itself, in order. It may wait for whoever reads us, never for Node.
 #[async_trait]
-pub trait Ears: Send + Sync {
+pub(crate) trait CdpListener: Send + Sync {
     /// `route` is the thread's name for the inspector; the main one has none.
     async fn event(&self, route: Option<&str>, method: &str, params: Value);
 
@@ -49,7 +49,7 @@ pub trait Ears: Send + Sync {
 }
 
 #[derive(Debug)]
-pub struct Wire {
+pub(crate) struct Wire {
     pending: PendingRequests<Result<Value, Failure>>,
     /// Requests of threads by those that carry them.
     carried: Mutex<HashMap<RequestId, RequestId>>,
@@ -80,9 +80,9 @@ struct Refusal {
 
 impl Wire {
     /// Talks over a WebSocket that is open, until it closes or `stop` is said.
-    pub fn start(
+    pub(crate) fn start(
         (reader, writer): (Reader, Box<dyn AsyncWrite + Send + Unpin>),
-        ears: Arc<dyn Ears>,
+        ears: Arc<dyn CdpListener>,
         time: Duration,
         stop: CancellationToken,
     ) -> Arc<Self> {
@@ -95,12 +95,17 @@ impl Wire {
     }
 
     /// Asks and waits.
-    pub async fn call(&self, route: Option<&str>, method: &str, params: Value) -> Result<Value, Failure> {
+    pub(crate) async fn call(
+        &self,
+        route: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, Failure> {
         self.ask(route, method, params).await.answer(self.time).await
     }
 
     /// Asks; several questions may be under way. They are answered in order.
-    pub async fn ask(&self, route: Option<&str>, method: &str, params: Value) -> Asked<'_> {
+    pub(crate) async fn ask(&self, route: Option<&str>, method: &str, params: Value) -> Asked<'_> {
         let method = method.to_owned();
         let pending = match self.pending.register() {
             Ok(pending) => pending,
@@ -148,14 +153,14 @@ impl Wire {
 
 /// A request that was sent. Dropping it forgets it.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     method: String,
     pending: Result<PendingRequest<Result<Value, Failure>>, Unanswered>,
     _carrier: Option<Carrier<'a>>,
 }
 
 impl Asked<'_> {
-    pub async fn answer(self, time: Duration) -> Result<Value, Failure> {
+    pub(crate) async fn answer(self, time: Duration) -> Result<Value, Failure> {
         let answer = match self.pending {
             Ok(pending) => pending.answer(Instant::now() + time).await,
             Err(unanswered) => Err(unanswered),
@@ -199,7 +204,7 @@ async fn write_on(
     }
 }
 
-async fn read_on(mut reader: Reader, wire: Arc<Wire>, ears: Arc<dyn Ears>, stop: CancellationToken) {
+async fn read_on(mut reader: Reader, wire: Arc<Wire>, ears: Arc<dyn CdpListener>, stop: CancellationToken) {
     let reason = loop {
         let message = tokio::select! {
             message = reader.next() => message,
@@ -224,7 +229,7 @@ async fn read_on(mut reader: Reader, wire: Arc<Wire>, ears: Arc<dyn Ears>, stop:
     ears.closed(&reason).await;
 }
 
-async fn hand_out(text: &[u8], route: Option<&str>, wire: &Arc<Wire>, ears: &Arc<dyn Ears>) {
+async fn hand_out(text: &[u8], route: Option<&str>, wire: &Arc<Wire>, ears: &Arc<dyn CdpListener>) {
     let incoming: Incoming = match serde_json::from_slice(text) {
         Ok(incoming) => incoming,
         Err(error) => match serde_json::from_str(&with_whole_letters(&String::from_utf8_lossy(text))) {

@@ -13,7 +13,7 @@ use super::values::{GROUP, Reference, kind, shown};
 const LONGEST_RUN: u64 = 15_000;
 
 impl Inspector {
-    pub async fn evaluate(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn evaluate(&self, arguments: &Value) -> Answer {
         let expression = arguments.get("expression").and_then(Value::as_str).unwrap_or_default();
         let hovers = arguments.get("context").and_then(Value::as_str) == Some("hover");
         let (target, frame) = self.frame_of(arguments)?;
@@ -68,7 +68,7 @@ impl Inspector {
         result_of(&answer).cloned()
     }
 
-    pub async fn set_expression(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn set_expression(&self, arguments: &Value) -> Answer {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let (target, frame) = self.frame_of(arguments)?;
         let assignment = format!("{} = ({})", text("expression"), text("value"));
@@ -76,7 +76,7 @@ impl Inspector {
         self.told(&target, &value)
     }
 
-    pub async fn set_variable(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn set_variable(&self, arguments: &Value) -> Answer {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let (name, value) = (text("name"), text("value"));
         let number = arguments.get("variablesReference").and_then(Value::as_i64).unwrap_or_default();
@@ -137,7 +137,7 @@ fn argument(value: &Value) -> Value {
 }
 
 /// The value of an evaluation, or what it threw.
-pub fn result_of(answer: &Value) -> Result<&Value, String> {
+pub(crate) fn result_of(answer: &Value) -> Result<&Value, String> {
     if let Some(details) = answer.get("exceptionDetails") {
         let (kind, message) = match details.get("exception") {
             Some(thrown) => super::exceptions::described(Some(thrown)),

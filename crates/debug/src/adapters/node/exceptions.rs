@@ -7,7 +7,7 @@ use super::values;
 
 /// What threads are told of stops nobody set a place for.
 #[derive(Debug, Default)]
-pub struct PauseOn {
+pub(crate) struct PauseOn {
     caught: bool,
     uncaught: bool,
     /// Patterns of scripts that are passed over.
@@ -16,7 +16,7 @@ pub struct PauseOn {
 
 impl PauseOn {
     /// In the inspector's words.
-    pub fn state(&self) -> &'static str {
+    pub(crate) fn state(&self) -> &'static str {
         match (self.caught, self.uncaught) {
             (true, _) => "all",
             (false, true) => "uncaught",
@@ -26,7 +26,7 @@ impl PauseOn {
 }
 
 impl Inspector {
-    pub async fn set_exception_breakpoints(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn set_exception_breakpoints(&self, arguments: &Value) -> Answer {
         let filters = arguments.get("filters").and_then(Value::as_array).cloned().unwrap_or_default();
         let state = {
             let mut pause_on = self.pause_on.lock();
@@ -40,7 +40,7 @@ impl Inspector {
         Ok(json!({}))
     }
 
-    pub fn exception_info(&self, arguments: &Value) -> Answer {
+    pub(crate) fn exception_info(&self, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         let thrown = target.paused().and_then(|paused| paused.thrown.clone());
         let Some(thrown) = thrown else {
@@ -59,7 +59,7 @@ impl Inspector {
 }
 
 /// The type and the message of what was thrown.
-pub fn described(thrown: Option<&Value>) -> (String, String) {
+pub(crate) fn described(thrown: Option<&Value>) -> (String, String) {
     let Some(thrown) = thrown else {
         return ("RangeError".to_owned(), "the heap is nearly full".to_owned());
     };

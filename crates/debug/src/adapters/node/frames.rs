@@ -14,14 +14,14 @@ const MOST_FRAMES: u64 = 100_000;
 const LONGEST_SOURCE: usize = 4 * 1024 * 1024;
 
 /// A frame by its number.
-pub struct FrameAt {
+pub(crate) struct FrameAt {
     pub target: Arc<Target>,
     /// `None` for a caller from before something was put off: it is over.
     pub frame: Option<CallFrame>,
 }
 
 impl Inspector {
-    pub fn frame_at(&self, number: i64) -> Result<FrameAt, String> {
+    pub(crate) fn frame_at(&self, number: i64) -> Result<FrameAt, String> {
         let over = || format!("frame {number} belongs to a stop that is over");
         let number = u64::try_from(number).map_err(|_| over())?;
         let (serial, at) = (number / MOST_FRAMES, number % MOST_FRAMES);
@@ -35,7 +35,7 @@ impl Inspector {
         Err(over())
     }
 
-    pub fn stack_trace(&self, arguments: &Value) -> Answer {
+    pub(crate) fn stack_trace(&self, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         let paused = target.paused().ok_or_else(|| format!("thread {} is running", target.thread))?;
         let number = |name: &str| arguments.get(name).and_then(Value::as_u64).unwrap_or_default() as usize;
@@ -55,7 +55,7 @@ impl Inspector {
         Ok(json!({ "stackFrames": shown, "totalFrames": total }))
     }
 
-    pub fn scopes(&self, arguments: &Value) -> Answer {
+    pub(crate) fn scopes(&self, arguments: &Value) -> Answer {
         let number = arguments.get("frameId").and_then(Value::as_i64).unwrap_or_default();
         let FrameAt { target, frame } = self.frame_at(number)?;
         let Some(frame) = frame else { return Ok(json!({ "scopes": [] })) };
@@ -90,7 +90,7 @@ impl Inspector {
     }
 
     /// The text of a script that is no file.
-    pub async fn source(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn source(&self, arguments: &Value) -> Answer {
         let number = arguments
             .get("sourceReference")
             .or_else(|| arguments.pointer("/source/sourceReference"))

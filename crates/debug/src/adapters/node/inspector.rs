@@ -13,14 +13,14 @@ use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::breakpoints::Places;
+use super::breakpoints::BreakpointTable;
 use super::cdp::{Failure, Wire};
 use super::exceptions::PauseOn;
-use super::launch::Manner;
+use super::launch::LaunchMode;
 use super::target::Target;
 use super::values::References;
-use crate::adapters::inside::{Ground, LastWords};
-use crate::adapters::{Located, inside};
+use crate::adapters::in_process::{CloseReason, ProgramHost};
+use crate::adapters::{Located, in_process};
 use crate::dap::{Envelope, Incoming, Link, MessageReader, frame};
 
 /// Messages that may wait until the session reads them.
@@ -28,25 +28,25 @@ const WRITE_QUEUE: usize = 256;
 /// Requests that change something and wait for their turn.
 const MOST_WAITING: usize = 256;
 /// Requests that only look, at the same time.
-const MOST_LOOKS: usize = 64;
+const MOST_SNAPSHOTS: usize = 64;
 /// How long Node may take for one answer about a program.
 const ANSWER: Duration = Duration::from_secs(12);
 /// How long Node may take to start, with what is loaded before the program.
 const START: Duration = Duration::from_secs(25);
 
 /// What a request comes to: its answer's body, or why there is none.
-pub type Answer = Result<Value, String>;
+pub(crate) type Answer = Result<Value, String>;
 
-pub struct Inspector {
+pub(crate) struct Inspector {
     pub node: Located,
-    pub ground: Arc<dyn Ground>,
-    pub last_words: LastWords,
+    pub program_host: Arc<dyn ProgramHost>,
+    pub close_reason: CloseReason,
     pub wire: OnceLock<Arc<Wire>>,
     pub targets: Mutex<Vec<Arc<Target>>>,
-    pub places: Mutex<Places>,
+    pub places: Mutex<BreakpointTable>,
     pub pause_on: Mutex<PauseOn>,
     pub references: Mutex<References>,
-    pub manner: OnceLock<Manner>,
+    pub mode: OnceLock<LaunchMode>,
     /// The thread whose stop was told; others wait until it goes on.
     pub told: Mutex<Option<i64>>,
     /// Rises with every stop.
@@ -68,21 +68,21 @@ pub struct Inspector {
 
 impl Inspector {
     /// Starts the adapter; the connection to it.
-    pub fn serve(node: Located, ground: Arc<dyn Ground>, time: Duration) -> Link {
-        let (link, ours, last_words) = inside::connected();
+    pub(crate) fn serve(node: Located, program_host: Arc<dyn ProgramHost>, time: Duration) -> Link {
+        let (link, ours, close_reason) = in_process::connected();
         let (reader, writer) = tokio::io::split(ours);
         let (outgoing, queue) = mpsc::channel(WRITE_QUEUE);
         let over = CancellationToken::new();
         let inspector = Arc::new(Self {
             node,
-            ground,
-            last_words,
+            program_host,
+            close_reason,
             wire: OnceLock::new(),
             targets: Mutex::default(),
             places: Mutex::default(),
             pause_on: Mutex::default(),
             references: Mutex::default(),
-            manner: OnceLock::new(),
+            mode: OnceLock::new(),
             told: Mutex::default(),
             stops: AtomicU64::new(0),
             last_thread: AtomicI64::new(1),
@@ -94,7 +94,7 @@ impl Inspector {
             over: over.clone(),
             seq: AtomicI64::new(1),
             outgoing,
-            looks: Arc::new(Semaphore::new(MOST_LOOKS)),
+            looks: Arc::new(Semaphore::new(MOST_SNAPSHOTS)),
         });
         tokio::spawn(write_on(writer, queue, over));
         tokio::spawn(inspector.listen(MessageReader::new(reader)));
@@ -206,7 +206,7 @@ impl Inspector {
     }
 
     /// Says something to the session.
-    pub async fn tell(&self, event: &str, body: Value) {
+    pub(crate) async fn tell(&self, event: &str, body: Value) {
         let seq = self.seq.fetch_add(1, Ordering::Relaxed);
         self.send(&json!({ "seq": seq, "type": "event", "event": event, "body": body })).await;
     }
@@ -217,29 +217,29 @@ impl Inspector {
         }
     }
 
-    pub async fn print(&self, category: &str, text: &str) {
+    pub(crate) async fn print(&self, category: &str, text: &str) {
         if !text.is_empty() {
             self.tell("output", json!({ "category": category, "output": text })).await;
         }
     }
 
     /// Gives up, with a reason that the session reads.
-    pub fn give_up(&self, reason: String) {
-        self.last_words.say(reason);
+    pub(crate) fn give_up(&self, reason: String) {
+        self.close_reason.say(reason);
         self.over.cancel();
     }
 
-    pub fn wire(&self) -> Result<&Arc<Wire>, String> {
+    pub(crate) fn wire(&self) -> Result<&Arc<Wire>, String> {
         self.wire.get().ok_or_else(|| "the program has not started yet".to_owned())
     }
 
     /// Asks a thread of the program.
-    pub async fn ask(&self, target: &Target, method: &str, params: Value) -> Answer {
+    pub(crate) async fn ask(&self, target: &Target, method: &str, params: Value) -> Answer {
         self.asked(target, method, params).await.map_err(|failure| failure.to_string())
     }
 
     /// As [`Inspector::ask`], for whoever must know why it failed.
-    pub async fn asked(&self, target: &Target, method: &str, params: Value) -> Result<Value, Failure> {
+    pub(crate) async fn asked(&self, target: &Target, method: &str, params: Value) -> Result<Value, Failure> {
         let Some(wire) = self.wire.get() else {
             return Err(Failure::Closed("the program has not started yet".to_owned()));
         };
@@ -247,7 +247,7 @@ impl Inspector {
     }
 
     /// The thread of a request, or the main one.
-    pub fn target_of(&self, arguments: &Value) -> Result<Arc<Target>, String> {
+    pub(crate) fn target_of(&self, arguments: &Value) -> Result<Arc<Target>, String> {
         let wanted = arguments.get("threadId").and_then(Value::as_i64);
         let targets = self.targets.lock();
         let found = targets.iter().find(|target| wanted.is_none_or(|wanted| target.thread == wanted));
@@ -257,11 +257,11 @@ impl Inspector {
         })
     }
 
-    pub fn target_by_route(&self, route: Option<&str>) -> Option<Arc<Target>> {
+    pub(crate) fn target_by_route(&self, route: Option<&str>) -> Option<Arc<Target>> {
         self.targets.lock().iter().find(|target| target.route.as_deref() == route).cloned()
     }
 
-    pub fn all_targets(&self) -> Vec<Arc<Target>> {
+    pub(crate) fn all_targets(&self) -> Vec<Arc<Target>> {
         self.targets.lock().clone()
     }
 }

@@ -14,13 +14,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::cdp::{Ears, Wire};
+use super::cdp::{CdpListener, Wire};
 use super::inspector::{Answer, Inspector};
-use super::noise::{ErrorStream, tail};
-use super::skipped;
+use super::inspector_messages::{ErrorStream, tail};
+use super::skip_files;
 use super::target::Target;
 use super::websocket;
-use crate::adapters::inside::{ProgramInput, Started, Streams, Wanted};
+use crate::adapters::in_process::{ProgramCommand, ProgramInput, Started, Streams};
 
 const READ_BUFFER: usize = 8 * 1024;
 /// How long streams are read when the program has ended: a child of its may hold them.
@@ -32,11 +32,11 @@ const SHOWN_ERROR: usize = 2000;
 /// Callers across what was put off.
 const ASYNC_DEPTH: i64 = 8;
 /// The oldest Node whose inspector has all that is asked of it.
-pub const OLDEST: u64 = 18;
+pub(crate) const OLDEST: u64 = 18;
 
 /// How the program came to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub(crate) enum LaunchMode {
     Launched {
         stop_on_entry: bool,
     },
@@ -49,14 +49,14 @@ pub enum Manner {
 
 /// What a program's error stream has come to, for whoever starts it.
 #[derive(Clone, Debug, Default)]
-struct Heard {
+struct StartupOutput {
     address: Option<String>,
     said: String,
     is_over: bool,
 }
 
 impl Inspector {
-    pub async fn launch(self: &Arc<Self>, arguments: &Value) -> Answer {
+    pub(crate) async fn launch(self: &Arc<Self>, arguments: &Value) -> Answer {
         let debugs = arguments.get("noDebug").and_then(Value::as_bool) != Some(true);
         let stop_on_entry = match arguments.get("stopOnEntry") {
             Some(Value::Bool(stops)) => *stops,
@@ -64,20 +64,24 @@ impl Inspector {
             Some(Value::String(_)) => true,
             _ => false,
         };
-        let manner = if debugs { Manner::Launched { stop_on_entry } } else { Manner::Watched };
-        self.manner.set(manner).map_err(|_| "the program was started already".to_owned())?;
+        let mode = if debugs { LaunchMode::Launched { stop_on_entry } } else { LaunchMode::Watched };
+        self.mode.set(mode).map_err(|_| "the program was started already".to_owned())?;
         let wanted = self.wanted(arguments, debugs)?;
-        let started = self.ground.start(wanted).map_err(|error| error.to_string())?;
+        let started = self.program_host.start(wanted).map_err(|error| error.to_string())?;
         let Started { streams, end } = started;
-        let (heard, mut hearing) = watch::channel(Heard::default());
-        let words = ProgramsWords { noise: debugs.then(ErrorStream::default), heard };
+        let (heard, mut hearing) = watch::channel(StartupOutput::default());
+        let words = StartupReader { noise: debugs.then(ErrorStream::default), heard };
         let pumps = match streams {
-            Streams::Apart { stdout, stderr } => vec![
-                tokio::spawn(Arc::clone(self).pump(Source::Pipe(stdout), "stdout", None)),
-                tokio::spawn(Arc::clone(self).pump(Source::Pipe(stderr), "stderr", Some(words))),
+            Streams::Separate { stdout, stderr } => vec![
+                tokio::spawn(Arc::clone(self).pump(OutputSource::Pipe(stdout), "stdout", None)),
+                tokio::spawn(Arc::clone(self).pump(OutputSource::Pipe(stderr), "stderr", Some(words))),
             ],
             Streams::Terminal(terminal) => {
-                vec![tokio::spawn(Arc::clone(self).pump(Source::Terminal(terminal), "stdout", Some(words)))]
+                vec![tokio::spawn(Arc::clone(self).pump(
+                    OutputSource::Terminal(terminal),
+                    "stdout",
+                    Some(words),
+                ))]
             }
         };
         tokio::spawn(Arc::clone(self).to_the_end(end, pumps));
@@ -111,7 +115,7 @@ impl Inspector {
         Ok(json!({}))
     }
 
-    fn wanted(&self, arguments: &Value, debugs: bool) -> Result<Wanted, String> {
+    fn wanted(&self, arguments: &Value, debugs: bool) -> Result<ProgramCommand, String> {
         let mut words: Vec<OsString> = Vec::new();
         if debugs {
             // Any port, and its secret said to nobody but us.
@@ -139,7 +143,7 @@ impl Inspector {
         });
         let console = arguments.get("console").and_then(Value::as_str).unwrap_or_default();
         let input = if console.ends_with("Terminal") { ProgramInput::Typed } else { ProgramInput::Nothing };
-        Ok(Wanted {
+        Ok(ProgramCommand {
             program: self.node.program.clone().into(),
             arguments: words,
             folder,
@@ -149,7 +153,7 @@ impl Inspector {
     }
 
     /// Opens the conversation with the inspector at a WebSocket's address.
-    pub async fn connect(
+    pub(crate) async fn connect(
         self: &Arc<Self>,
         address: &str,
         deadline: Instant,
@@ -167,12 +171,12 @@ impl Inspector {
         let opened = opened.map_err(|error| unreachable(&error.to_string()))?;
         let main = Arc::new(Target::main());
         self.targets.lock().push(Arc::clone(&main));
-        let ears: Arc<dyn Ears> = Arc::new(super::hearing::InspectorEars(Arc::downgrade(self)));
+        let ears: Arc<dyn CdpListener> = Arc::new(super::events::InspectorListener(Arc::downgrade(self)));
         let wire = Wire::start(opened, ears, self.answer_time, self.let_go.clone());
         self.wire.set(wire).map_err(|_| "the program was started already".to_owned())?;
-        let patterns = skipped::patterns(arguments);
+        let patterns = skip_files::patterns(arguments);
         self.pause_on.lock().skipped.clone_from(&patterns);
-        self.greet(&main).await?;
+        self.initialize(&main).await?;
         // What an older Node does not know is not needed to debug its main thread.
         let wire = self.wire()?;
         let workers = wire.ask(None, "NodeWorker.enable", json!({ "waitForDebuggerOnStart": true })).await;
@@ -185,7 +189,7 @@ impl Inspector {
     }
 
     /// Tells a thread what it shall tell us. All is asked at once.
-    pub async fn greet(&self, target: &Target) -> Result<(), String> {
+    pub(crate) async fn initialize(&self, target: &Target) -> Result<(), String> {
         let wire = self.wire()?;
         let route = target.route.as_deref();
         let patterns = self.pause_on.lock().skipped.clone();
@@ -204,12 +208,12 @@ impl Inspector {
     }
 
     /// The session has said all it wants: the program may run.
-    pub async fn configured(self: &Arc<Self>) -> Answer {
-        if self.manner.get() == Some(&Manner::Watched) {
+    pub(crate) async fn configured(self: &Arc<Self>) -> Answer {
+        if self.mode.get() == Some(&LaunchMode::Watched) {
             return Ok(json!({}));
         }
         let main = self.target_of(&json!({}))?;
-        if matches!(self.manner.get(), Some(Manner::Attached { .. })) {
+        if matches!(self.mode.get(), Some(LaunchMode::Attached { .. })) {
             self.introduce(&main).await?;
         }
         self.ask(&main, "Runtime.runIfWaitingForDebugger", json!({})).await?;
@@ -218,8 +222,8 @@ impl Inspector {
 
     /// Asks the program who it is, and hides from it that it was started for us: what it forks inherits its flags, and
     /// would wait for a debugger of its own.
-    pub async fn introduce(&self, main: &Target) -> Result<(), String> {
-        let launched = matches!(self.manner.get(), Some(Manner::Launched { .. }));
+    pub(crate) async fn introduce(&self, main: &Target) -> Result<(), String> {
+        let launched = matches!(self.mode.get(), Some(LaunchMode::Launched { .. }));
         let hide = if launched {
             "process.execArgv = process.execArgv.filter((word) => !word.startsWith('--inspect-brk=127.0.0.1:0') \
              && word !== '--inspect-publish-uid=stderr');"
@@ -250,7 +254,12 @@ impl Inspector {
     }
 
     /// Passes on what the program prints; the stream on which the inspector speaks too has its words taken out.
-    async fn pump(self: Arc<Self>, mut source: Source, category: &str, mut words: Option<ProgramsWords>) {
+    async fn pump(
+        self: Arc<Self>,
+        mut source: OutputSource,
+        category: &str,
+        mut words: Option<StartupReader>,
+    ) {
         let mut pieces = TextPieces::default();
         while let Some(read) = source.read_some().await {
             let printed = if let Some(noise) = words.as_mut().and_then(|words| words.noise.as_mut()) {
@@ -293,7 +302,7 @@ impl Inspector {
                 pump.abort();
             }
         }
-        let code = match self.ground.ending().await {
+        let code = match self.program_host.ending().await {
             Some(Ending::Exited(code)) => Some(code),
             // As shells tell it.
             Some(Ending::Signalled(signal)) => Some(128 + signal),
@@ -303,7 +312,7 @@ impl Inspector {
     }
 
     /// The program is over.
-    pub async fn ended(&self, code: Option<i32>) {
+    pub(crate) async fn ended(&self, code: Option<i32>) {
         if let Some(code) = code {
             self.tell("exited", json!({ "exitCode": code })).await;
         }
@@ -325,12 +334,12 @@ impl Inspector {
 }
 
 /// Where a program prints.
-enum Source {
+enum OutputSource {
     Pipe(pipe::Receiver),
     Terminal(TerminalEnd),
 }
 
-impl Source {
+impl OutputSource {
     /// What came; `None` at the end.
     async fn read_some(&mut self) -> Option<Vec<u8>> {
         let mut buffer = vec![0; READ_BUFFER];
@@ -349,12 +358,12 @@ impl Source {
 }
 
 /// The stream on which the inspector speaks among the program.
-struct ProgramsWords {
+struct StartupReader {
     noise: Option<ErrorStream>,
-    heard: watch::Sender<Heard>,
+    heard: watch::Sender<StartupOutput>,
 }
 
-impl ProgramsWords {
+impl StartupReader {
     /// Lets whoever starts the program know what it said until its inspector was there.
     fn hear(&self, printed: &str) {
         self.heard.send_if_modified(|heard| {
@@ -385,6 +394,6 @@ fn texts(arguments: &Value, name: &str) -> Result<Vec<String>, String> {
 }
 
 /// The first number of `v20.1.2`.
-pub fn major(version: &str) -> Option<u64> {
+pub(crate) fn major(version: &str) -> Option<u64> {
     version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::inspector::{Answer, Inspector};
-use super::launch::Manner;
+use super::launch::LaunchMode;
 use super::target::{AsyncTrace, CallFrame, Motion, Paused, Target};
 use super::values::GROUP;
 
@@ -41,7 +41,7 @@ impl<'a> Reasons<'a> {
 
 impl Inspector {
     /// A thread stands. Heard in the task that reads: nothing is asked of Node here.
-    pub async fn paused(self: &Arc<Self>, target: &Arc<Target>, mut params: Value) {
+    pub(crate) async fn paused(self: &Arc<Self>, target: &Arc<Target>, mut params: Value) {
         let frames: Vec<CallFrame> = params
             .get_mut("callFrames")
             .map(Value::take)
@@ -119,7 +119,7 @@ impl Inspector {
         if is_main && let Err(reason) = self.introduce(target).await {
             return self.give_up(reason);
         }
-        let stops = is_main && self.manner.get() == Some(&Manner::Launched { stop_on_entry: true });
+        let stops = is_main && self.mode.get() == Some(&LaunchMode::Launched { stop_on_entry: true });
         let Some(paused) = target.paused() else { return };
         if stops && paused.frames.first().is_some_and(|top| target.is_nodes_own(top)) {
             // A module is only about to run; its first line is.
@@ -190,7 +190,7 @@ impl Inspector {
     }
 
     /// Tells the next stop that waits, if the one before was dealt with.
-    pub async fn tell_next(self: &Arc<Self>) {
+    pub(crate) async fn tell_next(self: &Arc<Self>) {
         if self.told.lock().is_some() {
             return;
         }
@@ -202,7 +202,7 @@ impl Inspector {
     }
 
     /// Something else let the thread go on.
-    pub async fn resumed(self: &Arc<Self>, target: &Arc<Target>) {
+    pub(crate) async fn resumed(self: &Arc<Self>, target: &Arc<Target>) {
         {
             let mut state = target.state.lock();
             state.waits = false;
@@ -249,7 +249,7 @@ impl Inspector {
         answer
     }
 
-    pub async fn resume(self: &Arc<Self>, arguments: &Value) -> Answer {
+    pub(crate) async fn resume(self: &Arc<Self>, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         self.told.lock().take_if(|thread| *thread == target.thread);
         self.go_on(&target, Motion::Running, "Debugger.resume").await?;
@@ -258,13 +258,13 @@ impl Inspector {
     }
 
     /// Steps; until the step ends, no other thread's stop is told.
-    pub async fn step(self: &Arc<Self>, arguments: &Value, method: &str) -> Answer {
+    pub(crate) async fn step(self: &Arc<Self>, arguments: &Value, method: &str) -> Answer {
         let target = self.target_of(arguments)?;
         self.go_on(&target, Motion::Stepping, method).await?;
         Ok(json!({}))
     }
 
-    pub async fn pause(self: &Arc<Self>, arguments: &Value) -> Answer {
+    pub(crate) async fn pause(self: &Arc<Self>, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         // A thread may wait for one whose stop was not told.
         let waiting = self.all_targets().into_iter().find(|one| one.waits());
@@ -281,7 +281,7 @@ impl Inspector {
         Ok(json!({}))
     }
 
-    pub fn threads(&self) -> Value {
+    pub(crate) fn threads(&self) -> Value {
         let targets = self.targets.lock();
         let threads: Vec<Value> =
             targets.iter().map(|target| json!({ "id": target.thread, "name": target.name })).collect();

@@ -22,7 +22,7 @@ pub struct Target {
 }
 
 #[derive(Debug, Default)]
-pub struct TargetState {
+pub(crate) struct TargetState {
     /// Addresses of scripts by their numbers.
     scripts: HashMap<String, String>,
     pub paused: Option<Arc<Paused>>,
@@ -35,7 +35,7 @@ pub struct TargetState {
 
 /// What a thread was told to do last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Motion {
+pub(crate) enum Motion {
     #[default]
     Running,
     Stepping,
@@ -44,7 +44,7 @@ pub enum Motion {
 
 /// Where a thread stands.
 #[derive(Clone, Debug)]
-pub struct Paused {
+pub(crate) struct Paused {
     pub serial: u64,
     pub frames: Vec<CallFrame>,
     pub parents: Option<AsyncTrace>,
@@ -56,7 +56,7 @@ pub struct Paused {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct CallFrame {
+pub(crate) struct CallFrame {
     #[serde(rename = "callFrameId")]
     pub id: String,
     pub function_name: String,
@@ -68,7 +68,7 @@ pub struct CallFrame {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Location {
+pub(crate) struct Location {
     pub script_id: String,
     pub line_number: i64,
     pub column_number: i64,
@@ -76,7 +76,7 @@ pub struct Location {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ScopeOfFrame {
+pub(crate) struct ScopeOfFrame {
     #[serde(rename = "type")]
     pub kind: String,
     pub name: Option<String>,
@@ -86,7 +86,7 @@ pub struct ScopeOfFrame {
 /// Who caused what runs now, before it was put off.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct AsyncTrace {
+pub(crate) struct AsyncTrace {
     pub description: String,
     pub call_frames: Vec<AsyncFrame>,
     pub parent: Option<Box<AsyncTrace>>,
@@ -94,7 +94,7 @@ pub struct AsyncTrace {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct AsyncFrame {
+pub(crate) struct AsyncFrame {
     pub function_name: String,
     pub script_id: String,
     pub url: String,
@@ -103,27 +103,27 @@ pub struct AsyncFrame {
 }
 
 impl Target {
-    pub fn main() -> Self {
+    pub(crate) fn main() -> Self {
         Self { thread: 1, name: "main".to_owned(), route: None, state: Mutex::default() }
     }
 
-    pub fn worker(thread: i64, name: String, route: String) -> Self {
+    pub(crate) fn worker(thread: i64, name: String, route: String) -> Self {
         Self { thread, name, route: Some(route), state: Mutex::default() }
     }
 
-    pub fn paused(&self) -> Option<Arc<Paused>> {
+    pub(crate) fn paused(&self) -> Option<Arc<Paused>> {
         self.state.lock().paused.clone()
     }
 
-    pub fn is_paused(&self) -> bool {
+    pub(crate) fn is_paused(&self) -> bool {
         self.state.lock().paused.is_some()
     }
 
-    pub fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.state.lock().waits
     }
 
-    pub fn add_script(&self, number: String, address: String) {
+    pub(crate) fn add_script(&self, number: String, address: String) {
         let mut state = self.state.lock();
         if !address.is_empty() && state.scripts.len() < MOST_SCRIPTS {
             state.scripts.insert(number, address);
@@ -131,23 +131,23 @@ impl Target {
     }
 
     /// The address of a script; a frame of text that was evaluated has none.
-    pub fn address_of(&self, script: &str) -> String {
+    pub(crate) fn address_of(&self, script: &str) -> String {
         self.state.lock().scripts.get(script).cloned().unwrap_or_default()
     }
 
     /// Whether a frame belongs to Node itself.
-    pub fn is_nodes_own(&self, frame: &CallFrame) -> bool {
+    pub(crate) fn is_nodes_own(&self, frame: &CallFrame) -> bool {
         is_nodes_own(&self.address_of(&frame.location.script_id))
     }
 }
 
 /// Whether a script is Node's own, by its address.
-pub fn is_nodes_own(address: &str) -> bool {
+pub(crate) fn is_nodes_own(address: &str) -> bool {
     address.starts_with("node:")
 }
 
 /// The file of a script's address: `file:///a%20b.js?x=1`, or a plain path.
-pub fn path_of(address: &str) -> Option<PathBuf> {
+pub(crate) fn path_of(address: &str) -> Option<PathBuf> {
     let Some(encoded) = address.strip_prefix("file://") else {
         return Path::new(address).is_absolute().then(|| PathBuf::from(address));
     };
@@ -167,7 +167,7 @@ pub fn path_of(address: &str) -> Option<PathBuf> {
 }
 
 /// A pattern that matches the addresses of files: escapes may stand for any letter, and a module may be loaded with a query.
-pub fn pattern_of(paths: &[PathBuf]) -> String {
+pub(crate) fn pattern_of(paths: &[PathBuf]) -> String {
     let mut alternatives = Vec::new();
     for path in paths {
         let mut pattern = String::new();

@@ -8,7 +8,7 @@ use super::target::CallFrame;
 use crate::output::floor_boundary;
 
 /// The inspector's name for all values we hold; they are let go together.
-pub const GROUP: &str = "stepwell";
+pub(crate) const GROUP: &str = "stepwell";
 /// Values that can be looked into during one stop.
 const MOST_REFERENCES: usize = 200_000;
 /// Letters of one value.
@@ -17,7 +17,7 @@ const LONGEST_FUNCTION: usize = 120;
 
 /// Something that has variables.
 #[derive(Clone, Debug)]
-pub enum Reference {
+pub(crate) enum Reference {
     Scope {
         frame: Box<CallFrame>,
         number: usize,
@@ -36,7 +36,7 @@ pub enum Reference {
 
 /// How an object's parts are had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// By names alone.
     Named,
     /// An instance of a class, whose properties may be the class's.
@@ -48,7 +48,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    pub fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
         let count = counted(text("description"));
         match (text("subtype"), text("className")) {
@@ -61,7 +61,7 @@ impl Shape {
     }
 
     /// How many parts have numbers.
-    pub fn indexed(self) -> Option<i64> {
+    pub(crate) fn indexed(self) -> Option<i64> {
         match self {
             Self::List(count) | Self::Map(count) | Self::Set(count) => Some(count),
             Self::Named | Self::Instance => None,
@@ -76,7 +76,7 @@ fn counted(description: &str) -> i64 {
 }
 
 #[derive(Debug)]
-pub struct Referred {
+pub(crate) struct Referred {
     pub thread: i64,
     pub what: Reference,
     /// The expression that has this value, where one is known.
@@ -85,13 +85,13 @@ pub struct Referred {
 
 /// What numbers stand for.
 #[derive(Debug, Default)]
-pub struct References {
+pub(crate) struct References {
     last: i64,
     known: HashMap<i64, Referred>,
 }
 
 impl References {
-    pub fn add(&mut self, thread: i64, what: Reference, path: Option<String>) -> Result<i64, String> {
+    pub(crate) fn add(&mut self, thread: i64, what: Reference, path: Option<String>) -> Result<i64, String> {
         if self.known.len() >= MOST_REFERENCES {
             return Err(
                 "too many values were looked into in one stop; let the program go on first".to_owned()
@@ -102,18 +102,18 @@ impl References {
         Ok(self.last)
     }
 
-    pub fn get(&self, number: i64) -> Result<&Referred, String> {
+    pub(crate) fn get(&self, number: i64) -> Result<&Referred, String> {
         self.known.get(&number).ok_or_else(|| format!("value {number} belongs to a stop that is over"))
     }
 
     /// A thread goes on: its values are gone.
-    pub fn forget(&mut self, thread: i64) {
+    pub(crate) fn forget(&mut self, thread: i64) {
         self.known.retain(|_, referred| referred.thread != thread);
     }
 }
 
 /// A value as people write it.
-pub fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
     let description = text("description").unwrap_or_default();
     let shown = match (text("type").unwrap_or_default(), text("subtype").unwrap_or_default()) {
@@ -145,7 +145,7 @@ fn cut(text: String) -> String {
 }
 
 /// The type as people name it.
-pub fn kind(value: &Value) -> String {
+pub(crate) fn kind(value: &Value) -> String {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
     match (text("type").unwrap_or_default(), text("subtype")) {
         ("object", Some("null")) => "null".to_owned(),
@@ -248,7 +248,7 @@ fn property_value(property: &Value) -> String {
     }
 }
 
-pub fn is_index(name: &str) -> bool {
+pub(crate) fn is_index(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 

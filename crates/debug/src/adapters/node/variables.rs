@@ -41,7 +41,7 @@ enum Parts {
 }
 
 impl Inspector {
-    pub async fn variables(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn variables(&self, arguments: &Value) -> Answer {
         let number = arguments.get("variablesReference").and_then(Value::as_i64).unwrap_or_default();
         let (thread, what, path) = {
             let references = self.references.lock();
@@ -110,7 +110,7 @@ impl Inspector {
     }
 
     /// A row of a table of variables.
-    pub fn row(&self, target: &Target, name: &str, value: &Value, path: Option<String>) -> Answer {
+    pub(crate) fn row(&self, target: &Target, name: &str, value: &Value, path: Option<String>) -> Answer {
         let mut row = json!({ "name": name, "value": shown(value), "type": kind(value) });
         if let Some(path) = &path {
             row["evaluateName"] = path.as_str().into();
@@ -120,7 +120,7 @@ impl Inspector {
     }
 
     /// Adds to a row, or an answer, how its value is looked into.
-    pub fn refer(
+    pub(crate) fn refer(
         &self,
         target: &Target,
         value: &Value,

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::dap::connect;
 
 /// Bytes of one message that are taken.
-pub const LONGEST_MESSAGE: u64 = 32 * 1024 * 1024;
+pub(crate) const LONGEST_MESSAGE: u64 = 32 * 1024 * 1024;
 /// A message that nobody can mean.
 const ABSURD_LENGTH: u64 = 1 << 32;
 /// What is kept of a message that is too long.
@@ -40,7 +40,7 @@ const IN_EIGHT: u8 = 0x7f;
 
 /// What came.
 #[derive(Debug)]
-pub enum Message {
+pub(crate) enum Message {
     Text(Vec<u8>),
     /// It was read past; this is how it began.
     TooLong {
@@ -56,7 +56,7 @@ type Source = Box<dyn AsyncRead + Send + Unpin>;
 type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Connects to an address and asks for a path's WebSocket there.
-pub async fn open(address: SocketAddr, path: &str, deadline: Instant) -> io::Result<(Reader, Sink)> {
+pub(crate) async fn open(address: SocketAddr, path: &str, deadline: Instant) -> io::Result<(Reader, Sink)> {
     let mut link = connect(address, deadline).await?;
     let mut key = [0; 16];
     key[..8].copy_from_slice(&random().to_le_bytes());
@@ -99,7 +99,7 @@ async fn greeting(source: &mut Source) -> io::Result<Vec<u8>> {
 }
 
 /// Reads messages.
-pub struct Reader {
+pub(crate) struct Reader {
     source: Source,
     buffer: Vec<u8>,
     /// Where unread bytes begin.
@@ -107,7 +107,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub async fn next(&mut self) -> io::Result<Message> {
+    pub(crate) async fn next(&mut self) -> io::Result<Message> {
         let mut whole = Vec::new();
         let mut skipped = 0;
         loop {
@@ -231,17 +231,17 @@ fn garbage(what: &str) -> io::Error {
 }
 
 /// The bytes of a text message.
-pub fn text(message: &[u8]) -> Vec<u8> {
+pub(crate) fn text(message: &[u8]) -> Vec<u8> {
     frame(TEXT, message)
 }
 
 /// The answer to a ping.
-pub fn pong(message: &[u8]) -> Vec<u8> {
+pub(crate) fn pong(message: &[u8]) -> Vec<u8> {
     frame(PONG, message)
 }
 
 /// The last word.
-pub fn close() -> Vec<u8> {
+pub(crate) fn close() -> Vec<u8> {
     frame(CLOSE, &1000_u16.to_be_bytes())
 }
 

@@ -13,7 +13,7 @@ const MOST_THREADS: usize = 256;
 
 impl Inspector {
     /// A thread begins and waits for us.
-    pub fn worker_came(self: &Arc<Self>, params: &Value) {
+    pub(crate) fn worker_came(self: &Arc<Self>, params: &Value) {
         let text = |path: &str| params.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let route = text("/sessionId").to_owned();
         let number = text("/workerInfo/workerId").to_owned();
@@ -38,7 +38,7 @@ impl Inspector {
         tokio::spawn(async move {
             if let Some(target) = added {
                 inspector.tell("thread", json!({ "reason": "started", "threadId": target.thread })).await;
-                if inspector.greet(&target).await.is_ok() {
+                if inspector.initialize(&target).await.is_ok() {
                     inspector.bind_all(&target).await;
                 }
             }
@@ -49,7 +49,7 @@ impl Inspector {
         });
     }
 
-    pub async fn worker_left(self: &Arc<Self>, params: &Value) {
+    pub(crate) async fn worker_left(self: &Arc<Self>, params: &Value) {
         let route = params.get("sessionId").and_then(Value::as_str).unwrap_or_default();
         let Some(target) = self.target_by_route(Some(route)) else { return };
         self.targets.lock().retain(|one| one.thread != target.thread);

@@ -14,7 +14,7 @@ use crate::launch_config::resolve::{TaskRef, text};
 
 /// All tasks of a folder as they are written.
 #[derive(Clone, Debug, Default)]
-pub struct TaskFile {
+pub(crate) struct TaskFile {
     pub tasks: Vec<Map<String, Value>>,
     pub inputs: Vec<InputRequest>,
     /// What is written beside the tasks and holds for each of them, such as `options`.
@@ -23,7 +23,7 @@ pub struct TaskFile {
 
 impl TaskFile {
     /// Reads what there is; no file is an empty list.
-    pub fn read(folder: &Path) -> Result<Self> {
+    pub(crate) fn read(folder: &Path) -> Result<Self> {
         let mut all = Self::default();
         let path = folder.join(".vscode/tasks.json");
         if let Some(value) = jsonc::read(&path)? {
@@ -60,7 +60,7 @@ impl TaskFile {
     }
 
     /// The names a configuration can use.
-    pub fn labels(&self) -> Vec<String> {
+    pub(crate) fn labels(&self) -> Vec<String> {
         self.tasks.iter().map(label_of).filter(|label| !label.is_empty()).collect()
     }
 

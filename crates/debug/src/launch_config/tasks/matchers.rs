@@ -108,14 +108,14 @@ fn compiled(label: &str, pattern: &str) -> Result<Regex> {
 
 /// Watches a task's output for the end of its first round.
 #[derive(Debug)]
-pub struct Readiness {
+pub(crate) struct Readiness {
     matchers: Vec<(Background, bool)>,
     line: String,
     has_begun: bool,
 }
 
 impl Readiness {
-    pub fn new(backgrounds: &[Background]) -> Self {
+    pub(crate) fn new(backgrounds: &[Background]) -> Self {
         let matchers: Vec<_> =
             backgrounds.iter().map(|found| (found.clone(), found.active_on_start)).collect();
         let has_begun = matchers.iter().any(|(_, active)| *active);
@@ -123,7 +123,7 @@ impl Readiness {
     }
 
     /// Whether the task is ready with this piece of output.
-    pub fn push(&mut self, text: &str) -> bool {
+    pub(crate) fn push(&mut self, text: &str) -> bool {
         let mut ready = false;
         for piece in text.split_inclusive(['\n', '\r']) {
             let content = piece.trim_end_matches(['\n', '\r']);

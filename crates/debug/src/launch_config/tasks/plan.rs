@@ -10,9 +10,9 @@ use super::quoting::{ShellWord, command_line};
 use crate::launch_config::context::{Context, is_file};
 use crate::launch_config::error::{LaunchError, Result};
 use crate::launch_config::resolve::{TaskRef, task_ref, text};
-use crate::launch_config::runs::{RunRole, RunsWhat};
+use crate::launch_config::run_preview::{PlannedRun, RunRole};
+use crate::launch_config::shell_words;
 use crate::launch_config::variables::Substitution;
-use crate::launch_config::words;
 
 /// More dependencies than anyone writes by hand.
 const MOST_STEPS: usize = 200;
@@ -24,6 +24,7 @@ pub struct TaskPlan {
     pub steps: Vec<TaskStep>,
 }
 
+/// One task of a plan.
 #[derive(Clone, Debug)]
 pub struct TaskStep {
     pub label: String,
@@ -33,6 +34,7 @@ pub struct TaskStep {
     pub command: Option<TaskCommand>,
 }
 
+/// The command of a task.
 #[derive(Clone, Debug)]
 pub struct TaskCommand {
     pub program: String,
@@ -48,15 +50,15 @@ pub struct TaskCommand {
 
 impl TaskPlan {
     /// A row for each command line.
-    pub fn runs(&self) -> Vec<RunsWhat> {
+    pub fn runs(&self) -> Vec<PlannedRun> {
         let commands = self.steps.iter().filter_map(|step| Some((&step.label, step.command.as_ref()?)));
         let row = |(label, command): (&String, &TaskCommand)| {
             let environment = command.environment.iter().map(|(name, value)| match value {
-                Some(value) => format!("{name}={} ", words::quoted(value)),
+                Some(value) => format!("{name}={} ", shell_words::quoted(value)),
                 None => format!("-{name} "),
             });
             let environment: Vec<_> = environment.collect();
-            RunsWhat {
+            PlannedRun {
                 role: RunRole::Task,
                 key: label.clone(),
                 text: format!("{}{} (in {})", environment.concat(), command.shown, command.folder.display()),
@@ -68,7 +70,7 @@ impl TaskPlan {
 }
 
 /// Plans a task. Nothing is run.
-pub fn plan_task(file: &TaskFile, task: &TaskRef, ctx: &Context) -> Result<TaskPlan> {
+pub(crate) fn plan_task(file: &TaskFile, task: &TaskRef, ctx: &Context) -> Result<TaskPlan> {
     let fields = file.find(task, ctx)?;
     let mut planner = Planner { file, ctx, steps: Vec::new(), path: Vec::new() };
     let label = label_of(&fields);
@@ -169,7 +171,7 @@ fn command_of(
     } else {
         let arguments: Vec<_> = spec.arguments.iter().map(|word| word.text.clone()).collect();
         let words = std::iter::once(spec.command.text.as_str()).chain(arguments.iter().map(String::as_str));
-        let shown = words::joined(words);
+        let shown = shell_words::joined(words);
         (spec.command.text, arguments, shown)
     };
     let is_background = task.get("isBackground").and_then(Value::as_bool).unwrap_or(spec.matcher.is_some());

@@ -41,7 +41,7 @@ pub trait TaskRunner: Send + Sync + 'static {
 
 /// Runs commands as plain processes of this machine.
 #[derive(Clone, Copy, Debug)]
-pub struct ProcessRunner;
+pub(crate) struct ProcessRunner;
 
 #[async_trait]
 impl TaskRunner for ProcessRunner {
@@ -107,6 +107,7 @@ pub struct RunningTasks {
 }
 
 impl RunningTasks {
+    /// Returns the labels of the tasks.
     pub fn labels(&self) -> Vec<&str> {
         self.tasks.iter().map(|(label, _)| label.as_str()).collect()
     }
@@ -125,7 +126,7 @@ impl RunningTasks {
 type StepOutcome = (usize, Result<Option<AbortOnDropHandle<()>>>);
 
 /// Runs all steps of a plan, each when those before it are done or ready. The first failure ends everything.
-pub async fn run_task(plan: &TaskPlan, run: TaskRun) -> Result<RunningTasks> {
+pub(crate) async fn run_task(plan: &TaskPlan, run: TaskRun) -> Result<RunningTasks> {
     let deadline = Instant::now() + run.time_limit.min(LONGEST_LIMIT);
     let mut running = RunningTasks { tasks: Vec::new(), alive: run.cancel.child_token(), notes: Vec::new() };
     let mut done = vec![false; plan.steps.len()];

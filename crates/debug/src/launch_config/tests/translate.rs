@@ -9,7 +9,7 @@ use crate::adapters::{AdapterKind, ConfiguredAdapter};
 
 /// One that a person configured.
 fn java() -> &'static ConfiguredAdapter {
-    ConfiguredAdapter { name: "java".to_owned(), ..ConfiguredAdapter::default() }.kept()
+    ConfiguredAdapter { name: "java".to_owned(), ..ConfiguredAdapter::default() }.interned()
 }
 
 fn told(written: &Value, ctx: &Context) -> String {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::{Commands, Language, Native, Stop};
 use crate::launch_config::error::Result;
 use crate::launch_config::resolve::{Request, Resolved, text};
+use crate::launch_config::shell_words;
 use crate::launch_config::translate::{arguments_list, bad, environment, process_id};
-use crate::launch_config::words;
 
 /// Takes what every dialect writes alike.
 fn read_common(resolved: &Resolved, fields: &mut Map<String, Value>) -> Result<Native> {
@@ -75,10 +75,10 @@ pub(super) fn codelldb(resolved: &Resolved) -> Result<Native> {
 
 /// The core file of a `target create --core FILE [PROGRAM]`, and the program.
 fn core_of(line: &str) -> Option<(String, Option<String>)> {
-    let mut words = words::split(line)?;
+    let mut words = shell_words::split(line)?;
     let at = words.iter().position(|word| word == "-c" || word == "--core")?;
     let core = words.drain(at..).nth(1)?;
-    let behind = words::split(line)?.split_off(at + 2);
+    let behind = shell_words::split(line)?.split_off(at + 2);
     let program = words.into_iter().skip(2).chain(behind).find(|word| !word.starts_with('-'));
     Some((core, program))
 }
@@ -167,7 +167,7 @@ pub(super) fn cppdbg(resolved: &Resolved, notes: &mut Vec<String>) -> Result<Nat
         match language {
             Language::Gdb => init.push(format!("set solib-search-path {path}")),
             Language::Lldb => {
-                init.push(format!("settings append target.exec-search-paths {}", words::quoted(&path)));
+                init.push(format!("settings append target.exec-search-paths {}", shell_words::quoted(&path)));
             }
         }
     }

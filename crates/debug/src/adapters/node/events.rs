@@ -5,16 +5,16 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::cdp::Ears;
+use super::cdp::CdpListener;
 use super::inspector::Inspector;
-use super::launch::Manner;
+use super::launch::LaunchMode;
 
 /// Hears for an adapter; one that is gone hears nothing.
 #[derive(Debug)]
-pub struct InspectorEars(pub Weak<Inspector>);
+pub(crate) struct InspectorListener(pub Weak<Inspector>);
 
 #[async_trait]
-impl Ears for InspectorEars {
+impl CdpListener for InspectorListener {
     async fn event(&self, route: Option<&str>, method: &str, params: Value) {
         let Some(inspector) = self.0.upgrade() else { return };
         match method {
@@ -54,9 +54,9 @@ impl Ears for InspectorEars {
         if inspector.let_go.is_cancelled() {
             return;
         }
-        match inspector.manner.get() {
+        match inspector.mode.get() {
             // Its end is seen when its process ends.
-            Some(Manner::Launched { .. } | Manner::Watched) => {
+            Some(LaunchMode::Launched { .. } | LaunchMode::Watched) => {
                 let reason = format!("Node's inspector is gone while the program still runs: {reason}");
                 inspector.lost.send_replace(Some(reason));
             }
@@ -67,8 +67,8 @@ impl Ears for InspectorEars {
 
 impl Inspector {
     /// Lets go of the program. The session ends what it started.
-    pub async fn disconnect(self: &Arc<Self>) -> Result<Value, String> {
-        if self.manner.get() == Some(&Manner::Attached { opened: true })
+    pub(crate) async fn disconnect(self: &Arc<Self>) -> Result<Value, String> {
+        if self.mode.get() == Some(&LaunchMode::Attached { opened: true })
             && let Ok(main) = self.target_of(&Value::Null)
         {
             self.close_inspector(&main).await;

@@ -26,7 +26,7 @@ struct Sentence {
 
 /// The error stream of a program under the inspector.
 #[derive(Debug)]
-pub struct ErrorStream {
+pub(crate) struct ErrorStream {
     left: &'static [Sentence],
     bytes: Vec<u8>,
     text: TextPieces,
@@ -41,12 +41,12 @@ impl Default for ErrorStream {
 
 impl ErrorStream {
     /// Where the inspector listens, as soon as it was said.
-    pub fn address(&self) -> Option<&str> {
+    pub(crate) fn address(&self) -> Option<&str> {
         self.address.as_deref()
     }
 
     /// Adds what was read; what the program printed of it. The beginning of a sentence is held back until it is known.
-    pub fn push(&mut self, read: &[u8]) -> String {
+    pub(crate) fn push(&mut self, read: &[u8]) -> String {
         self.bytes.extend_from_slice(read);
         let mut printed = String::new();
         while let Some((found, length)) = self.find() {
@@ -65,7 +65,7 @@ impl ErrorStream {
     }
 
     /// What was held back, when nothing more will come.
-    pub fn finish(&mut self) -> String {
+    pub(crate) fn finish(&mut self) -> String {
         let rest = self.text.push(&std::mem::take(&mut self.bytes)).into_owned() + &self.text.finish();
         // Its advice may be cut off with the stream.
         match rest.find(LAST).filter(|_| !self.left.is_empty()) {
@@ -104,7 +104,7 @@ impl ErrorStream {
 }
 
 /// The end of a text, as much as is shown of what went wrong.
-pub fn tail(text: &str, most: usize) -> &str {
+pub(crate) fn tail(text: &str, most: usize) -> &str {
     let at = text.len().saturating_sub(most);
     &text[floor_boundary(text, at)..]
 }

@@ -1,12 +1,12 @@
-//! Brings breakpoints to the adapter, in its dialect, and remembers what became of them.
+//! Sends breakpoints to the adapter and records their bindings.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::decide::same_file;
+use super::emulation::same_file;
 use super::{ANSWER, Session};
-use crate::adapters::Manners;
+use crate::adapters::AdapterQuirks;
 use crate::breakpoints::hit_condition::HitCondition;
 use crate::breakpoints::{FunctionBreakpoint, LineBreakpoint};
 use crate::dap::Sent;
@@ -14,7 +14,7 @@ use crate::dap::types::{BreakpointEvent, Breakpoints, SourceBreakpoint, StackFra
 use crate::ids::BreakpointId;
 use crate::{Error, Result};
 
-/// What became of a breakpoint in a session.
+/// The binding of a breakpoint in a session.
 #[derive(Clone, Debug)]
 pub struct Binding {
     pub id: BreakpointId,
@@ -22,29 +22,29 @@ pub struct Binding {
     pub verified: bool,
     pub message: Option<String>,
     pub wanted_line: i64,
-    /// Where the adapter put it.
+    /// The line it was bound to.
     pub line: i64,
-    /// What is left for us to judge when it is reached.
-    pub ours: Ours,
+    /// What Stepwell evaluates itself when it is hit.
+    pub ours: Emulated,
 }
 
-/// The parts of a breakpoint that its adapter does not do right.
+/// The parts of a breakpoint that Stepwell emulates because the adapter lacks them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ours {
+pub struct Emulated {
     pub condition: Option<String>,
     pub hits: Option<HitCondition>,
     pub log: Option<String>,
 }
 
-impl Ours {
-    pub fn is_nothing(&self) -> bool {
+impl Emulated {
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Breakpoints on their way.
+/// Breakpoints that were sent and not answered yet.
 #[derive(Debug)]
-pub struct Sending {
+pub(crate) struct Sending {
     /// `None` for those on functions.
     path: Option<PathBuf>,
     bindings: Vec<Binding>,
@@ -55,7 +55,7 @@ impl Session {
     /// Sends the breakpoints of every file, without waiting for answers.
     pub(super) fn send_all_breakpoints(&self) -> Result<Vec<Sending>> {
         let mut paths: Vec<PathBuf> = if self.opening.breakpoints {
-            self.house.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect()
+            self.shared.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect()
         } else {
             Vec::new()
         };
@@ -66,7 +66,7 @@ impl Session {
         for path in paths {
             sending.push(self.send_breakpoints(&path)?);
         }
-        let wished = !self.house.breakpoints.functions().is_empty()
+        let wished = !self.shared.breakpoints.functions().is_empty()
             || !self.panic_functions.is_empty()
             || !self.state.lock().function_probes.is_empty();
         if wished && self.can("supportsFunctionBreakpoints") {
@@ -77,20 +77,20 @@ impl Session {
 
     fn send_breakpoints(&self, path: &Path) -> Result<Sending> {
         let probes = self.state.lock().probes.get(path).cloned().unwrap_or_default();
-        let manners = self.adapter.manners();
+        let quirks = self.adapter.quirks();
         let mut asked = Vec::new();
         let mut bindings = Vec::new();
-        let kept = if self.opening.breakpoints { self.house.breakpoints.in_file(path) } else { Vec::new() };
+        let kept = if self.opening.breakpoints { self.shared.breakpoints.in_file(path) } else { Vec::new() };
         for breakpoint in kept {
             let shared = probes.contains(&breakpoint.line);
-            let (ask, ours) = if shared { all_ours(&breakpoint) } else { in_dialect(&breakpoint, manners) };
+            let (ask, ours) = if shared { all_ours(&breakpoint) } else { in_dialect(&breakpoint, quirks) };
             asked.push(ask);
             bindings.push(binding(breakpoint.id, breakpoint.line, ours));
         }
         for line in probes {
             if !bindings.iter().any(|binding| binding.wanted_line == line) {
                 asked.push(SourceBreakpoint { line, ..SourceBreakpoint::default() });
-                bindings.push(binding(BreakpointId::PROBE, line, Ours::default()));
+                bindings.push(binding(BreakpointId::PROBE, line, Emulated::default()));
             }
         }
         let lines: Vec<i64> = asked.iter().map(|ask| ask.line).collect();
@@ -105,12 +105,12 @@ impl Session {
 
     fn send_function_breakpoints(&self) -> Result<Sending> {
         let functions =
-            if self.opening.breakpoints { self.house.breakpoints.functions() } else { Vec::new() };
+            if self.opening.breakpoints { self.shared.breakpoints.functions() } else { Vec::new() };
         let mut bindings = Vec::new();
         let mut asked = Vec::new();
         for FunctionBreakpoint { id, name, condition, hit_condition } in functions {
             let hits = hit_condition.and_then(|hits| hits.parse().ok());
-            let ours = Ours { hits, ..Ours::default() };
+            let ours = Emulated { hits, ..Emulated::default() };
             let mut ask = json!({ "name": name });
             if let Some(condition) = condition {
                 ask["condition"] = condition.into();
@@ -120,17 +120,17 @@ impl Session {
         }
         for name in &self.state.lock().function_probes {
             asked.push(json!({ "name": name }));
-            bindings.push(binding(BreakpointId::PROBE, 0, Ours::default()));
+            bindings.push(binding(BreakpointId::PROBE, 0, Emulated::default()));
         }
         for name in &self.panic_functions {
             asked.push(json!({ "name": name }));
-            bindings.push(binding(BreakpointId::PANIC, 0, Ours::default()));
+            bindings.push(binding(BreakpointId::PANIC, 0, Emulated::default()));
         }
         let sent = self.client()?.send("setFunctionBreakpoints", json!({ "breakpoints": asked }))?;
         Ok(Sending { path: None, bindings, sent })
     }
 
-    /// Waits for what became of them.
+    /// Waits for the answer and records the bindings.
     pub(super) async fn take_bindings(&self, sending: Sending) {
         let Sending { path, mut bindings, sent } = sending;
         match sent.answer(ANSWER).await {
@@ -161,14 +161,14 @@ impl Session {
         self.changed();
     }
 
-    /// Brings a file's breakpoints up to date.
-    pub async fn sync_file(&self, path: &Path) -> Result<()> {
+    /// Sends the breakpoints of a file again.
+    pub(crate) async fn sync_file(&self, path: &Path) -> Result<()> {
         let sending = self.send_breakpoints(path)?;
         self.take_bindings(sending).await;
         Ok(())
     }
 
-    pub async fn sync_functions(&self) -> Result<()> {
+    pub(crate) async fn sync_functions(&self) -> Result<()> {
         if self.can("supportsFunctionBreakpoints") {
             let sending = self.send_function_breakpoints()?;
             self.take_bindings(sending).await;
@@ -176,7 +176,7 @@ impl Session {
         Ok(())
     }
 
-    /// Adds places that a tool needs for a while; the person's breakpoints stay.
+    /// Sets temporary breakpoints of a tool in a file, beside the person's own.
     pub async fn set_probes(&self, path: &Path, lines: Vec<i64>) -> Result<Vec<Binding>> {
         {
             let mut state = self.state.lock();
@@ -190,8 +190,12 @@ impl Session {
         Ok(self.state.lock().bound.get(path).cloned().unwrap_or_default())
     }
 
-    /// Sets the one place a tool waits for, by line or by name; line 0 and no name take it back.
-    pub async fn set_place(&self, line: &Option<(PathBuf, i64)>, function: &Option<String>) -> Result<()> {
+    /// Sets one temporary breakpoint by line or by function; line 0 and no function remove it.
+    pub async fn set_temporary_breakpoint(
+        &self,
+        line: &Option<(PathBuf, i64)>,
+        function: &Option<String>,
+    ) -> Result<()> {
         if let Some((path, line)) = line {
             let lines = if *line > 0 { vec![*line] } else { Vec::new() };
             self.set_probes(path, lines).await?;
@@ -213,8 +217,8 @@ impl Session {
         if changed { self.sync_functions().await } else { Ok(()) }
     }
 
-    /// The line a probe was wanted at, where the program stands at one: adapters move them to the next code.
-    pub fn probe_line(&self, frame: &StackFrame) -> Option<i64> {
+    /// Returns the line at which a temporary breakpoint was requested, where the program is stopped at one. Adapters move them to the next code.
+    pub(crate) fn probe_line(&self, frame: &StackFrame) -> Option<i64> {
         let path = Path::new(frame.source.as_ref()?.path.as_deref()?);
         let state = self.state.lock();
         let (_, lines) = state.probes.iter().find(|(file, _)| same_file(file, path))?;
@@ -223,15 +227,15 @@ impl Session {
         here.map(|binding| binding.wanted_line).find(|line| lines.contains(line))
     }
 
-    /// Whether a probe could not be bound, and the adapter's reason.
-    pub fn unbound_probe(&self, path: &Path, line: i64) -> Option<Option<String>> {
+    /// Returns the binding of a temporary breakpoint that could not be bound.
+    pub(crate) fn unbound_probe(&self, path: &Path, line: i64) -> Option<Binding> {
         let state = self.state.lock();
         let bindings = state.bound.get(path)?;
         let binding = bindings.iter().find(|binding| binding.wanted_line == line)?;
-        (!binding.verified).then(|| binding.message.clone())
+        (!binding.verified).then(|| binding.clone())
     }
 
-    /// What became of a breakpoint here, where it was bound.
+    /// Returns the binding of a breakpoint.
     pub fn binding_of(&self, id: BreakpointId) -> Option<Binding> {
         let state = self.state.lock();
         state.bound.values().flatten().chain(&state.bound_functions).find(|binding| binding.id == id).cloned()
@@ -256,7 +260,7 @@ impl Session {
         self.changed();
     }
 
-    /// Our numbers of what the adapter says was hit.
+    /// Maps the adapter's breakpoint ids to ours.
     pub(super) fn our_breakpoints(&self, adapter_ids: &[i64]) -> Vec<BreakpointId> {
         if adapter_ids.is_empty() {
             return Vec::new();
@@ -270,15 +274,15 @@ impl Session {
             .collect()
     }
 
-    /// Whether the adapter's numbers say that the runtime reports a failure.
+    /// Whether the adapter hit a function through which the runtime reports a failure.
     pub(super) fn is_panic(&self, adapter_ids: &[i64]) -> bool {
         let state = self.state.lock();
         let mut bindings = state.bound_functions.iter().filter(|binding| binding.id == BreakpointId::PANIC);
         bindings.any(|binding| binding.adapter_id.is_some_and(|id| adapter_ids.contains(&id)))
     }
 
-    /// Our breakpoints at a place, for adapters that do not say which was hit.
-    pub fn breakpoints_at(&self, path: &Path, line: i64) -> Vec<BreakpointId> {
+    /// Returns the breakpoints on a line, for adapters that do not say which was hit.
+    pub(crate) fn breakpoints_at(&self, path: &Path, line: i64) -> Vec<BreakpointId> {
         let state = self.state.lock();
         let files = state.bound.iter().filter(|(file, _)| same_file(file, path));
         files
@@ -289,16 +293,16 @@ impl Session {
     }
 }
 
-fn binding(id: BreakpointId, line: i64, ours: Ours) -> Binding {
+fn binding(id: BreakpointId, line: i64, ours: Emulated) -> Binding {
     Binding { id, adapter_id: None, verified: false, message: None, wanted_line: line, line, ours }
 }
 
-/// What the adapter is asked for, and what stays with us.
-fn in_dialect(breakpoint: &LineBreakpoint, manners: &Manners) -> (SourceBreakpoint, Ours) {
+/// Splits a breakpoint into what the adapter is asked for and what is emulated.
+fn in_dialect(breakpoint: &LineBreakpoint, quirks: &AdapterQuirks) -> (SourceBreakpoint, Emulated) {
     let hits = breakpoint.hits();
     let has_condition = breakpoint.condition.is_some();
     let log = breakpoint.log_message.as_deref();
-    let delegated_log = log.and_then(|log| manners.log_words(log, has_condition, hits.is_some()));
+    let delegated_log = log.and_then(|log| quirks.delegated_log(log, has_condition, hits.is_some()));
     let log_is_ours = log.is_some() && delegated_log.is_none();
     let ask = SourceBreakpoint {
         line: breakpoint.line,
@@ -308,15 +312,15 @@ fn in_dialect(breakpoint: &LineBreakpoint, manners: &Manners) -> (SourceBreakpoi
         hit_condition: None,
         log_message: delegated_log,
     };
-    let ours = Ours { condition: None, hits, log: log.filter(|_| log_is_ours).map(str::to_owned) };
+    let ours = Emulated { condition: None, hits, log: log.filter(|_| log_is_ours).map(str::to_owned) };
     (ask, ours)
 }
 
-/// A tool must see every passage here, so nothing is left to the adapter.
-fn all_ours(breakpoint: &LineBreakpoint) -> (SourceBreakpoint, Ours) {
+/// Emulates everything: a tool must see every hit of this line.
+fn all_ours(breakpoint: &LineBreakpoint) -> (SourceBreakpoint, Emulated) {
     let ask =
         SourceBreakpoint { line: breakpoint.line, column: breakpoint.column, ..SourceBreakpoint::default() };
-    let ours = Ours {
+    let ours = Emulated {
         condition: breakpoint.condition.clone(),
         hits: breakpoint.hits(),
         log: breakpoint.log_message.clone(),

@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::resolve::{Request, Resolved, TaskRef};
-use super::words;
+use super::shell_words;
 
 /// One thing a configuration makes happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RunsWhat {
+pub struct PlannedRun {
     pub role: RunRole,
     /// The key it is written under.
     pub key: String,
@@ -155,7 +155,7 @@ const CODE_LOADING: &[&str] = &[
 ];
 
 /// Everything the configuration would run or touch, the adapter first.
-pub fn runs(resolved: &Resolved) -> Vec<RunsWhat> {
+pub fn runs(resolved: &Resolved) -> Vec<PlannedRun> {
     let mut rows = Vec::new();
     let verb = resolved.request.name();
     push(&mut rows, RunRole::Adapter, "type", format!("{} ({verb})", resolved.kind), None);
@@ -163,7 +163,7 @@ pub fn runs(resolved: &Resolved) -> Vec<RunsWhat> {
         let warning = Some("whatever listens there is taken for the debugger".to_owned());
         push(&mut rows, RunRole::Address, "debugServer", format!("port {port}"), warning);
     }
-    for (key, value) in resolved.arguments.iter().filter(|(_, value)| !is_nothing(value)) {
+    for (key, value) in resolved.arguments.iter().filter(|(_, value)| !is_empty(value)) {
         match key.as_str() {
             "env" | "environment" => environment(&mut rows, key, value),
             _ => {
@@ -192,8 +192,8 @@ pub fn runs(resolved: &Resolved) -> Vec<RunsWhat> {
     rows
 }
 
-fn push(rows: &mut Vec<RunsWhat>, role: RunRole, key: &str, text: String, warning: Option<String>) {
-    rows.push(RunsWhat { role, key: key.to_owned(), text, warning });
+fn push(rows: &mut Vec<PlannedRun>, role: RunRole, key: &str, text: String, warning: Option<String>) {
+    rows.push(PlannedRun { role, key: key.to_owned(), text, warning });
 }
 
 fn role_of(key: &str) -> Option<RunRole> {
@@ -207,7 +207,7 @@ fn role_of(key: &str) -> Option<RunRole> {
     TELLING_ENDS.iter().any(|end| lower.ends_with(end)).then_some(RunRole::Helper)
 }
 
-fn is_nothing(value: &Value) -> bool {
+fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.is_empty(),
@@ -222,13 +222,13 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) if items.iter().all(Value::is_string) => {
-            words::joined(items.iter().filter_map(Value::as_str))
+            shell_words::joined(items.iter().filter_map(Value::as_str))
         }
         other => other.to_string(),
     }
 }
 
-fn environment(rows: &mut Vec<RunsWhat>, key: &str, value: &Value) {
+fn environment(rows: &mut Vec<PlannedRun>, key: &str, value: &Value) {
     let mut one = |name: &str, value: Option<&Value>| {
         let text = match value {
             None | Some(Value::Null) => format!("{name} is taken out"),

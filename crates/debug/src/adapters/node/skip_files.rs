@@ -6,7 +6,7 @@ use serde_json::Value;
 const NODES_OWN: &str = "^node:(?!assert|internal/assert)";
 
 /// Patterns of addresses, in JavaScript's dialect.
-pub fn patterns(arguments: &Value) -> Vec<String> {
+pub(crate) fn patterns(arguments: &Value) -> Vec<String> {
     let mut patterns = vec![NODES_OWN.to_owned()];
     let named = arguments.get("skipFiles").and_then(Value::as_array).into_iter().flatten();
     for glob in named.filter_map(Value::as_str) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
-use stepwell_debug::adapters::{AdapterKind, How};
+use stepwell_debug::adapters::{AdapterKind, StartMode};
 use stepwell_debug::breakpoints::NewBreakpoint;
 use stepwell_debug::ids::ThreadId;
 use stepwell_debug::session::Phase;
@@ -50,7 +50,7 @@ pub async fn attach(kind: AdapterKind, language: Language) {
     let Some(lab) = Lab::open(kind, language) else { return };
     let (mut child, _streams, arguments) = running(&lab);
     lab.debugger.set_breakpoint(lab.at("wait")).await.unwrap();
-    let session = lab.start_with(How::Attach, arguments);
+    let session = lab.start_with(StartMode::Attach, arguments);
     let mut stopped = lab.report(&session).await;
     // Some stop where they attached first.
     if stopped.1.line != Some(lab.line("wait")) {
@@ -155,7 +155,7 @@ pub async fn input(kind: AdapterKind, language: Language) {
         _ => ("console", json!("integratedTerminal")),
     };
     arguments[wish.0] = wish.1;
-    let session = lab.start_with(How::Launch, arguments);
+    let session = lab.start_with(StartMode::Launch, arguments);
     let (stopped, _) = lab.stop(&session).await;
     let reads = lab.debugger.tree(&session).into_iter().find(|session| session.takes_input());
     if kind == AdapterKind::CodeLldb {

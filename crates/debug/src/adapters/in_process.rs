@@ -1,4 +1,4 @@
-//! Adapters that live inside this process: what they may ask of their session, and how they are reached.
+//! Adapters that run in this process: how they start programs, and the connection to them.
 
 use std::ffi::OsString;
 use std::io;
@@ -15,80 +15,80 @@ use tokio::net::unix::pipe;
 use crate::Result;
 use crate::dap::Link;
 
-/// Bytes that may be under way between a session and its adapter.
+/// Size of the buffer between a session and its adapter, in bytes.
 const UNDER_WAY: usize = 64 * 1024;
 
-/// A program that an adapter wants to run.
+/// The command of a program that an adapter starts.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct ProgramCommand {
     pub program: OsString,
     pub arguments: Vec<OsString>,
     pub folder: PathBuf,
-    /// `None` takes a variable out.
+    /// `None` removes a variable.
     pub environment: Vec<(OsString, Option<OsString>)>,
     pub input: ProgramInput,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramInput {
-    /// It reads its end at once.
+    /// The program reads the end of the file at once.
     Nothing,
-    /// Somebody may type something: it runs on a terminal, for programs behave otherwise on a pipe that stays open.
+    /// The program runs on a terminal, where something can be typed.
     Typed,
 }
 
-/// What a program prints.
+/// The output streams of a program.
 #[derive(Debug)]
 pub enum Streams {
-    Apart {
+    Separate {
         stdout: pipe::Receiver,
         stderr: pipe::Receiver,
     },
-    /// Both in one.
+    /// Both streams, on a terminal.
     Terminal(TerminalEnd),
 }
 
-/// A program that was started. The session ends it; the adapter hears it.
+/// A program that was started. The session ends it; the adapter reads its output.
 #[derive(Debug)]
 pub struct Started {
     pub streams: Streams,
     pub end: EndWatch,
 }
 
-/// What an adapter stands on: its session, which starts and ends processes for it.
+/// Starts programs for an adapter in this process. Implemented by its session, which also ends them.
 #[async_trait]
-pub trait Ground: Send + Sync + std::fmt::Debug {
-    fn start(&self, wanted: Wanted) -> Result<Started>;
+pub trait ProgramHost: Send + Sync + std::fmt::Debug {
+    fn start(&self, wanted: ProgramCommand) -> Result<Started>;
 
-    /// How the program ended, once it has.
+    /// Returns how the program ended, once it has.
     async fn ending(&self) -> Option<Ending>;
 }
 
-/// Why an adapter gave up, for whoever reads its last bytes.
+/// The reason for which an adapter closes the connection.
 #[derive(Clone, Debug, Default)]
-pub struct LastWords(Arc<OnceLock<String>>);
+pub(crate) struct CloseReason(Arc<OnceLock<String>>);
 
-impl LastWords {
-    pub fn say(&self, reason: impl Into<String>) {
+impl CloseReason {
+    pub(crate) fn say(&self, reason: impl Into<String>) {
         self.0.set(reason.into()).ok();
     }
 }
 
-/// Both ends of a connection that never leaves the process; the first is the session's.
-pub fn connected() -> (Link, DuplexStream, LastWords) {
+/// Returns both ends of a connection inside the process; the first is the session's.
+pub(crate) fn connected() -> (Link, DuplexStream, CloseReason) {
     let (theirs, ours) = tokio::io::duplex(UNDER_WAY);
-    let last_words = LastWords::default();
+    let close_reason = CloseReason::default();
     let (reader, writer) = tokio::io::split(theirs);
-    (Link::new(Told { reader, last_words: last_words.clone() }, writer), ours, last_words)
+    (Link::new(ReasonedReader { reader, close_reason: close_reason.clone() }, writer), ours, close_reason)
 }
 
-/// A stream whose end is an error where a reason for it is known.
-struct Told<R> {
+/// A reader that fails at the end of the stream where a reason is known.
+struct ReasonedReader<R> {
     reader: R,
-    last_words: LastWords,
+    close_reason: CloseReason,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Told<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for ReasonedReader<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -96,7 +96,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Told<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.reader).poll_read(context, buffer);
-        match (&polled, self.last_words.0.get()) {
+        match (&polled, self.close_reason.0.get()) {
             (Poll::Ready(Ok(())), Some(reason)) if buffer.filled().len() == before => {
                 Poll::Ready(Err(io::Error::other(reason.clone())))
             }

@@ -1,37 +1,35 @@
-//! What an adapter does not do right with breakpoints, done by us: conditions, counts, messages.
+//! Emulates what adapters lack: conditions, hit counts and log messages of breakpoints.
 
 use std::path::Path;
 
-use super::bind::Binding;
+use super::bindings::Binding;
 use super::{Session, State, Step};
-use crate::adapters::Manners;
+use crate::adapters::AdapterQuirks;
 use crate::breakpoints::log_message::{Piece, pieces};
 use crate::dap::types::{StackFrame, StoppedEvent};
 use crate::ids::{BreakpointId, ThreadId};
 use crate::output::OutputCategory;
 use crate::stop_reason::StopReason;
 
-/// A step that is under way.
+/// A step in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stepping {
     pub step: Step,
-    /// Frames on the stack where it began.
+    /// Stack depth where it began.
     pub depth: usize,
 }
 
 impl State {
-    /// Whether any breakpoint needs us.
+    /// Whether any breakpoint is emulated.
     pub(super) fn has_ours(&self) -> bool {
-        self.bound.values().flatten().chain(&self.bound_functions).any(|binding| !binding.ours.is_nothing())
+        self.bound.values().flatten().chain(&self.bound_functions).any(|binding| !binding.ours.is_empty())
     }
 
-    /// Whether an exception is only how a program ends.
-    pub(super) fn passes(&self, event: &StoppedEvent, manners: &Manners) -> bool {
+    /// Whether an exception only ends the program.
+    pub(super) fn passes(&self, event: &StoppedEvent, quirks: &AdapterQuirks) -> bool {
         let text = event.text.as_deref().unwrap_or_default();
-        let is_end = manners
-            .passing_exceptions
-            .iter()
-            .any(|name| text == *name || text.ends_with(&format!(".{name}")));
+        let is_end =
+            quirks.exit_exceptions.iter().any(|name| text == *name || text.ends_with(&format!(".{name}")));
         event.reason == StopReason::Exception
             && is_end
             && !self.exception_filters.iter().any(|filter| filter == "raised")
@@ -45,14 +43,14 @@ impl State {
 }
 
 impl Session {
-    /// Goes on past a stop that nobody wants to see.
+    /// Resumes after a stop that is not shown.
     pub(super) async fn pass(&self, event: StoppedEvent) {
         if self.request_resume(event.thread_id.unwrap_or_default()).await.is_err() {
             self.publish(event, Vec::new());
         }
     }
 
-    /// Judges a stop at a breakpoint: shown to whoever waits, or the program goes on.
+    /// Evaluates a stop at an emulated breakpoint: publishes it, or resumes.
     pub(super) async fn decide(&self, event: StoppedEvent) {
         let thread = event.thread_id.unwrap_or_default();
         let Ok(stack) = self.stack(thread, 0, 1).await else {
@@ -83,7 +81,7 @@ impl Session {
         }
     }
 
-    /// The breakpoints where the program stands: by the adapter's numbers, or by the place.
+    /// Returns the breakpoints that were hit: by the adapter's ids, or by the location.
     fn reached(&self, event: &StoppedEvent, frame: &StackFrame) -> Vec<Binding> {
         let state = self.state.lock();
         let ids = event.hit_breakpoint_ids.as_deref().unwrap_or_default();
@@ -109,7 +107,7 @@ impl Session {
             .collect()
     }
 
-    /// Whether a breakpoint that was reached stops the program.
+    /// Evaluates condition, hit count and log message; returns whether the program stops.
     async fn judge(&self, binding: &Binding, frame: &StackFrame) -> bool {
         if let Some(condition) = &binding.ours.condition {
             match self.evaluate(condition, Some(frame.id), "watch").await {
@@ -152,7 +150,7 @@ impl Session {
         false
     }
 
-    /// Goes on with what was under way when the breakpoint was reached.
+    /// Continues the run or the step that was in progress.
     async fn go_on(&self, thread: ThreadId) -> crate::Result<()> {
         let stepping = self.state.lock().stepping;
         let Some(stepping) = stepping else { return self.request_resume(thread).await };
@@ -172,14 +170,14 @@ impl Session {
     }
 }
 
-/// Whether two paths name one file; links may be on the way.
-pub fn same_file(one: &Path, other: &Path) -> bool {
+/// Whether two paths name one file, also through links.
+pub(crate) fn same_file(one: &Path, other: &Path) -> bool {
     one == other
         || (one.file_name() == other.file_name()
             && stepwell_workspace::files::resolved(one) == stepwell_workspace::files::resolved(other))
 }
 
-/// Whether a value counts as true in any of the languages.
+/// Whether a value counts as true in its language.
 pub fn is_true(value: &str) -> bool {
     let value = value.trim();
     let nothing = [

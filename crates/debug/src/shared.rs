@@ -1,4 +1,4 @@
-//! What all sessions of a debugger share.
+//! State that all sessions of a debugger share: the list of sessions, breakpoints, identifiers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::ids::{IdTable, SessionId};
 use crate::session::{Phase, Session};
 use crate::{Error, Result};
 
-/// Sessions that are over and still remembered, for their output and their end.
+/// Ended sessions that are remembered for their output and exit code.
 const REMEMBERED: usize = 20;
-/// Sessions at the same time; more is a loop that starts sessions and never ends them.
+/// Maximum number of live sessions.
 const MOST_SESSIONS: usize = 64;
 
-/// Changes a call before it is started, such as to confine it.
+/// Wraps the command of an adapter or a program before it is started, such as to confine it.
 pub trait Confine: Send + Sync + std::fmt::Debug {
     fn confine(&self, call: ProgramCall) -> Result<ProgramCall, String>;
 }
 
-/// What a debugger is made with.
+/// Options of a [`Debugger`](crate::Debugger).
 #[derive(Clone, Debug, Default)]
 pub struct DebuggerOptions {
     pub search: Search,
     /// The program that answers to [`stepwell_workspace::process::keeper::KEEPER_WORD`]; without one, only process
     /// groups are ended.
     pub keeper: Option<PathBuf>,
-    /// Where breakpoints are kept.
+    /// The file in which breakpoints are stored.
     pub breakpoint_file: Option<PathBuf>,
-    /// Variables that programs do not get.
+    /// Environment variables that are removed for debugged programs.
     pub removed_variables: Vec<String>,
     pub confine: Option<Arc<dyn Confine>>,
     /// Tells where functions begin and end.
@@ -43,15 +43,15 @@ pub struct DebuggerOptions {
     pub installer: Option<Arc<dyn Installer>>,
 }
 
-/// Fetches adapters at their first use, where the person allows it.
+/// Installs adapters when they are first needed, where the person allows it.
 #[async_trait::async_trait]
 pub trait Installer: Send + Sync + std::fmt::Debug {
-    /// Whether it is there now; the error says why it could not be fetched.
+    /// Returns whether the adapter was installed; the error says why it could not be.
     async fn install(&self, kind: AdapterKind) -> std::result::Result<bool, String>;
 }
 
 #[derive(Debug)]
-pub struct House {
+pub struct Shared {
     pub options: DebuggerOptions,
     pub breakpoints: BreakpointStore,
     pub ids: IdTable,
@@ -59,11 +59,11 @@ pub struct House {
     pub next_session: AtomicU64,
     changes: watch::Sender<u64>,
     sessions: Mutex<Vec<Arc<Session>>>,
-    /// The session that a call without a number means.
+    /// The session that calls without a session id mean.
     active: Mutex<Option<SessionId>>,
 }
 
-impl House {
+impl Shared {
     pub fn new(options: DebuggerOptions) -> Self {
         Self {
             breakpoints: BreakpointStore::open(options.breakpoint_file.clone()),
@@ -85,7 +85,7 @@ impl House {
         self.changes.subscribe()
     }
 
-    pub fn serial_now(&self) -> u64 {
+    pub(crate) fn serial_now(&self) -> u64 {
         self.serial.load(Ordering::Relaxed)
     }
 
@@ -109,8 +109,8 @@ impl House {
         Ok(())
     }
 
-    /// A call without a number means this session from now on.
-    pub fn touch(&self, id: &SessionId) {
+    /// Makes this the session that calls without a session id mean.
+    pub(crate) fn touch(&self, id: &SessionId) {
         *self.active.lock() = Some(id.clone());
     }
 
@@ -126,7 +126,7 @@ impl House {
         std::mem::take(&mut *self.sessions.lock())
     }
 
-    /// The session of this number, or the one that is meant without one.
+    /// Returns the session with this id, or the active one.
     pub fn session(&self, id: Option<&SessionId>) -> Result<Arc<Session>> {
         let sessions = self.sessions();
         if let Some(id) = id {
@@ -154,8 +154,8 @@ impl House {
             .ok_or(Error::NoSessionAtAll)
     }
 
-    /// The session a child belongs to at last.
-    pub fn root_of(&self, session: &Session) -> SessionId {
+    /// Returns the root of a session's tree.
+    pub(crate) fn root_of(&self, session: &Session) -> SessionId {
         let sessions = self.sessions();
         let mut id = session.id.clone();
         while let Some(parent) =
@@ -166,7 +166,7 @@ impl House {
         id
     }
 
-    /// A session with all its children, itself first.
+    /// Returns a session and all its descendants, itself first.
     pub fn tree(&self, root: &SessionId) -> Vec<Arc<Session>> {
         let sessions = self.sessions();
         let mut tree: Vec<Arc<Session>> =

@@ -1,13 +1,13 @@
-//! What a program's own output says of its failure, where the debugger says less.
+//! Reads exceptions and tracebacks from a program's output, where the debugger tells less.
 
 use super::origin::line_of;
-use super::{Exception, Place};
+use super::{Exception, SourceLocation};
 
-/// Lines above an error in which its place is looked for.
+/// Lines above an error that are searched for its location.
 const MOST_ABOVE: usize = 12;
 
-/// A traceback without the debugger's own frames.
-pub fn without_debugger(output: &str) -> String {
+/// Removes the debugger's own frames from a traceback.
+pub(crate) fn without_debugger(output: &str) -> String {
     let mut kept = String::with_capacity(output.len());
     let mut skipping = false;
     for line in output.split_inclusive('\n') {
@@ -23,8 +23,8 @@ pub fn without_debugger(output: &str) -> String {
     kept
 }
 
-/// The exception with its type and message as people know them.
-pub fn refined(exception: Exception, output: &str) -> Exception {
+/// Returns the exception with the type and message of the program's language.
+pub(crate) fn refined(exception: Exception, output: &str) -> Exception {
     let Exception { kind, message } = exception;
     // js-debug puts both into one and remarks that it paused.
     if message.starts_with("Paused on") {
@@ -54,8 +54,8 @@ pub fn refined(exception: Exception, output: &str) -> Exception {
     Exception { kind, message }
 }
 
-/// A failure that no debugger saw, such as a stack overflow in Node or one in a process of its own, as its traceback has it.
-pub fn traceback(output: &str) -> Option<(Exception, Option<Place>)> {
+/// Reads a failure that the debugger did not see from its traceback, such as a stack overflow in Node.
+pub(crate) fn traceback(output: &str) -> Option<(Exception, Option<SourceLocation>)> {
     let lines: Vec<&str> = output.lines().collect();
     let at = lines.iter().rposition(|line| error_in(line).is_some())?;
     let exception = error_in(lines[at])?;
@@ -76,7 +76,7 @@ fn error_in(line: &str) -> Option<Exception> {
 }
 
 /// `    at descend (/me/deep.js:3:10)` or `    at file:///me/deep.mjs:3:10`.
-fn node_place(line: &str) -> Option<Place> {
+fn node_place(line: &str) -> Option<SourceLocation> {
     let told = line.trim().strip_prefix("at ")?;
     let (function, place) = match told.split_once(" (") {
         Some((function, place)) => (function, place.strip_suffix(')')?),
@@ -89,19 +89,19 @@ fn node_place(line: &str) -> Option<Place> {
 }
 
 /// `  File "/me/deep.py", line 3, in descend`.
-fn python_place(line: &str) -> Option<Place> {
+fn python_place(line: &str) -> Option<SourceLocation> {
     let (file, rest) = line.trim().strip_prefix("File \"")?.split_once("\", line ")?;
     let (line, function) = rest.split_once(", in ").unwrap_or((rest, ""));
     place_at(file, line.parse().ok()?, function)
 }
 
-/// Only where there is such a line: what a program prints may be anything.
-fn place_at(file: &str, line: i64, function: &str) -> Option<Place> {
+/// Returns the location if the file has such a line: output may contain anything.
+fn place_at(file: &str, line: i64, function: &str) -> Option<SourceLocation> {
     if !file.starts_with('/') {
         return None;
     }
     let source = line_of(file, line)?;
-    Some(Place { file: file.to_owned(), line, function: function.to_owned(), source })
+    Some(SourceLocation { file: file.to_owned(), line, function: function.to_owned(), source })
 }
 
 /// `thread 'x' panicked at src/lib.rs:8:46:` and the message below it.

@@ -19,7 +19,7 @@ const STRIPS: [&str; 1] = ["--experimental-strip-types"];
 
 /// What is known of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Needs {
+pub(crate) enum Requirement {
     /// Node alone.
     Node,
     /// A Node that runs TypeScript as it is.
@@ -29,35 +29,35 @@ pub enum Needs {
 }
 
 /// What a configuration needs.
-pub fn of(arguments: &Map<String, Value>, folder: &Path) -> Needs {
+pub(crate) fn of(arguments: &Map<String, Value>, folder: &Path) -> Requirement {
     let attaches =
         ["processId", "pid", "port", "websocketAddress"].iter().any(|key| arguments.contains_key(*key))
             && text_argument(arguments, "program").is_none();
     let is_true = |name: &str| arguments.get(name).and_then(Value::as_bool) == Some(true);
     if is_true("autoAttachChildProcesses") {
-        return Needs::JsDebug("`autoAttachChildProcesses` asks for programs that the program starts");
+        return Requirement::JsDebug("`autoAttachChildProcesses` asks for programs that the program starts");
     }
     let (local, remote) = (text_argument(arguments, "localRoot"), text_argument(arguments, "remoteRoot"));
     if remote.is_some() && local != remote {
-        return Needs::JsDebug("`remoteRoot` means files of another machine");
+        return Requirement::JsDebug("`remoteRoot` means files of another machine");
     }
     if attaches {
         return if is_true("restart")
             || is_true("attachExistingChildren")
             || arguments.contains_key("outFiles")
         {
-            Needs::JsDebug("the configuration asks for what only it does when it attaches")
+            Requirement::JsDebug("the configuration asks for what only it does when it attaches")
         } else {
-            Needs::Node
+            Requirement::Node
         };
     }
     if arguments.contains_key("attachSimplePort") || arguments.contains_key("profileStartup") {
-        return Needs::JsDebug("the configuration asks for what only it does when it launches");
+        return Requirement::JsDebug("the configuration asks for what only it does when it launches");
     }
     if let Some(runtime) = text_argument(arguments, "runtimeExecutable") {
         let name = Path::new(runtime).file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !matches!(name, "node" | "nodejs") {
-            return Needs::JsDebug("another program than `node` runs it");
+            return Requirement::JsDebug("another program than `node` runs it");
         }
     }
     let flags: Vec<&str> = arguments
@@ -69,32 +69,36 @@ pub fn of(arguments: &Map<String, Value>, folder: &Path) -> Needs {
         .collect();
     let named = |flag: &str| flag.split('=').next().unwrap_or_default().to_owned();
     if flags.iter().any(|flag| LOADERS.contains(&named(flag).as_str())) {
-        return Needs::JsDebug("what is loaded before the program may change its sources");
+        return Requirement::JsDebug("what is loaded before the program may change its sources");
     }
     if flags.iter().any(|flag| matches!(*flag, "--test" | "--watch" | "--run")) {
-        return Needs::JsDebug("Node runs it in processes of their own");
+        return Requirement::JsDebug("Node runs it in processes of their own");
     }
     let maps = arguments.get("sourceMaps").and_then(Value::as_bool) != Some(false);
     if maps && arguments.contains_key("outFiles") {
-        return Needs::JsDebug("`outFiles` are made of other sources");
+        return Requirement::JsDebug("`outFiles` are made of other sources");
     }
     let Some(program) = text_argument(arguments, "program") else {
-        return if flags.is_empty() { Needs::JsDebug("no `program` is named") } else { Needs::Node };
+        return if flags.is_empty() {
+            Requirement::JsDebug("no `program` is named")
+        } else {
+            Requirement::Node
+        };
     };
     let cwd = text_argument(arguments, "cwd").map_or_else(|| folder.to_path_buf(), PathBuf::from);
     let program = folder.join(cwd).join(program);
     if program.components().any(|part| part.as_os_str() == "node_modules") {
-        return Needs::JsDebug("a tool runs it, which may change its sources");
+        return Requirement::JsDebug("a tool runs it, which may change its sources");
     }
     let end = program.extension().and_then(|end| end.to_str()).unwrap_or_default();
     match end {
-        "tsx" | "jsx" => Needs::JsDebug("Node itself does not run such sources"),
-        "ts" | "mts" | "cts" if flags.iter().any(|flag| STRIPS.contains(flag)) => Needs::Node,
-        "ts" | "mts" | "cts" => Needs::NodeWithTypes,
+        "tsx" | "jsx" => Requirement::JsDebug("Node itself does not run such sources"),
+        "ts" | "mts" | "cts" if flags.iter().any(|flag| STRIPS.contains(flag)) => Requirement::Node,
+        "ts" | "mts" | "cts" => Requirement::NodeWithTypes,
         _ if maps && has_source_map(&program) => {
-            Needs::JsDebug("it is made of other sources, by its source map")
+            Requirement::JsDebug("it is made of other sources, by its source map")
         }
-        _ => Needs::Node,
+        _ => Requirement::Node,
     }
 }
 
@@ -163,9 +167,9 @@ mod tests {
         for (arguments, expected) in rows {
             let Value::Object(map) = &arguments else { panic!("no object") };
             let found = match of(map, folder.path()) {
-                Needs::Node => "node",
-                Needs::NodeWithTypes => "types",
-                Needs::JsDebug(_) => "js-debug",
+                Requirement::Node => "node",
+                Requirement::NodeWithTypes => "types",
+                Requirement::JsDebug(_) => "js-debug",
             };
             assert_eq!(found, expected, "{arguments}");
         }

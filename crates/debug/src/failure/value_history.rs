@@ -1,5 +1,5 @@
-//! How the values of a failing line came to be, seen while it happens again: in a second run every line of the failing
-//! function and of its caller is a probe. A value that differs from one line to the next was written by the first.
+//! Follows the values of a failing line through a second run: every line of the failing function and of its caller is a
+//! temporary breakpoint. A value that differs from one line to the next was written by the first.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,21 +19,21 @@ use crate::session::{Session, same_file};
 use crate::values::shortened;
 use crate::{Debugger, Outcome, Result, Wait};
 
-/// Writes of one value that are told.
+/// Maximum number of writes per value.
 const MOST_WRITES: usize = 4;
-/// Names whose values are asked for at every line.
+/// Maximum number of names evaluated at every line.
 const MOST_NAMES: usize = 6;
-/// Lines that are followed, and the time for it from the first on: a hot loop is not worth waiting for.
+/// Limits of the second run: lines that are followed, and time from the first on.
 const MOST_PASSAGES: usize = 2000;
 const FOLLOWING: Duration = Duration::from_secs(8);
-/// Lines of one call that are kept.
+/// Lines of one call that are recorded.
 const KEPT: usize = 400;
 /// Lines of code of one function that are followed.
 const MOST_LINES: usize = 120;
-/// How far above a line its loop's head is looked for.
+/// Lines above that are searched for the head of a loop.
 const MOST_LINES_UP: usize = 100;
 
-/// A line that gave a value, and which.
+/// A line that set a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ValueWrite {
     pub file: String,
@@ -49,7 +49,7 @@ struct Scope {
     body: FunctionBody,
     /// The lines that are probed.
     probed: Vec<i64>,
-    /// Where it stood when the program failed.
+    /// The line in it when the program failed.
     line: i64,
     names: Vec<String>,
 }
@@ -126,7 +126,7 @@ impl Trail {
 }
 
 impl Debugger {
-    /// Runs the command once more and tells how the values of the failing line came to be.
+    /// Runs the plan once more and adds the last writes of the failing line's values to the report.
     pub async fn follow_writes(
         &self,
         plan: LaunchPlan,

@@ -1,4 +1,4 @@
-//! Stands under an adapter that lives inside this process: starts its program and hears how that ended.
+//! Starts programs for an adapter that runs in this process, and returns how they ended.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -7,25 +7,25 @@ use async_trait::async_trait;
 use stepwell_workspace::process::{Companion, Ending, Environment, KeepOutput, Pipes, ProgramCall};
 
 use super::Session;
-use crate::adapters::{Ground, ProgramInput, Started, Streams, Wanted};
+use crate::adapters::{ProgramCommand, ProgramHost, ProgramInput, Started, Streams};
 use crate::{Error, Result};
 
-/// A program that has ended needs no time to be asked how.
+/// Deadline for the exit status of a program that has ended.
 const REAPED: Duration = Duration::from_secs(1);
 
-/// The session of an adapter; one that is gone starts nothing.
+/// The session that starts programs for its adapter.
 #[derive(Debug)]
-pub(super) struct OwnGround(Weak<Session>);
+pub(super) struct SessionProgramHost(Weak<Session>);
 
-impl OwnGround {
+impl SessionProgramHost {
     pub(super) fn of(session: &Arc<Session>) -> Arc<Self> {
         Arc::new(Self(Arc::downgrade(session)))
     }
 }
 
 #[async_trait]
-impl Ground for OwnGround {
-    fn start(&self, wanted: Wanted) -> Result<Started> {
+impl ProgramHost for SessionProgramHost {
+    fn start(&self, wanted: ProgramCommand) -> Result<Started> {
         let session = self.0.upgrade().ok_or_else(|| Error::parameter("the session is over"))?;
         let Environment { mut removed, mut set } = session.environment(Vec::new());
         for (name, value) in wanted.environment {
@@ -55,7 +55,7 @@ impl Ground for OwnGround {
             ProgramInput::Nothing => {
                 let (companion, pipes) = Companion::on_pipes(&session.guarded(call)?)?;
                 let Pipes { stdin: _, stdout, stderr } = pipes;
-                (companion, Streams::Apart { stdout, stderr })
+                (companion, Streams::Separate { stdout, stderr })
             }
         };
         let end = companion.watch_end().map_err(|error| Error::Launch {
