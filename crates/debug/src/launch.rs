@@ -1,4 +1,4 @@
-//! From what somebody wants to debug to running sessions: tasks and builds first, then each adapter.
+//! Plans a launch and starts it: tasks and builds first, then each adapter.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::{self, AdapterKind, StartMode};
 use crate::launch_config::tasks::{
-    ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskRun, TaskRunner, plan_task, run_task,
+    ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskPlan, TaskRun, TaskRunner, plan_task, run_task,
 };
 use crate::launch_config::{self, Context, Launch, PlannedRun, Request, Resolved, TaskRef};
 use crate::session::{Connection, Phase, Session, SessionStart};
@@ -22,23 +22,25 @@ use crate::{Debugger, Error, Result};
 /// How much longer than it is waited for a start may take.
 const AFTERWARDS: Duration = Duration::from_secs(60);
 
-/// What will be started.
-#[derive(Debug)]
+/// Everything that a launch will run, resolved once: configurations, command lines, folders, environments, tasks. What is
+/// shown of it is what [`LaunchPlan::start`] runs.
+#[derive(Clone, Debug)]
 pub struct LaunchPlan {
     pub name: String,
-    sessions: Vec<Planned>,
+    sessions: Vec<PlannedSession>,
     stop_all: bool,
-    pre_launch_task: Option<TaskRef>,
-    /// How it was understood, in one sentence.
+    pre_launch_task: Option<TaskPlan>,
+    /// How a command was understood, in one sentence.
     pub how: Option<String>,
     pub warnings: Vec<String>,
-    ctx: Context,
 }
 
-#[derive(Debug)]
-struct Planned {
+#[derive(Clone, Debug)]
+struct PlannedSession {
     resolved: Resolved,
     build: Option<BuildStep>,
+    pre_launch_task: Option<TaskPlan>,
+    post_debug_task: Option<TaskPlan>,
 }
 
 /// How it is started.
@@ -97,34 +99,46 @@ pub struct Launched {
 }
 
 impl LaunchPlan {
-    /// Of a configuration or a compound.
-    pub fn of_launch(launch: Launch, ctx: Context) -> Result<Self> {
+    /// Plans a configuration or a compound, with its tasks.
+    pub fn of_launch(launch: Launch, ctx: &Context) -> Result<Self> {
+        let tasks = TaskFile::read(&ctx.folder).map_err(from_launch)?;
+        let planned = |task: Option<&TaskRef>| {
+            task.map(|task| plan_task(&tasks, task, ctx)).transpose().map_err(from_launch)
+        };
         let mut sessions = Vec::new();
         for resolved in launch.sessions {
-            let build = BuildStep::of_configuration(&resolved).map_err(from_target)?;
-            sessions.push(Planned { resolved, build });
+            sessions.push(PlannedSession {
+                build: BuildStep::of_configuration(&resolved).map_err(from_target)?,
+                pre_launch_task: planned(resolved.pre_launch_task.as_ref())?,
+                post_debug_task: planned(resolved.post_debug_task.as_ref())?,
+                resolved,
+            });
         }
         Ok(Self {
             name: launch.name,
             sessions,
             stop_all: launch.stop_all,
-            pre_launch_task: launch.pre_launch_task,
+            pre_launch_task: planned(launch.pre_launch_task.as_ref())?,
             how: None,
             warnings: Vec::new(),
-            ctx,
         })
     }
 
-    /// Of something that was named directly.
-    pub fn of_target(target: Target, ctx: Context) -> Self {
+    /// Plans something that was named directly: a command, a program, a test, a process.
+    pub fn of_target(target: Target) -> Self {
+        let session = PlannedSession {
+            build: target.build,
+            pre_launch_task: None,
+            post_debug_task: None,
+            resolved: target.resolved,
+        };
         Self {
-            name: target.resolved.name.clone(),
-            sessions: vec![Planned { resolved: target.resolved, build: target.build }],
+            name: session.resolved.name.clone(),
+            sessions: vec![session],
             stop_all: false,
             pre_launch_task: None,
             how: Some(target.how),
             warnings: target.warnings,
-            ctx,
         }
     }
 
@@ -159,18 +173,12 @@ impl LaunchPlan {
 
     /// Everything that would be run, for whoever must allow it.
     pub fn runs(&self) -> Vec<PlannedRun> {
-        let mut rows = Vec::new();
-        let tasks = TaskFile::read(&self.ctx.folder).unwrap_or_default();
-        let task_rows = |task: &Option<TaskRef>| {
-            let plan = task.as_ref().and_then(|task| plan_task(&tasks, task, &self.ctx).ok());
-            plan.map(|plan| plan.runs()).unwrap_or_default()
-        };
-        rows.extend(task_rows(&self.pre_launch_task));
+        let mut rows: Vec<PlannedRun> = self.pre_launch_task.iter().flat_map(TaskPlan::runs).collect();
         for planned in &self.sessions {
-            rows.extend(task_rows(&planned.resolved.pre_launch_task));
+            rows.extend(planned.pre_launch_task.iter().flat_map(TaskPlan::runs));
             rows.extend(planned.build.iter().map(BuildStep::runs));
             rows.extend(launch_config::runs(&planned.resolved));
-            rows.extend(task_rows(&planned.resolved.post_debug_task));
+            rows.extend(planned.post_debug_task.iter().flat_map(TaskPlan::runs));
         }
         rows
     }
@@ -178,13 +186,11 @@ impl LaunchPlan {
     /// Runs tasks and builds, then starts every session.
     pub async fn start(self, debugger: &Debugger, options: &LaunchOptions) -> Result<Launched> {
         let deadline = Instant::now() + options.time;
-        let tasks = TaskFile::read(&self.ctx.folder).map_err(from_launch)?;
         let mut launched = Launched { sessions: Vec::new(), notes: self.warnings.clone() };
         let mut shared = Vec::new();
-        shared.extend(before(self.pre_launch_task.as_ref(), &tasks, &self.ctx, options).await?);
+        shared.extend(before(self.pre_launch_task.as_ref(), options).await?);
         for mut planned in self.sessions {
-            let task = planned.resolved.pre_launch_task.clone();
-            let running = before(task.as_ref(), &tasks, &self.ctx, options).await?;
+            let running = before(planned.pre_launch_task.as_ref(), options).await?;
             if let Some(build) = &planned.build {
                 let warnings = build.build(&mut planned.resolved, &options.task_run()).await;
                 launched.notes.extend(warnings.map_err(from_target)?);
@@ -196,8 +202,7 @@ impl LaunchPlan {
             let session = debugger.start(opening)?;
             session.watch_server(&planned.resolved);
             let held: Vec<RunningTasks> = running.into_iter().chain(shared.drain(..)).collect();
-            let post = planned.resolved.post_debug_task.clone();
-            look_after(&session, held, post, tasks.clone(), self.ctx.clone(), options.clone());
+            look_after(&session, held, planned.post_debug_task, options.clone());
             launched.sessions.push(session);
         }
         if self.stop_all {
@@ -208,15 +213,9 @@ impl LaunchPlan {
 }
 
 /// Runs a task that must be done, or ready, before a session.
-async fn before(
-    task: Option<&TaskRef>,
-    tasks: &TaskFile,
-    ctx: &Context,
-    options: &LaunchOptions,
-) -> Result<Option<RunningTasks>> {
+async fn before(task: Option<&TaskPlan>, options: &LaunchOptions) -> Result<Option<RunningTasks>> {
     let Some(task) = task else { return Ok(None) };
-    let plan = plan_task(tasks, task, ctx).map_err(from_launch)?;
-    run_task(&plan, options.task_run()).await.map(Some).map_err(from_launch)
+    run_task(task, options.task_run()).await.map(Some).map_err(from_launch)
 }
 
 /// As [`opening`]; an adapter that is missing is fetched where that is allowed.
@@ -318,9 +317,7 @@ fn opening(
 fn look_after(
     session: &Arc<Session>,
     held: Vec<RunningTasks>,
-    post: Option<TaskRef>,
-    tasks: TaskFile,
-    ctx: Context,
+    post: Option<TaskPlan>,
     options: LaunchOptions,
 ) {
     if held.is_empty() && post.is_none() {
@@ -329,11 +326,9 @@ fn look_after(
     let session = Arc::clone(session);
     tokio::spawn(async move {
         session.over().await;
-        if let Some(post) = post
-            && let Ok(plan) = plan_task(&tasks, &post, &ctx)
-        {
+        if let Some(post) = post {
             let run = TaskRun { cancel: CancellationToken::new(), ..options.task_run() };
-            run_task(&plan, run).await.ok();
+            run_task(&post, run).await.ok();
         }
         for tasks in held {
             tasks.stop().await;
@@ -388,6 +383,35 @@ mod tests {
     use crate::adapters::Search;
     use crate::breakpoints::NewBreakpoint;
     use crate::targets::{Description, describe};
+
+    #[test]
+    fn a_plan_runs_the_tasks_that_were_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(".vscode").join(name);
+            stepwell_workspace::files::create_private_dir(path.parent().unwrap()).unwrap();
+            let privacy = stepwell_workspace::files::Privacy::Shared;
+            stepwell_workspace::files::write_atomic(&path, text.as_bytes(), privacy).unwrap();
+        };
+        let tasks = |command: &str| {
+            format!(r#"{{"tasks": [{{"label": "build", "type": "shell", "command": "{command}"}}]}}"#)
+        };
+        write("tasks.json", &tasks("make all"));
+        write(
+            "launch.json",
+            r#"{"configurations": [{"name": "A", "type": "python", "request": "launch", "program": "a.py",
+                "preLaunchTask": "build"}]}"#,
+        );
+        let ctx = context(folder.path());
+        let file = launch_config::LaunchFile::read(folder.path()).unwrap();
+        let plan = LaunchPlan::of_launch(file.resolve("A", &ctx).unwrap(), &ctx).unwrap();
+        let shown = plan.runs();
+        assert!(shown.iter().any(|row| row.text.contains("make all")), "{shown:?}");
+        write("tasks.json", &tasks("make another"));
+        assert_eq!(plan.clone().runs(), shown);
+        let task = plan.sessions[0].pre_launch_task.as_ref().unwrap();
+        assert_eq!(task.runs(), shown[..task.runs().len()]);
+    }
 
     #[tokio::test]
     async fn js_debug_comes_first_where_it_is_wanted_or_breakpoints_need_it() {

@@ -26,16 +26,38 @@ use stepwell_tool_runtime::DynTool;
 pub use functions::SyntaxFunctions;
 pub use service::{DebugOptions, DebugService};
 
-/// Declares a tool whose work a method of the service does: its type, name, aliases, input, output, risk, the method that
-/// runs it and the one that previews it.
+/// Declares a tool whose work a method of the service does: its type, name, aliases, types of input and output, risk, the
+/// method that runs it, and the one that previews it. A tool that works something out before it runs names the type of its
+/// plan between input and output, and its planning method instead of the preview.
 macro_rules! debug_tool {
     ($tool:ident, $name:literal, $aliases:expr, $input:ty => $output:ty, $risk:expr, $run:ident, $preview:ident) => {
+        crate::debug::debug_tool!(
+            $tool,
+            $name,
+            $aliases,
+            $input => $input => $output,
+            $risk,
+            $run,
+            |service: &DebugService, input: $input| {
+                stepwell_tool_runtime::Planned::ready(service.$preview($name, &input), input)
+            }
+        );
+    };
+    (
+        $tool:ident,
+        $name:literal,
+        $aliases:expr,
+        $input:ty => $plan:ty => $output:ty,
+        $risk:expr,
+        $run:ident,
+        $planned:expr
+    ) => {
         pub struct $tool(pub Arc<DebugService>);
 
         #[async_trait::async_trait]
         impl stepwell_tool_runtime::Tool for $tool {
             type Input = $input;
-            type Plan = $input;
+            type Plan = $plan;
             type Output = crate::debug::answer::JsonOutput<$output>;
 
             fn spec(&self) -> stepwell_tool_runtime::ToolSpec {
@@ -54,7 +76,7 @@ macro_rules! debug_tool {
                 _ctx: &stepwell_tool_runtime::ToolContext,
                 input: Self::Input,
             ) -> stepwell_tool_runtime::Planned<Self::Plan> {
-                stepwell_tool_runtime::Planned::ready(self.0.$preview($name, &input), input)
+                ($planned)(&self.0, input)
             }
 
             fn guidance(&self) -> Option<&'static str> {
@@ -64,9 +86,9 @@ macro_rules! debug_tool {
             async fn run(
                 &self,
                 ctx: &stepwell_tool_runtime::ToolContext,
-                input: Self::Plan,
+                plan: Self::Plan,
             ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
-                let answer = self.0.$run(ctx, input).await.map_err(crate::debug::answer::failed)?;
+                let answer = self.0.$run(ctx, plan).await.map_err(crate::debug::answer::failed)?;
                 Ok(crate::debug::answer::JsonOutput(answer))
             }
         }

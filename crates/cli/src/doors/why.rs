@@ -1,4 +1,4 @@
-//! `stepwell why -- COMMAND`: runs a failing command under its debugger and tells why it fails. No model, no network.
+//! `stepwell why -- COMMAND`: runs a failing command under its debugger and reports why it fails. No model, no network.
 
 mod html;
 mod markdown;
@@ -71,7 +71,7 @@ pub async fn run(args: WhyArgs) -> anyhow::Result<Exit> {
     })
 }
 
-/// Runs it, again and again where it only fails sometimes.
+/// Runs the command, up to `--until-fails` times, and a second time to follow the values of a failure.
 async fn explain(
     debugger: &Arc<Debugger>,
     args: &WhyArgs,
@@ -89,6 +89,8 @@ async fn explain(
                 .ok_or_else(|| report::usage("the command is not UTF-8", "rename what it names"))?,
         );
     }
+    // Resolved once: every run is of the same command.
+    let (plan, how) = planned(&words, workspace)?;
     let mut round = 0;
     loop {
         round += 1;
@@ -97,13 +99,12 @@ async fn explain(
             error_line(&style.dim(&format!("{again} ({round}/{rounds})")));
         }
         let started = Instant::now();
-        let (plan, how) = planned(&words, workspace)?;
         if round == 1 && !args.quiet {
             error_line(&style.dim(&how));
         }
         let time = Duration::from_secs(args.timeout);
         let (options, wait) = bounds(args, time, cancel);
-        let mut found = debugger.explain(plan, options, &wait).await.map_err(told)?;
+        let mut found = debugger.explain(plan.clone(), options, &wait).await.map_err(reported)?;
         debugger.forget_ended();
         if found.verdict == Verdict::Passed && round < rounds {
             continue;
@@ -121,9 +122,8 @@ async fn explain(
             }
             let time = (started.elapsed() * 3 + SECOND_RUN).min(time);
             let (options, wait) = bounds(args, time, cancel);
-            let (plan, _) = planned(&words, workspace)?;
             // The failure is known; that it could not be followed is only a note.
-            if let Err(error) = debugger.follow_writes(plan, options, &mut found, &wait).await {
+            if let Err(error) = debugger.follow_writes(plan.clone(), options, &mut found, &wait).await {
                 found.notes.push(error.to_string());
             }
             debugger.forget_ended();
@@ -135,9 +135,9 @@ async fn explain(
 fn planned(words: &[String], workspace: &std::path::Path) -> anyhow::Result<(LaunchPlan, String)> {
     let ctx = launch::context(workspace);
     let target = targets::describe(&Description::Command(words.to_vec()), &ctx)
-        .map_err(|error| told(launch::from_target(error)))?;
+        .map_err(|error| reported(launch::from_target(error)))?;
     let how = target.how.clone();
-    Ok((LaunchPlan::of_target(target, ctx), how))
+    Ok((LaunchPlan::of_target(target), how))
 }
 
 fn bounds(args: &WhyArgs, time: Duration, cancel: &CancellationToken) -> (LaunchOptions, Wait) {
@@ -148,12 +148,13 @@ fn bounds(args: &WhyArgs, time: Duration, cancel: &CancellationToken) -> (Launch
     (options, Wait { deadline: Instant::now() + time, cancel: cancel.clone() })
 }
 
-fn told(error: stepwell_debug::Error) -> anyhow::Error {
+/// Turns an error of the debugger into one for the terminal.
+fn reported(error: stepwell_debug::Error) -> anyhow::Error {
     let hint = error.hint().unwrap_or("`stepwell adapters doctor` checks the debuggers").to_owned();
     report::failed(error.to_string(), hint)
 }
 
-/// The nearest folder above that is a project's: its code counts as one's own.
+/// Returns the nearest project folder above: its code counts as the person's own.
 fn project_root(folder: &std::path::Path) -> std::path::PathBuf {
     let marks = [".git", "Cargo.toml", "pyproject.toml", "package.json", "go.mod"];
     let root = folder.ancestors().find(|above| marks.iter().any(|mark| above.join(mark).exists()));

@@ -8,16 +8,17 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stepwell_debug::launch::LaunchPlan;
 use stepwell_debug::tracepoints::{RunEnd, Tracepoint, TracepointHit, TracepointRun};
 use stepwell_debug::{Error, Result};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::ToolContext;
+use stepwell_tool_runtime::{Planned, ToolContext};
 
-use super::answer::Success;
+use super::answer::{Success, failed};
 use super::debug_tool;
-use super::launch::RunInput;
+use super::launch::{RunInput, command_of};
 use super::service::{DebugService, RUN_WAIT};
-use super::tracepoints::{MAX_HITS, Point, location_of};
+use super::tracepoints::{Point, hit_limit, location_of};
 
 /// Runs a program twice with the same points and tells the first difference and what led to it. The runs differ by
 /// command, arguments, environment or revision.
@@ -53,11 +54,27 @@ debug_tool!(
     DebugCompare,
     "debug_compare",
     &[],
-    CompareInput => Success<CompareBody>,
+    CompareInput => ComparePlan => Success<CompareBody>,
     Risk::Execute,
     debug_compare,
-    preview_compare
+    DebugService::plan_compare
 );
+
+/// Two launches, and the points at which their runs are compared.
+#[derive(Clone, Debug)]
+pub struct ComparePlan {
+    points: Vec<Tracepoint>,
+    max_hits: usize,
+    runs: [PlannedRevision; 2],
+}
+
+/// One launch. Another revision's files are there only when it runs, so it is resolved once more then, and must come to the
+/// same command.
+#[derive(Clone, Debug)]
+struct PlannedRevision {
+    launch: LaunchPlan,
+    run: ComparedRun,
+}
 
 /// How two runs compare.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -96,41 +113,77 @@ enum Difference {
 }
 
 impl DebugService {
-    fn preview_compare(&self, name: &str, input: &CompareInput) -> Preview {
-        let first = self.preview_start(name, &input.first.run().start());
-        let second = self.preview_start(name, &input.second.run().start());
+    fn plan_compare(&self, input: CompareInput) -> Planned<ComparePlan> {
+        let launches = [&input.first, &input.second].map(|run| self.resolve_launch(&run.run().start()));
+        let previews = launches.each_ref().map(|launch| match launch {
+            Ok(launch) => Self::preview_launch(launch),
+            Err(error) => Preview { summary: format!("Start debugging: {error}"), ..Preview::default() },
+        });
+        let [first, second] = previews;
         let commands: Vec<String> = [first.command, second.command].into_iter().flatten().collect();
-        Preview {
+        let preview = Preview {
             summary: format!("Compare two runs: {}; {}", first.summary, second.summary),
             command: (!commands.is_empty()).then(|| commands.join("; ")),
             warnings: first.warnings.into_iter().chain(second.warnings).collect(),
             unconfined: first.unconfined.or(second.unconfined),
             ..Preview::default()
-        }
+        };
+        Planned::new(preview, self.compare_plan(input, launches).map_err(failed))
     }
 
-    async fn debug_compare(&self, ctx: &ToolContext, input: CompareInput) -> Result<Success<CompareBody>> {
-        let points = self.points(&input.points)?;
-        let most = input.max_hits.unwrap_or(MAX_HITS).clamp(1, 5000);
-        let mut runs = Vec::new();
-        for compared in [&input.first, &input.second] {
-            let wait = Self::wait(ctx, compared.timeout, RUN_WAIT);
-            let checkout = self.revision(ctx, compared.revision.as_deref()).await?;
-            let start = compared.run().start();
-            let (plan, points) = match &checkout {
+    fn compare_plan(&self, input: CompareInput, launches: [Result<LaunchPlan>; 2]) -> Result<ComparePlan> {
+        let [first, second] = launches;
+        Ok(ComparePlan {
+            points: self.points(&input.points)?,
+            max_hits: hit_limit(input.max_hits),
+            runs: [
+                PlannedRevision { launch: first?, run: input.first },
+                PlannedRevision { launch: second?, run: input.second },
+            ],
+        })
+    }
+
+    async fn debug_compare(&self, ctx: &ToolContext, plan: ComparePlan) -> Result<Success<CompareBody>> {
+        let ComparePlan { points, max_hits, runs } = plan;
+        let mut seen = Vec::new();
+        for PlannedRevision { launch, run } in runs {
+            let wait = Self::wait(ctx, run.timeout, RUN_WAIT);
+            let checkout = self.revision(ctx, run.revision.as_deref()).await?;
+            let (launch, points) = match &checkout {
                 Some(folder) => {
                     let moved = self.moved(&points, folder.path())?;
-                    (self.plan_in(&start, folder.path())?, moved)
+                    (self.launch_in_checkout(&launch, &run, folder.path())?, moved)
                 }
-                None => (self.plan(&start)?, points.clone()),
+                None => (launch, points.clone()),
             };
-            let (session, after) = self.start_with_probes(ctx, plan, &points, &wait).await?;
-            let run = self.debugger.collect(&session, &points, after, most, &wait).await?;
+            let (session, after) = self.start_with_probes(ctx, launch, &points, &wait).await?;
+            let run = self.debugger.collect(&session, &points, after, max_hits, &wait).await?;
             self.debugger.end(&session).await;
-            runs.push(run);
+            seen.push(run);
         }
-        let [first, second] = <[TracepointRun; 2]>::try_from(runs).map_err(|_| Error::NoSessionAtAll)?;
+        let [first, second] = <[TracepointRun; 2]>::try_from(seen).map_err(|_| Error::NoSessionAtAll)?;
         Ok(Success::new(compared(&points, &first, &second, self.workspace.root())))
+    }
+
+    /// Resolves a launch in the files of a revision, and refuses one that would run another command than was approved.
+    fn launch_in_checkout(
+        &self,
+        approved: &LaunchPlan,
+        run: &ComparedRun,
+        folder: &Path,
+    ) -> Result<LaunchPlan> {
+        let launch = self.resolve_launch_in(&run.run().start(), folder)?;
+        let plain = |plan: &LaunchPlan, root: &Path| {
+            command_of(&plan.runs()).replace(&*root.to_string_lossy(), "${workspaceFolder}")
+        };
+        let (wanted, found) = (plain(approved, self.workspace.root()), plain(&launch, folder));
+        if wanted == found {
+            return Ok(launch);
+        }
+        Err(Error::State {
+            what: format!("in this revision `{}` would run `{found}`, not `{wanted}`", run.command),
+            hint: "name the command itself, not a script that differs between revisions".to_owned(),
+        })
     }
 
     /// Moves points to another checkout of the same repository.

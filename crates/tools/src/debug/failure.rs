@@ -6,13 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_debug::Result;
 use stepwell_debug::failure::FailureReport;
-use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::ToolContext;
+use stepwell_debug::launch::LaunchPlan;
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
 use super::answer::Success;
 use super::debug_tool;
-use super::launch::RunInput;
+use super::launch::{RunInput, planned_launch};
 use super::service::DebugService;
 
 /// Runs a failing command or test and tells why it fails: the exception or signal, the frames with their values, where
@@ -29,11 +30,19 @@ debug_tool!(
     DebugFailure,
     "debug_failure",
     &["debug_test"],
-    FailureInput => Success<FailureBody>,
+    FailureInput => FailurePlan => Success<FailureBody>,
     Risk::Execute,
     debug_failure,
-    preview_failure
+    DebugService::plan_failure
 );
+
+/// The launch of a failing command; a second run starts a copy of it.
+#[derive(Clone, Debug)]
+pub struct FailurePlan {
+    launch: LaunchPlan,
+    follows_writes: bool,
+    timeout: Option<f64>,
+}
 
 /// Why the command failed.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -42,18 +51,21 @@ pub struct FailureBody {
 }
 
 impl DebugService {
-    fn preview_failure(&self, name: &str, input: &FailureInput) -> Preview {
-        self.preview_start(name, &input.run.start())
+    fn plan_failure(&self, input: FailureInput) -> Planned<FailurePlan> {
+        let launch = self.resolve_launch(&input.run.start());
+        planned_launch(launch, |launch| {
+            let follows_writes = input.writes.unwrap_or_default();
+            Ok(FailurePlan { launch, follows_writes, timeout: input.run.timeout })
+        })
     }
 
-    async fn debug_failure(&self, ctx: &ToolContext, input: FailureInput) -> Result<Success<FailureBody>> {
-        let plan = self.plan(&input.run.start())?;
-        let wait = Self::wait(ctx, input.run.timeout, 120);
+    async fn debug_failure(&self, ctx: &ToolContext, plan: FailurePlan) -> Result<Success<FailureBody>> {
+        let FailurePlan { launch, follows_writes, timeout } = plan;
+        let wait = Self::wait(ctx, timeout, 120);
         let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
-        let mut report = self.debugger.explain(plan, options.clone(), &wait).await?;
-        if input.writes.unwrap_or_default() {
-            let again = self.plan(&input.run.start())?;
-            self.debugger.follow_writes(again, options, &mut report, &wait).await?;
+        let mut report = self.debugger.explain(launch.clone(), options.clone(), &wait).await?;
+        if follows_writes {
+            self.debugger.follow_writes(launch, options, &mut report, &wait).await?;
         }
         // The failing frame is told whole, the others by their line.
         for frame in report.frames.iter_mut().skip(1) {

@@ -10,15 +10,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stepwell_debug::ids::SessionId;
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan, Launched};
-use stepwell_debug::launch_config::{Context, Launch, LaunchFile, RunRole, resolve_configuration};
+use stepwell_debug::launch_config::{
+    Context, Launch, LaunchFile, PlannedRun, RunRole, resolve_configuration,
+};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::targets::{self, Description};
 use stepwell_debug::{Error, Result};
 use stepwell_protocol::{Event, OutputStream, Preview, Risk};
-use stepwell_tool_runtime::ToolContext;
+use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
-use super::answer::{DebugAnswer, RunAnswer, Success};
+use super::answer::{DebugAnswer, RunAnswer, Success, failed};
 use super::debug_tool;
 use super::service::{DebugService, START_WAIT};
 
@@ -112,10 +114,10 @@ debug_tool!(
     StartDebugging,
     "start_debugging",
     &[],
-    StartInput => StartAnswer,
+    StartInput => StartPlan => StartAnswer,
     Risk::Execute,
     start_debugging,
-    preview_start
+    DebugService::plan_start
 );
 debug_tool!(
     RestartDebugging,
@@ -138,6 +140,14 @@ pub struct ConfigurationsBody {
     inputs: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'static str>,
+}
+
+/// A launch that was resolved, and how it is started.
+#[derive(Clone, Debug)]
+pub struct StartPlan {
+    launch: LaunchPlan,
+    no_debug: bool,
+    timeout: Option<f64>,
 }
 
 /// How the first run of a started program went on.
@@ -190,13 +200,13 @@ impl DebugService {
         Ok(ctx)
     }
 
-    /// What a start would run; nothing is run for it.
-    pub fn plan(&self, input: &StartInput) -> Result<LaunchPlan> {
-        self.plan_in(input, self.workspace.root())
+    /// Resolves what a start would run, without running anything.
+    pub(super) fn resolve_launch(&self, input: &StartInput) -> Result<LaunchPlan> {
+        self.resolve_launch_in(input, self.workspace.root())
     }
 
-    /// As [`DebugService::plan`] in another folder, such as that of another commit.
-    pub fn plan_in(&self, input: &StartInput, folder: &Path) -> Result<LaunchPlan> {
+    /// As [`DebugService::resolve_launch`] in another folder, such as that of another commit.
+    pub(super) fn resolve_launch_in(&self, input: &StartInput, folder: &Path) -> Result<LaunchPlan> {
         let ctx = self.context_of(input, folder)?;
         let args = input.args.clone().unwrap_or_default();
         let mut ways: Vec<(&str, Description)> = Vec::new();
@@ -234,7 +244,7 @@ impl DebugService {
             self.may_run_launch_json()?;
             let file = LaunchFile::read(folder).map_err(launch::from_launch)?;
             let launch = file.resolve(name, &ctx).map_err(launch::from_launch)?;
-            LaunchPlan::of_launch(launch, ctx)?
+            LaunchPlan::of_launch(launch, &ctx)?
         } else if let Some(written) = &input.configuration {
             let resolved = resolve_configuration(written, &[], &ctx).map_err(launch::from_launch)?;
             // Its tasks would come from the folder's tasks.json.
@@ -247,11 +257,11 @@ impl DebugService {
                 stop_all: false,
                 pre_launch_task: None,
             };
-            LaunchPlan::of_launch(launch, ctx)?
+            LaunchPlan::of_launch(launch, &ctx)?
         } else {
             let (_, description) = ways.remove(0);
             let target = targets::describe(&description, &ctx).map_err(launch::from_target)?;
-            LaunchPlan::of_target(target, ctx)
+            LaunchPlan::of_target(target)
         };
         for resolved in plan.resolved() {
             let pid = ["processId", "pid"].iter().find_map(|key| resolved.arguments.get(*key));
@@ -284,22 +294,19 @@ impl DebugService {
         })
     }
 
-    pub(super) fn preview_start(&self, _: &str, input: &StartInput) -> Preview {
-        let plan = match self.plan(input) {
-            Ok(plan) => plan,
-            Err(error) => {
-                return Preview { summary: format!("Start debugging: {error}"), ..Preview::default() };
-            }
-        };
+    fn plan_start(&self, input: StartInput) -> Planned<StartPlan> {
+        let launch = self.resolve_launch(&input);
+        planned_launch(launch, |launch| {
+            Ok(StartPlan { launch, no_debug: input.no_debug == Some(true), timeout: input.timeout })
+        })
+    }
+
+    /// Previews a launch: everything it will run.
+    pub(super) fn preview_launch(plan: &LaunchPlan) -> Preview {
         let rows = plan.runs();
         let mut warnings: Vec<String> = rows.iter().filter_map(|row| row.warning.clone()).collect();
         warnings.extend(plan.warnings.iter().cloned());
-        let command = rows
-            .iter()
-            .filter(|row| matches!(row.role, RunRole::Program | RunRole::Task))
-            .map(|row| row.text.clone())
-            .collect::<Vec<_>>()
-            .join("; ");
+        let command = command_of(&rows);
         let all = rows.iter().map(|row| format!("{}: {}", row.key, row.text)).collect::<Vec<_>>().join(", ");
         Preview {
             summary: format!("Debug {} ({all})", plan.name),
@@ -320,14 +327,14 @@ impl DebugService {
         options
     }
 
-    async fn start_debugging(&self, ctx: &ToolContext, input: StartInput) -> Result<StartAnswer> {
-        let plan = self.plan(&input)?;
-        let wait = Self::wait(ctx, input.timeout, START_WAIT);
-        let how = plan.how.clone();
+    async fn start_debugging(&self, ctx: &ToolContext, plan: StartPlan) -> Result<StartAnswer> {
+        let StartPlan { launch, no_debug, timeout } = plan;
+        let wait = Self::wait(ctx, timeout, START_WAIT);
+        let how = launch.how.clone();
         let mut options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
-        options.no_debug = input.no_debug == Some(true);
+        options.no_debug = no_debug;
         let after = self.debugger.serial();
-        let Launched { sessions, notes } = plan.start(&self.debugger, &options).await?;
+        let Launched { sessions, notes } = launch.start(&self.debugger, &options).await?;
         let roots: Vec<SessionId> = sessions.iter().map(|session| session.id.clone()).collect();
         let outcome = self.debugger.wait_any(&roots, after, &wait).await;
         let first = sessions.first().ok_or(Error::NoSessionAtAll)?;
@@ -365,5 +372,25 @@ impl DebugService {
         let again = self.debugger.restart(&session, time).await?;
         let outcome = self.debugger.wait(&again, after, &wait).await;
         self.answer(outcome, &again, Detail::COMPACT).await
+    }
+}
+
+/// Returns the command lines among everything that will run.
+pub(super) fn command_of(rows: &[PlannedRun]) -> String {
+    let commands = rows.iter().filter(|row| matches!(row.role, RunRole::Program | RunRole::Task));
+    commands.map(|row| row.text.clone()).collect::<Vec<_>>().join("; ")
+}
+
+/// Makes the plan of a tool from a launch, and its preview from the same launch.
+pub(super) fn planned_launch<P>(
+    launch: Result<LaunchPlan>,
+    plan: impl FnOnce(LaunchPlan) -> Result<P>,
+) -> Planned<P> {
+    match launch {
+        Ok(launch) => Planned::new(DebugService::preview_launch(&launch), plan(launch).map_err(failed)),
+        Err(error) => {
+            let summary = format!("Start debugging: {error}");
+            Planned::new(Preview { summary, ..Preview::default() }, Err(failed(error)))
+        }
     }
 }

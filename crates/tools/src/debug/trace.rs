@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_debug::launch::Launched;
+use stepwell_debug::launch::{LaunchPlan, Launched};
 use stepwell_debug::session::{Session, Stop, is_true};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::trace::{TraceLimits, rendered};
 use stepwell_debug::{Error, FunctionFinder, Outcome, Result, StopReason, Wait};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::ToolContext;
+use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
-use super::answer::{DebugAnswer, RunAnswer, Success};
+use super::answer::{DebugAnswer, RunAnswer, Success, failed};
 use super::debug_tool;
 use super::functions::SyntaxFunctions;
-use super::launch::RunInput;
+use super::launch::{RunInput, planned_launch};
 use super::service::{DebugService, RUN_WAIT};
 
 /// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
@@ -46,11 +46,19 @@ debug_tool!(
     DebugTrace,
     "debug_trace",
     &["trace_call"],
-    TraceInput => TraceAnswer,
+    TraceInput => TracePlan => TraceAnswer,
     Risk::Execute,
     debug_trace,
-    preview_trace
+    DebugService::plan_trace
 );
+/// What is launched, where it was asked for, and the call that is traced.
+#[derive(Clone, Debug)]
+pub struct TracePlan {
+    launch: Option<LaunchPlan>,
+    target: TraceTarget,
+    input: TraceInput,
+}
+
 /// The trace of a call, or how the run went on without it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -73,37 +81,39 @@ pub struct TraceBody {
 }
 
 impl DebugService {
-    fn preview_trace(&self, name: &str, input: &TraceInput) -> Preview {
+    fn plan_trace(&self, input: TraceInput) -> Planned<TracePlan> {
+        let target = self.trace_target(&input);
         if input.run.names_something() {
-            return self.preview_start(name, &input.run.start());
+            let launch = self.resolve_launch(&input.run.start());
+            return planned_launch(launch, |launch| {
+                Ok(TracePlan { launch: Some(launch), target: target?, input })
+            });
         }
-        Preview {
-            summary: format!("Trace a call of {}", input.function.as_deref().unwrap_or("a function")),
-            ..Preview::default()
-        }
+        let summary = format!("Trace a call of {}", input.function.as_deref().unwrap_or("a function"));
+        let plan = target.map(|target| TracePlan { launch: None, target, input }).map_err(failed);
+        Planned::new(Preview { summary, ..Preview::default() }, plan)
     }
 
-    async fn debug_trace(&self, ctx: &ToolContext, input: TraceInput) -> Result<TraceAnswer> {
+    async fn debug_trace(&self, ctx: &ToolContext, plan: TracePlan) -> Result<TraceAnswer> {
+        let TracePlan { launch, target, input } = plan;
         let wait = Self::wait(ctx, input.run.timeout, RUN_WAIT);
-        let place = self.traced_place(&input)?;
-        let started = input.run.names_something();
-        let (session, after) = if started {
+        let started = launch.is_some();
+        let (session, after) = if let Some(launch) = launch {
             let mut options =
                 Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
-            match &place {
-                Traced::Line(path, line) => {
+            match &target {
+                TraceTarget::Line(path, line) => {
                     options.probes.insert(path.clone(), vec![*line]);
                 }
-                Traced::Function(name) => options.functions = vec![name.clone()],
+                TraceTarget::Function(name) => options.functions = vec![name.clone()],
             }
             let after = self.debugger.serial();
-            let Launched { sessions, .. } =
-                self.plan(&input.run.start())?.start(&self.debugger, &options).await?;
+            let Launched { sessions, .. } = launch.start(&self.debugger, &options).await?;
             (sessions.into_iter().next().ok_or(Error::NoSessionAtAll)?, after)
         } else {
             let session = self.debugger.session_to_resume(None)?;
             session.stopped()?;
-            session.set_temporary_breakpoint(&place.line(), &place.function()).await?;
+            session.set_temporary_breakpoint(&target.line(), &target.function()).await?;
             let after = self.debugger.serial();
             session.resume(None).await?;
             (session, after)
@@ -111,7 +121,7 @@ impl DebugService {
         let found = self.nth_call(&session, after, &input, &wait).await;
         let traced = match found {
             Ok((stopped, _)) => {
-                stopped.set_temporary_breakpoint(&place.line().map(|(path, _)| (path, 0)), &None).await.ok();
+                stopped.set_temporary_breakpoint(&target.line().map(|(path, _)| (path, 0)), &None).await.ok();
                 let limits = TraceLimits {
                     depth: input.depth.unwrap_or_default().min(5),
                     lines: input.max_lines.unwrap_or(200).clamp(1, 2000),
@@ -139,9 +149,9 @@ impl DebugService {
         })))
     }
 
-    fn traced_place(&self, input: &TraceInput) -> Result<Traced> {
+    fn trace_target(&self, input: &TraceInput) -> Result<TraceTarget> {
         match (&input.function, &input.file_path, input.line_number) {
-            (_, Some(file), Some(line)) => Ok(Traced::Line(self.file(file)?, line)),
+            (_, Some(file), Some(line)) => Ok(TraceTarget::Line(self.file(file)?, line)),
             (Some(name), file, None) => {
                 // js-debug cannot stop at functions by name, so a source that is named is searched.
                 match file {
@@ -152,9 +162,9 @@ impl DebugService {
                         let function = SyntaxFunctions.function_named(&path, &text, name);
                         let function = function
                             .ok_or_else(|| Error::parameter(format!("`{file}` has no function `{name}`")))?;
-                        Ok(Traced::Line(path, function.first_line))
+                        Ok(TraceTarget::Line(path, function.first_line))
                     }
-                    None => Ok(Traced::Function(name.clone())),
+                    None => Ok(TraceTarget::Function(name.clone())),
                 }
             }
             _ => {
@@ -199,12 +209,14 @@ impl DebugService {
     }
 }
 
-enum Traced {
+/// The call that is traced.
+#[derive(Clone, Debug)]
+enum TraceTarget {
     Line(PathBuf, i64),
     Function(String),
 }
 
-impl Traced {
+impl TraceTarget {
     fn line(&self) -> Option<(PathBuf, i64)> {
         match self {
             Self::Line(path, line) => Some((path.clone(), *line)),

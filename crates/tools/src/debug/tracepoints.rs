@@ -13,16 +13,19 @@ use stepwell_debug::stop_report::Detail;
 use stepwell_debug::tracepoints::{RunEnd, Tracepoint, TracepointHit, TracepointRun, lines_by_file};
 use stepwell_debug::{Error, Outcome, Result, Wait};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::ToolContext;
+use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
-use super::answer::{RunAnswer, Success};
+use super::answer::{RunAnswer, Success, failed};
 use super::debug_tool;
-use super::launch::RunInput;
+use super::launch::{RunInput, planned_launch};
 use super::service::{DebugService, RUN_WAIT};
 
-/// Hits of one run that are collected, unless more are asked for.
-pub(super) const MAX_HITS: usize = 500;
+/// Returns how many hits of one run are collected.
+pub(super) fn hit_limit(asked: Option<usize>) -> usize {
+    asked.unwrap_or(500).clamp(1, 5000)
+}
+
 /// Rows of a table that are shown.
 const ROWS: usize = 12;
 
@@ -52,10 +55,10 @@ debug_tool!(
     DebugTracepoints,
     "debug_tracepoints",
     &[],
-    TracepointsInput => Success<TracepointsBody>,
+    TracepointsInput => TracepointsPlan => Success<TracepointsBody>,
     Risk::Execute,
     debug_tracepoints,
-    preview_tracepoints
+    DebugService::plan_tracepoints
 );
 
 /// The values of one expression at one point.
@@ -85,6 +88,15 @@ struct PointSummary {
     rows: Vec<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+}
+
+/// What is launched, where it was asked for, and the points that are read.
+#[derive(Clone, Debug)]
+pub struct TracepointsPlan {
+    launch: Option<LaunchPlan>,
+    points: Vec<Tracepoint>,
+    max_hits: usize,
+    timeout: Option<f64>,
 }
 
 /// What was seen at each point, and how the run ended.
@@ -121,11 +133,21 @@ enum EndRow {
 }
 
 impl DebugService {
-    fn preview_tracepoints(&self, _: &str, input: &TracepointsInput) -> Preview {
+    fn plan_tracepoints(&self, input: TracepointsInput) -> Planned<TracepointsPlan> {
+        let points = self.points(&input.points);
+        let plan = |launch| -> Result<TracepointsPlan> {
+            Ok(TracepointsPlan {
+                launch,
+                points: points?,
+                max_hits: hit_limit(input.max_hits),
+                timeout: input.run.timeout,
+            })
+        };
         if input.run.names_something() {
-            return self.preview_start("debug_tracepoints", &input.run.start());
+            return planned_launch(self.resolve_launch(&input.run.start()), |launch| plan(Some(launch)));
         }
-        Preview { summary: "Go on and read values at points".to_owned(), ..Preview::default() }
+        let summary = "Go on and read values at points".to_owned();
+        Planned::new(Preview { summary, ..Preview::default() }, plan(None).map_err(failed))
     }
 
     pub(super) fn points(&self, points: &[Point]) -> Result<Vec<Tracepoint>> {
@@ -148,35 +170,33 @@ impl DebugService {
     async fn debug_tracepoints(
         &self,
         ctx: &ToolContext,
-        input: TracepointsInput,
+        plan: TracepointsPlan,
     ) -> Result<Success<TracepointsBody>> {
-        let points = self.points(&input.points)?;
-        let wait = Self::wait(ctx, input.run.timeout, RUN_WAIT);
-        let most = input.max_hits.unwrap_or(MAX_HITS).clamp(1, 5000);
-        let (session, after) = if input.run.names_something() {
-            self.start_with_probes(ctx, self.plan(&input.run.start())?, &points, &wait).await?
-        } else {
-            self.resume_with_probes(&points).await?
+        let TracepointsPlan { launch, points, max_hits, timeout } = plan;
+        let wait = Self::wait(ctx, timeout, RUN_WAIT);
+        let (session, after) = match launch {
+            Some(launch) => self.start_with_probes(ctx, launch, &points, &wait).await?,
+            None => self.resume_with_probes(&points).await?,
         };
-        let run = self.debugger.collect(&session, &points, after, most, &wait).await?;
+        let run = self.debugger.collect(&session, &points, after, max_hits, &wait).await?;
         self.take_probes_back(&session, &points).await;
         let summaries = summarised(&points, &run, self.workspace.root());
         let end = self.end_row(run.end, &session).await?;
         Ok(Success::new(TracepointsBody { session_id: session.id.clone(), points: summaries, end }))
     }
 
-    /// Starts a program with places in it.
+    /// Starts a program with probes at the points.
     pub(super) async fn start_with_probes(
         &self,
         ctx: &ToolContext,
-        plan: LaunchPlan,
+        launch: LaunchPlan,
         points: &[Tracepoint],
         wait: &Wait,
     ) -> Result<(Arc<Session>, u64)> {
         let mut options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
         options.probes = lines_by_file(points);
         let after = self.debugger.serial();
-        let Launched { sessions, .. } = plan.start(&self.debugger, &options).await?;
+        let Launched { sessions, .. } = launch.start(&self.debugger, &options).await?;
         let session = sessions.into_iter().next().ok_or(Error::NoSessionAtAll)?;
         Ok((session, after))
     }
