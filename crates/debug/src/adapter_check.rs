@@ -54,7 +54,7 @@ impl Debugger {
         match greeted {
             Ok(_) => Ok(AdapterCheck { took, capabilities: session.capabilities() }),
             Err(error) => {
-                let (reason, hint) = session.explained(&error);
+                let (reason, hint) = session.explain_failure(&error);
                 Err(Error::Launch { reason, hint })
             }
         }

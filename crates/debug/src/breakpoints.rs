@@ -79,15 +79,15 @@ struct StoredBreakpoints {
 pub struct BreakpointStore {
     /// The file they are stored in; `None` in tests.
     file: Option<PathBuf>,
-    kept: Mutex<StoredBreakpoints>,
+    stored: Mutex<StoredBreakpoints>,
 }
 
 impl BreakpointStore {
     /// Reads stored breakpoints. A file that cannot be read counts as empty.
     pub fn open(file: Option<PathBuf>) -> Self {
         let text = file.as_deref().and_then(|file| files::read_if_exists(file).ok().flatten());
-        let kept = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        let store = Self { file, kept: Mutex::new(kept) };
+        let stored = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let store = Self { file, stored: Mutex::new(stored) };
         store.find_moved_lines();
         store
     }
@@ -98,20 +98,20 @@ impl BreakpointStore {
             condition.parse::<HitCondition>().map_err(Error::parameter)?;
         }
         let text = line_text(&new.path, new.line)?;
-        let mut kept = self.kept.lock();
-        let same = kept
+        let mut stored = self.stored.lock();
+        let same = stored
             .lines
             .values()
             .find(|other| other.path == new.path && other.line == new.line && other.column == new.column);
         let id = match same {
             Some(same) => same.id,
-            None if kept.lines.len() >= MOST_BREAKPOINTS => {
+            None if stored.lines.len() >= MOST_BREAKPOINTS => {
                 return Err(Error::Parameter {
                     what: format!("there are {MOST_BREAKPOINTS} breakpoints already"),
                     hint: Some("remove some with `remove_breakpoint`".to_owned()),
                 });
             }
-            None => kept.next(),
+            None => stored.next(),
         };
         let breakpoint = LineBreakpoint {
             id,
@@ -123,8 +123,8 @@ impl BreakpointStore {
             log_message: filled(new.log_message),
             text,
         };
-        kept.lines.insert(id, breakpoint.clone());
-        self.save(&kept);
+        stored.lines.insert(id, breakpoint.clone());
+        self.save(&stored);
         Ok(breakpoint)
     }
 
@@ -137,65 +137,65 @@ impl BreakpointStore {
         if let Some(condition) = &hit_condition {
             condition.parse::<HitCondition>().map_err(Error::parameter)?;
         }
-        let mut kept = self.kept.lock();
-        let same = kept.functions.values().find(|other| other.name == name).map(|same| same.id);
-        let id = same.unwrap_or_else(|| kept.next());
+        let mut stored = self.stored.lock();
+        let same = stored.functions.values().find(|other| other.name == name).map(|same| same.id);
+        let id = same.unwrap_or_else(|| stored.next());
         let breakpoint = FunctionBreakpoint {
             id,
             name: name.to_owned(),
             condition: filled(condition),
             hit_condition: filled(hit_condition),
         };
-        kept.functions.insert(id, breakpoint.clone());
-        self.save(&kept);
+        stored.functions.insert(id, breakpoint.clone());
+        self.save(&stored);
         Ok(breakpoint)
     }
 
     /// Removes a breakpoint and returns what it was set on.
     pub fn remove(&self, id: BreakpointId) -> Option<Removed> {
-        let mut kept = self.kept.lock();
-        let line = kept.lines.remove(&id).map(|breakpoint| Removed::Line(breakpoint.path));
-        let removed = line.or_else(|| kept.functions.remove(&id).map(|_| Removed::Function));
-        self.save(&kept);
+        let mut stored = self.stored.lock();
+        let line = stored.lines.remove(&id).map(|breakpoint| Removed::Line(breakpoint.path));
+        let removed = line.or_else(|| stored.functions.remove(&id).map(|_| Removed::Function));
+        self.save(&stored);
         removed
     }
 
     pub fn at(&self, path: &Path, line: i64) -> Vec<LineBreakpoint> {
-        let kept = self.kept.lock();
-        kept.lines.values().filter(|found| found.path == path && found.line == line).cloned().collect()
+        let stored = self.stored.lock();
+        stored.lines.values().filter(|found| found.path == path && found.line == line).cloned().collect()
     }
 
     pub fn clear(&self) -> usize {
-        let mut kept = self.kept.lock();
-        let count = kept.lines.len() + kept.functions.len();
-        kept.lines.clear();
-        kept.functions.clear();
-        self.save(&kept);
+        let mut stored = self.stored.lock();
+        let count = stored.lines.len() + stored.functions.len();
+        stored.lines.clear();
+        stored.functions.clear();
+        self.save(&stored);
         count
     }
 
     pub fn get(&self, id: BreakpointId) -> Option<LineBreakpoint> {
-        self.kept.lock().lines.get(&id).cloned()
+        self.stored.lock().lines.get(&id).cloned()
     }
 
     pub fn lines(&self) -> Vec<LineBreakpoint> {
-        self.kept.lock().lines.values().cloned().collect()
+        self.stored.lock().lines.values().cloned().collect()
     }
 
     pub fn functions(&self) -> Vec<FunctionBreakpoint> {
-        self.kept.lock().functions.values().cloned().collect()
+        self.stored.lock().functions.values().cloned().collect()
     }
 
     pub(crate) fn in_file(&self, path: &Path) -> Vec<LineBreakpoint> {
-        self.kept.lock().lines.values().filter(|found| found.path == path).cloned().collect()
+        self.stored.lock().lines.values().filter(|found| found.path == path).cloned().collect()
     }
 
     /// Moves breakpoints with their lines in files that changed, and returns these files.
     pub(crate) fn find_moved_lines(&self) -> Vec<PathBuf> {
-        let mut kept = self.kept.lock();
+        let mut stored = self.stored.lock();
         let mut moved = Vec::new();
         let mut texts: BTreeMap<PathBuf, Option<Vec<String>>> = BTreeMap::new();
-        for breakpoint in kept.lines.values_mut() {
+        for breakpoint in stored.lines.values_mut() {
             let lines = texts.entry(breakpoint.path.clone()).or_insert_with(|| {
                 let text = files::read(&breakpoint.path).ok()?;
                 Some(String::from_utf8_lossy(&text).lines().map(|line| line.trim().to_owned()).collect())
@@ -207,16 +207,16 @@ impl BreakpointStore {
             }
         }
         if !moved.is_empty() {
-            self.save(&kept);
+            self.save(&stored);
         }
         moved.dedup();
         moved
     }
 
     /// Stores the breakpoints. A failure is ignored: they still hold for this run.
-    fn save(&self, kept: &StoredBreakpoints) {
+    fn save(&self, stored: &StoredBreakpoints) {
         if let Some(file) = &self.file
-            && let Ok(text) = serde_json::to_vec_pretty(kept)
+            && let Ok(text) = serde_json::to_vec_pretty(stored)
         {
             if let Some(folder) = file.parent() {
                 files::create_private_dir(folder).ok();
@@ -292,15 +292,15 @@ mod tests {
     fn breakpoints_are_kept_and_follow_their_lines() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), "a = 1\nb = 2\nc = 3\n");
-        let kept = Some(folder.path().join("kept/breakpoints.json"));
-        let store = BreakpointStore::open(kept.clone());
+        let stored = Some(folder.path().join("kept/breakpoints.json"));
+        let store = BreakpointStore::open(stored.clone());
         let first = store.set(new(&path, 2)).unwrap();
         let again = store.set(NewBreakpoint { condition: Some("b".to_owned()), ..new(&path, 2) }).unwrap();
         assert_eq!(first.id, again.id, "the same place is the same breakpoint");
         store.set_function("main", None, None).unwrap();
 
         file(folder.path(), "# new\n# new\na = 1\nb = 2\nc = 3\n");
-        let reopened = BreakpointStore::open(kept);
+        let reopened = BreakpointStore::open(stored);
         let found = reopened.get(first.id).unwrap();
         assert_eq!((found.line, found.condition.as_deref()), (4, Some("b")));
         assert_eq!(reopened.functions().len(), 1);

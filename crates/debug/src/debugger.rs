@@ -121,7 +121,7 @@ impl Debugger {
         loop {
             changes.borrow_and_update();
             let mut outcomes: Vec<Option<Outcome>> =
-                roots.iter().map(|root| self.look(root, after)).collect();
+                roots.iter().map(|root| self.outcome_of(root, after)).collect();
             let stopped = outcomes
                 .iter()
                 .position(|outcome| matches!(outcome, Some(Outcome::Stopped(..) | Outcome::Failed(_))));
@@ -167,7 +167,7 @@ impl Debugger {
         }
     }
 
-    fn look(&self, root: &SessionId, after: u64) -> Option<Outcome> {
+    fn outcome_of(&self, root: &SessionId, after: u64) -> Option<Outcome> {
         let tree = self.shared.tree(root);
         let newest = tree
             .iter()
@@ -311,7 +311,7 @@ impl Debugger {
 
 impl Drop for Debugger {
     fn drop(&mut self) {
-        // Sessions hold the shared and the shared holds them; their processes end when the last of them is dropped.
+        // Sessions and the shared state hold each other; their processes end when the last session is dropped.
         for session in self.shared.clear() {
             session.abandon();
         }

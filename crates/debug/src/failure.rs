@@ -155,7 +155,7 @@ impl Debugger {
                 Outcome::Stopped(stopped, stop) => {
                     after = stop.serial;
                     if stop.reason.may_be_failure() && snapshots.len() < MOST_SNAPSHOTS {
-                        snapshots.push(stopped.look(&stop).await?);
+                        snapshots.push(stopped.snapshot(&stop).await?);
                     }
                     stopped.resume(None).await?;
                 }
@@ -171,8 +171,8 @@ impl Debugger {
                     break (None, ending.exit_code);
                 }
                 Outcome::TimedOut => {
-                    let looked = self.look_at_hang(&session).await;
-                    break (looked, None);
+                    let hang = self.snapshot_hang(&session).await;
+                    break (hang, None);
                 }
                 Outcome::Interrupted => {
                     self.end(&session).await;
@@ -186,7 +186,7 @@ impl Debugger {
         self.end(&session).await;
         let output = program_output::without_debugger(&self.printed(&session));
         let finder = self.options().function_finder.as_deref();
-        let mut report = judged(snapshots, verdict_hint, exit_code, &output, finder);
+        let mut report = report_of(snapshots, verdict_hint, exit_code, &output, finder);
         report.notes.splice(0..0, notes);
         Ok(FailureReport { how, ..report })
     }
@@ -199,20 +199,20 @@ impl Debugger {
     }
 
     /// Records where a program is that does not end.
-    async fn look_at_hang(&self, session: &Arc<Session>) -> Option<StopSnapshot> {
+    async fn snapshot_hang(&self, session: &Arc<Session>) -> Option<StopSnapshot> {
         const PATIENCE: Duration = Duration::from_secs(5);
         let wait =
             Wait { deadline: Instant::now() + PATIENCE, cancel: tokio_util::sync::CancellationToken::new() };
         let running = self.session_in_tree(Some(&session.id)).ok()?;
         match self.pause(&running, None, &wait).await.ok()? {
-            Outcome::Stopped(stopped, stop) => stopped.look(&stop).await.ok(),
+            Outcome::Stopped(stopped, stop) => stopped.snapshot(&stop).await.ok(),
             _ => None,
         }
     }
 }
 
 impl Session {
-    async fn look(&self, stop: &Stop) -> Result<StopSnapshot> {
+    async fn snapshot(&self, stop: &Stop) -> Result<StopSnapshot> {
         let thread = match stop.thread {
             Some(thread) => thread,
             None => self.top_frame_thread().await?,
@@ -272,8 +272,8 @@ impl Session {
     }
 }
 
-/// What the looks, the exit code and the output come to.
-fn judged(
+/// Makes the report from the recorded stops, the exit code and the output.
+fn report_of(
     snapshots: Vec<StopSnapshot>,
     hang: Option<StopSnapshot>,
     exit_code: Option<i64>,
@@ -289,7 +289,7 @@ fn judged(
         let failed = match exit_code {
             Some(code) => code != 0,
             // Without an exit code, what was not handled speaks.
-            None => chosen.as_ref().is_some_and(|look| look.is_final) || speaks_of_failure(output),
+            None => chosen.as_ref().is_some_and(|snapshot| snapshot.is_final) || speaks_of_failure(output),
         };
         (if failed { Verdict::Failed } else { Verdict::Passed }, chosen.filter(|_| failed))
     };
@@ -306,21 +306,21 @@ fn judged(
         output: tail,
         notes: Vec::new(),
     };
-    if let Some(look) = chosen {
-        report.exception = look.exception.map(|exception| program_output::refined(exception, output));
-        report.library_frames = look.library_frames;
-        report.place = look.frames.first().map(|frame| SourceLocation {
+    if let Some(snapshot) = chosen {
+        report.exception = snapshot.exception.map(|exception| program_output::refined(exception, output));
+        report.library_frames = snapshot.library_frames;
+        report.place = snapshot.frames.first().map(|frame| SourceLocation {
             file: frame.file.clone(),
             line: frame.line,
             function: frame.function.clone(),
             source: origin::line_of(&frame.file, frame.line).unwrap_or_default(),
         });
-        report.values = look
+        report.values = snapshot
             .frames
             .first()
-            .map(|frame| value_histories(frame, look.frames.get(1), finder))
+            .map(|frame| value_histories(frame, snapshot.frames.get(1), finder))
             .unwrap_or_default();
-        report.frames = look.frames;
+        report.frames = snapshot.frames;
     } else if verdict == Verdict::Failed
         && let Some((exception, place)) = program_output::traceback(output)
     {
@@ -334,20 +334,21 @@ fn judged(
 
 /// Chooses the stop that the output names; else the last that was not caught; else the last.
 fn choose(mut snapshots: Vec<StopSnapshot>, output: &str) -> Option<StopSnapshot> {
-    let told = |look: &StopSnapshot| {
-        let message = look.exception.as_ref().map(|exception| exception.message.as_str()).unwrap_or_default();
+    let told = |snapshot: &StopSnapshot| {
+        let message =
+            snapshot.exception.as_ref().map(|exception| exception.message.as_str()).unwrap_or_default();
         let first = message.lines().next().unwrap_or_default().trim();
-        let place = look.frames.first().map(|frame| {
+        let place = snapshot.frames.first().map(|frame| {
             let name = Path::new(&frame.file).file_name().map(|name| name.to_string_lossy().into_owned());
             format!("{}:{}", name.unwrap_or_default(), frame.line)
         });
         (first.len() > 3 && output.contains(first)) || place.is_some_and(|place| output.contains(&place))
     };
-    let has_frames = |look: &StopSnapshot| !look.frames.is_empty();
+    let has_frames = |snapshot: &StopSnapshot| !snapshot.frames.is_empty();
     let at = snapshots
         .iter()
-        .position(|look| has_frames(look) && told(look))
-        .or_else(|| snapshots.iter().rposition(|look| look.is_final && has_frames(look)))
+        .position(|snapshot| has_frames(snapshot) && told(snapshot))
+        .or_else(|| snapshots.iter().rposition(|snapshot| snapshot.is_final && has_frames(snapshot)))
         .or_else(|| snapshots.iter().rposition(has_frames))
         .or_else(|| snapshots.len().checked_sub(1))?;
     Some(snapshots.swap_remove(at))

@@ -50,10 +50,10 @@ pub use start::{Connection, LinkFactory, SessionStart};
 /// Deadline of a request about a stopped program.
 pub(crate) const ANSWER: Duration = Duration::from_secs(15);
 /// Lines of the adapter's error stream that are kept to explain a failure.
-const KEPT_COMPLAINTS: usize = 40;
+const KEPT_MESSAGES: usize = 40;
 
 /// Stops at emulated breakpoints that are evaluated at the same time. Further ones are shown without evaluation.
-const MOST_JUDGED: usize = 32;
+const MAX_EVALUATING: usize = 32;
 
 /// The states of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -129,16 +129,16 @@ struct State {
     capabilities: Capabilities,
     initialized: bool,
     /// Set while the configuration is sent again after a second `initialized` event.
-    configuring_again: bool,
+    reconfiguring: bool,
     /// Number of stops at emulated breakpoints that are being evaluated.
-    judging: usize,
+    evaluating: usize,
     stop: Option<Stop>,
     ending: Ending,
     process: Option<ProcessEvent>,
     output: OutputBuffer,
     /// Position up to which the output has been reported.
     reported_output: u64,
-    complaints: VecDeque<String>,
+    adapter_messages: VecDeque<String>,
     /// Bindings of each file's breakpoints, in the order they were sent.
     bound: BTreeMap<PathBuf, Vec<Binding>>,
     bound_functions: Vec<Binding>,
@@ -195,14 +195,14 @@ impl Session {
                 phase: Phase::Idle,
                 capabilities: Capabilities::default(),
                 initialized: false,
-                configuring_again: false,
-                judging: 0,
+                reconfiguring: false,
+                evaluating: 0,
                 stop: None,
                 ending: Ending::default(),
                 process: None,
                 output: OutputBuffer::default(),
                 reported_output: 0,
-                complaints: VecDeque::new(),
+                adapter_messages: VecDeque::new(),
                 bound: BTreeMap::new(),
                 bound_functions: Vec::new(),
                 hits: HashMap::new(),
@@ -372,17 +372,17 @@ impl Session {
         self.changed();
     }
 
-    fn complain(&self, line: &str) {
+    fn record_adapter_message(&self, line: &str) {
         let mut state = self.state.lock();
-        if state.complaints.len() >= KEPT_COMPLAINTS {
-            state.complaints.pop_front();
+        if state.adapter_messages.len() >= KEPT_MESSAGES {
+            state.adapter_messages.pop_front();
         }
-        state.complaints.push_back(line.chars().take(500).collect());
+        state.adapter_messages.push_back(line.chars().take(500).collect());
     }
 
     /// Returns the last lines of the adapter's error stream.
-    pub fn complaints(&self) -> String {
-        self.state.lock().complaints.iter().cloned().collect::<Vec<_>>().join("\n")
+    pub fn adapter_messages(&self) -> String {
+        self.state.lock().adapter_messages.iter().cloned().collect::<Vec<_>>().join("\n")
     }
 
     /// Marks the session as ended; the first failure given is kept.
@@ -428,7 +428,7 @@ struct SessionListener(Weak<Session>);
 impl Listener for SessionListener {
     fn event(&self, name: &str, body: Option<&RawValue>) {
         if let Some(session) = self.0.upgrade() {
-            session.hear(name, body.map_or("{}", RawValue::get));
+            session.handle_event(name, body.map_or("{}", RawValue::get));
         }
     }
 
@@ -443,7 +443,7 @@ impl Listener for SessionListener {
 
     fn garbled(&self, reason: &str) {
         if let Some(session) = self.0.upgrade() {
-            session.complain(&format!("a message of the adapter is no JSON: {reason}"));
+            session.record_adapter_message(&format!("a message of the adapter is no JSON: {reason}"));
         }
     }
 
@@ -460,18 +460,18 @@ fn parsed<T: serde::de::DeserializeOwned + Default>(body: &str) -> T {
 
 impl Session {
     /// Handles an event of the adapter, without waiting.
-    fn hear(self: &Arc<Self>, name: &str, body: &str) {
+    fn handle_event(self: &Arc<Self>, name: &str, body: &str) {
         match name {
             "initialized" => {
                 let again = std::mem::replace(&mut self.state.lock().initialized, true);
                 // js-debug says it a second time when its target is there, and wants everything again.
-                if again && !std::mem::replace(&mut self.state.lock().configuring_again, true) {
+                if again && !std::mem::replace(&mut self.state.lock().reconfiguring, true) {
                     let session = Arc::clone(self);
-                    tokio::spawn(async move { session.configure_again().await });
+                    tokio::spawn(async move { session.reconfigure().await });
                 }
                 self.changed();
             }
-            "stopped" => self.hear_stopped(parsed(body)),
+            "stopped" => self.handle_stopped(parsed(body)),
             "continued" => {
                 let event: ContinuedEvent = parsed(body);
                 let state = self.state.lock();
@@ -484,14 +484,14 @@ impl Session {
             }
             "output" => {
                 let event: OutputEvent = parsed(body);
-                self.hear_output(&event);
+                self.handle_output(&event);
             }
             "exited" => {
                 let event: ExitedEvent = parsed(body);
                 self.state.lock().ending.exit_code = Some(event.exit_code);
                 self.changed();
             }
-            "terminated" => self.hear_terminated(),
+            "terminated" => self.handle_terminated(),
             "thread" => {
                 let event: ThreadEvent = parsed(body);
                 let mut state = self.state.lock();
@@ -513,13 +513,13 @@ impl Session {
             }
             "breakpoint" => {
                 let event: BreakpointEvent = parsed(body);
-                self.hear_breakpoint(&event);
+                self.handle_breakpoint(&event);
             }
             _ => {}
         }
     }
 
-    fn hear_stopped(self: &Arc<Self>, event: StoppedEvent) {
+    fn handle_stopped(self: &Arc<Self>, event: StoppedEvent) {
         let mut state = self.state.lock();
         if state.phase.is_over() {
             return;
@@ -531,23 +531,23 @@ impl Session {
         {
             return;
         }
-        let may_judge = state.judging < MOST_JUDGED;
-        let passes = may_judge && state.passes(&event, self.adapter.quirks());
-        let must_decide = may_judge && !passes && state.decides_about(&event);
-        if must_decide {
+        let may_evaluate = state.evaluating < MAX_EVALUATING;
+        let is_exit = may_evaluate && state.is_exit_exception(&event, self.adapter.quirks());
+        let must_evaluate = may_evaluate && !is_exit && state.needs_evaluation(&event);
+        if must_evaluate {
             state.stop = None;
         }
-        state.judging += usize::from(passes || must_decide);
+        state.evaluating += usize::from(is_exit || must_evaluate);
         drop(state);
         let session = Arc::clone(self);
-        if passes || must_decide {
+        if is_exit || must_evaluate {
             tokio::spawn(async move {
-                if passes {
-                    session.pass(event).await;
+                if is_exit {
+                    session.resume_silently(event).await;
                 } else {
-                    session.decide(event).await;
+                    session.evaluate_stop(event).await;
                 }
-                session.state.lock().judging -= 1;
+                session.state.lock().evaluating -= 1;
             });
         } else {
             let ids = event.hit_breakpoint_ids.clone().unwrap_or_default();
@@ -560,7 +560,7 @@ impl Session {
         }
     }
 
-    fn hear_output(&self, event: &OutputEvent) {
+    fn handle_output(&self, event: &OutputEvent) {
         let category = match event.category.as_deref() {
             Some("stdout") => OutputCategory::Stdout,
             Some("stderr") => OutputCategory::Stderr,
@@ -581,14 +581,17 @@ impl Session {
         }
         // Before there is a program, it is the debugger that speaks.
         if category == OutputCategory::Console && self.phase() == Phase::Starting {
-            output.lines().filter(|line| !line.trim().is_empty()).for_each(|line| self.complain(line));
+            output
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .for_each(|line| self.record_adapter_message(line));
             return;
         }
         self.print(category, &output);
         self.changed();
     }
 
-    fn hear_terminated(self: &Arc<Self>) {
+    fn handle_terminated(self: &Arc<Self>) {
         {
             let mut state = self.state.lock();
             if state.phase.is_over() {
@@ -613,7 +616,7 @@ impl Session {
             return;
         }
         if self.adapter.quirks().closes_at_exit && matches!(phase, Phase::Running | Phase::Stopped) {
-            self.hear_terminated();
+            self.handle_terminated();
             return;
         }
         let session = Arc::clone(self);
@@ -621,8 +624,9 @@ impl Session {
         tokio::spawn(async move {
             // Its last words come on other pipes.
             session.drain_pumps().await;
-            let complaints = session.complaints();
-            let reason = if complaints.is_empty() { reason } else { format!("{reason}\n{complaints}") };
+            let adapter_messages = session.adapter_messages();
+            let reason =
+                if adapter_messages.is_empty() { reason } else { format!("{reason}\n{adapter_messages}") };
             session.finish(Some(reason)).await;
         });
     }

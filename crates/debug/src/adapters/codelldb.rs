@@ -8,7 +8,7 @@ use stepwell_workspace::files;
 
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Package, PackageSource, Search, StartMode,
-    Transport, is_rust, lldb_dap, missing, noted_version, prepend, quirks,
+    Transport, is_rust, lldb_dap, missing, noted_version, prepend,
 };
 use crate::Result;
 use crate::launch_config::translate::Translated;
@@ -111,17 +111,9 @@ impl Adapter for CodeLldb {
         &AdapterQuirks {
             logs: LogSupport::WithCondition,
             repl_is_command_line: true,
-            scopes_follow_last_request: false,
             finds_names_in_scopes: true,
-            pages_variables: false,
             exception_filters: &["rust_panic"],
-            stdio_is_program_output: false,
-            closes_at_exit: false,
-            prints_after_exit: false,
-            stops_at_handled_exceptions: false,
-            ignores_source_maps: false,
-            clean_output: quirks::unchanged,
-            exit_exceptions: &[],
+            ..AdapterQuirks::NONE
         }
     }
 }

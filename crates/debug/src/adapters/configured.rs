@@ -10,8 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Search, StartMode, Transport, missing, quirks,
-    text_argument,
+    Adapter, AdapterKind, AdapterQuirks, Located, Search, StartMode, Transport, missing, text_argument,
 };
 use crate::Result;
 use crate::launch_config::resolve::text;
@@ -181,28 +180,13 @@ impl Adapter for ConfiguredAdapter {
     }
 
     fn quirks(&self) -> &'static AdapterQuirks {
-        const APART: AdapterQuirks = AdapterQuirks {
-            logs: LogSupport::Never,
-            repl_is_command_line: false,
-            scopes_follow_last_request: false,
-            finds_names_in_scopes: false,
-            pages_variables: false,
-            exception_filters: &[],
-            stdio_is_program_output: false,
-            closes_at_exit: false,
-            prints_after_exit: false,
-            stops_at_handled_exceptions: false,
-            ignores_source_maps: false,
-            clean_output: quirks::unchanged,
-            exit_exceptions: &[],
-        };
         const IN_THE_PROGRAM: AdapterQuirks = AdapterQuirks {
             stdio_is_program_output: true,
             closes_at_exit: true,
             clean_output: without_debuggers_lines,
-            ..APART
+            ..AdapterQuirks::NONE
         };
-        if self.always_attaches { &IN_THE_PROGRAM } else { &APART }
+        if self.always_attaches { &IN_THE_PROGRAM } else { &AdapterQuirks::NONE }
     }
 }
 

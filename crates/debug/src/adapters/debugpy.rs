@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Package, PackageSource, Search, StartMode,
-    Transport, default_to, missing, python, quirks,
+    Transport, default_to, missing, python,
 };
 use crate::Result;
 use crate::launch_config::resolve::port;
@@ -93,18 +93,9 @@ impl Adapter for Debugpy {
     fn quirks(&self) -> &'static AdapterQuirks {
         &AdapterQuirks {
             logs: LogSupport::WithCondition,
-            repl_is_command_line: false,
-            scopes_follow_last_request: false,
-            finds_names_in_scopes: false,
-            pages_variables: false,
             exception_filters: &["uncaught"],
-            stdio_is_program_output: false,
-            closes_at_exit: false,
-            prints_after_exit: false,
-            stops_at_handled_exceptions: false,
-            ignores_source_maps: false,
-            clean_output: quirks::unchanged,
             exit_exceptions: &["SystemExit"],
+            ..AdapterQuirks::NONE
         }
     }
 }

@@ -112,18 +112,10 @@ impl Adapter for Delve {
     fn quirks(&self) -> &'static AdapterQuirks {
         &AdapterQuirks {
             logs: LogSupport::WithCondition,
-            repl_is_command_line: false,
-            scopes_follow_last_request: false,
-            finds_names_in_scopes: false,
             pages_variables: true,
-            exception_filters: &[],
             stdio_is_program_output: true,
-            closes_at_exit: false,
-            prints_after_exit: false,
-            stops_at_handled_exceptions: false,
-            ignores_source_maps: false,
             clean_output: without_goroutine,
-            exit_exceptions: &[],
+            ..AdapterQuirks::NONE
         }
     }
 }

@@ -124,17 +124,11 @@ impl Adapter for Gdb {
         &AdapterQuirks {
             logs: LogSupport::AloneWithNewline,
             repl_is_command_line: true,
-            scopes_follow_last_request: false,
             finds_names_in_scopes: true,
             pages_variables: true,
-            exception_filters: &[],
-            stdio_is_program_output: false,
-            closes_at_exit: false,
             prints_after_exit: true,
-            stops_at_handled_exceptions: false,
-            ignores_source_maps: false,
             clean_output: without_pending,
-            exit_exceptions: &[],
+            ..AdapterQuirks::NONE
         }
     }
 }
@@ -178,19 +172,10 @@ fn version_in(said: &str) -> Option<String> {
 
 /// Writes a configuration in gdb's keys and commands.
 fn write(resolved: &Resolved, native: Native, notes: &mut Vec<String>) -> launch_config::Result<Translated> {
-    let mut arguments = Map::new();
+    let mut arguments = native.program_arguments();
     let mut put = |key: &str, value: Value| {
         arguments.insert(key.to_owned(), value);
     };
-    if let Some(program) = &native.program {
-        put("program", json!(program));
-    }
-    if !native.args.is_empty() {
-        put("args", json!(native.args));
-    }
-    if let Some(cwd) = &native.cwd {
-        put("cwd", json!(cwd));
-    }
     match native.stop {
         Stop::No => {}
         Stop::AtEntry => put("stopOnEntry", json!(true)),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Package, PackageSource, Search, StartMode,
-    Transport, default_to, missing, noted_version, quirks, text_argument,
+    Transport, default_to, missing, noted_version, text_argument,
 };
 use crate::Result;
 use crate::launch_config::resolve::{port, text};
@@ -117,18 +117,10 @@ impl Adapter for JsDebug {
     fn quirks(&self) -> &'static AdapterQuirks {
         &AdapterQuirks {
             logs: LogSupport::Alone,
-            repl_is_command_line: false,
-            scopes_follow_last_request: false,
-            finds_names_in_scopes: false,
             pages_variables: true,
             exception_filters: &["uncaught"],
-            stdio_is_program_output: false,
-            closes_at_exit: false,
-            prints_after_exit: false,
             stops_at_handled_exceptions: true,
-            ignores_source_maps: false,
-            clean_output: quirks::unchanged,
-            exit_exceptions: &[],
+            ..AdapterQuirks::NONE
         }
     }
 }

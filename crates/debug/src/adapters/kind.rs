@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Adapter, ConfiguredAdapter, codelldb, debugpy, delve, gdb, js_debug, lldb_dap, node};
+use super::{Adapter, ConfiguredAdapter};
 
 /// Declares the built-in adapters. A new one is its file, its `mod` line in `adapters.rs`, and its line here.
 macro_rules! built_in_adapters {
@@ -32,13 +32,13 @@ macro_rules! built_in_adapters {
 }
 
 built_in_adapters! {
-    Debugpy => debugpy::Debugpy,
-    LldbDap => lldb_dap::LldbDap,
-    CodeLldb => codelldb::CodeLldb,
-    Gdb => gdb::Gdb,
-    Delve => delve::Delve,
-    Node => node::Node,
-    JsDebug => js_debug::JsDebug,
+    Debugpy => super::debugpy::Debugpy,
+    LldbDap => super::lldb_dap::LldbDap,
+    CodeLldb => super::codelldb::CodeLldb,
+    Gdb => super::gdb::Gdb,
+    Delve => super::delve::Delve,
+    Node => super::node::Node,
+    JsDebug => super::js_debug::JsDebug,
 }
 
 impl AdapterKind {

@@ -10,7 +10,7 @@ use stepwell_workspace::files;
 
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, RUST_PANIC, Search, StartMode, Transport,
-    asked_version, is_rust, missing, prepend, quirks, rust_sources_folder,
+    asked_version, is_rust, missing, prepend, rust_sources_folder,
 };
 use crate::Result;
 use crate::launch_config::translate::Translated;
@@ -121,14 +121,7 @@ impl Adapter for LldbDap {
             scopes_follow_last_request: true,
             finds_names_in_scopes: true,
             pages_variables: true,
-            exception_filters: &[],
-            stdio_is_program_output: false,
-            closes_at_exit: false,
-            prints_after_exit: false,
-            stops_at_handled_exceptions: false,
-            ignores_source_maps: false,
-            clean_output: quirks::unchanged,
-            exit_exceptions: &[],
+            ..AdapterQuirks::NONE
         }
     }
 }
@@ -157,19 +150,10 @@ pub(super) fn write_lldb(
     more_init: Vec<String>,
     notes: &mut Vec<String>,
 ) -> Map<String, Value> {
-    let mut arguments = Map::new();
+    let mut arguments = native.program_arguments();
     let mut put = |key: &str, value: Value| {
         arguments.insert(key.to_owned(), value);
     };
-    if let Some(program) = &native.program {
-        put("program", json!(program));
-    }
-    if !native.args.is_empty() {
-        put("args", json!(native.args));
-    }
-    if let Some(cwd) = &native.cwd {
-        put("cwd", json!(cwd));
-    }
     match native.stop {
         Stop::No => {}
         Stop::AtEntry => put("stopOnEntry", json!(true)),

@@ -31,8 +31,8 @@ use stepwell_workspace::process::capture_text;
 
 use super::in_process::ProgramHost;
 use super::{
-    Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Search, StartMode, Transport, asked_version,
-    default_to, js_debug, missing, quirks, text_argument,
+    Adapter, AdapterKind, AdapterQuirks, Located, Search, StartMode, Transport, asked_version, default_to,
+    js_debug, missing, text_argument,
 };
 use crate::dap::Link;
 use crate::launch_config::translate::Translated;
@@ -146,19 +146,11 @@ impl Adapter for Node {
 
     fn quirks(&self) -> &'static AdapterQuirks {
         &AdapterQuirks {
-            logs: LogSupport::Never,
-            repl_is_command_line: false,
-            scopes_follow_last_request: false,
-            finds_names_in_scopes: false,
             pages_variables: true,
             exception_filters: &["uncaught"],
-            stdio_is_program_output: false,
-            closes_at_exit: false,
-            prints_after_exit: false,
             stops_at_handled_exceptions: true,
             ignores_source_maps: true,
-            clean_output: quirks::unchanged,
-            exit_exceptions: &[],
+            ..AdapterQuirks::NONE
         }
     }
 }

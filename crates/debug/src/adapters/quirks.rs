@@ -46,11 +46,28 @@ pub enum LogSupport {
 }
 
 /// Returns the output as it is.
-pub(crate) fn unchanged(output: &str) -> Cow<'_, str> {
+fn unchanged(output: &str) -> Cow<'_, str> {
     Cow::Borrowed(output)
 }
 
 impl AdapterQuirks {
+    /// An adapter that follows the protocol, prints no log messages itself and has no default exception filters.
+    pub(crate) const NONE: Self = Self {
+        logs: LogSupport::Never,
+        repl_is_command_line: false,
+        scopes_follow_last_request: false,
+        finds_names_in_scopes: false,
+        pages_variables: false,
+        exception_filters: &[],
+        stdio_is_program_output: false,
+        closes_at_exit: false,
+        prints_after_exit: false,
+        stops_at_handled_exceptions: false,
+        ignores_source_maps: false,
+        clean_output: unchanged,
+        exit_exceptions: &[],
+    };
+
     /// Returns the log message for the adapter, where it can print it itself.
     pub(crate) fn delegated_log(&self, message: &str, has_condition: bool, has_hits: bool) -> Option<String> {
         match self.logs {

@@ -25,7 +25,7 @@ pub struct Binding {
     /// The line it was bound to.
     pub line: i64,
     /// What Stepwell evaluates itself when it is hit.
-    pub ours: Emulated,
+    pub emulated: Emulated,
 }
 
 /// The parts of a breakpoint that Stepwell emulates because the adapter lacks them.
@@ -83,9 +83,10 @@ impl Session {
         let kept = if self.opening.breakpoints { self.shared.breakpoints.in_file(path) } else { Vec::new() };
         for breakpoint in kept {
             let shared = probes.contains(&breakpoint.line);
-            let (ask, ours) = if shared { all_ours(&breakpoint) } else { in_dialect(&breakpoint, quirks) };
+            let (ask, emulated) =
+                if shared { emulate_all(&breakpoint) } else { split_for_adapter(&breakpoint, quirks) };
             asked.push(ask);
-            bindings.push(binding(breakpoint.id, breakpoint.line, ours));
+            bindings.push(binding(breakpoint.id, breakpoint.line, emulated));
         }
         for line in probes {
             if !bindings.iter().any(|binding| binding.wanted_line == line) {
@@ -110,13 +111,13 @@ impl Session {
         let mut asked = Vec::new();
         for FunctionBreakpoint { id, name, condition, hit_condition } in functions {
             let hits = hit_condition.and_then(|hits| hits.parse().ok());
-            let ours = Emulated { hits, ..Emulated::default() };
+            let emulated = Emulated { hits, ..Emulated::default() };
             let mut ask = json!({ "name": name });
             if let Some(condition) = condition {
                 ask["condition"] = condition.into();
             }
             asked.push(ask);
-            bindings.push(binding(id, 0, ours));
+            bindings.push(binding(id, 0, emulated));
         }
         for name in &self.state.lock().function_probes {
             asked.push(json!({ "name": name }));
@@ -217,7 +218,8 @@ impl Session {
         if changed { self.sync_functions().await } else { Ok(()) }
     }
 
-    /// Returns the line at which a temporary breakpoint was requested, where the program is stopped at one. Adapters move them to the next code.
+    /// Returns the line at which a temporary breakpoint was requested, where the program is stopped at one. Adapters
+    /// move them to the next line with code.
     pub(crate) fn probe_line(&self, frame: &StackFrame) -> Option<i64> {
         let path = Path::new(frame.source.as_ref()?.path.as_deref()?);
         let state = self.state.lock();
@@ -241,7 +243,7 @@ impl Session {
         state.bound.values().flatten().chain(&state.bound_functions).find(|binding| binding.id == id).cloned()
     }
 
-    pub(super) fn hear_breakpoint(&self, event: &BreakpointEvent) {
+    pub(super) fn handle_breakpoint(&self, event: &BreakpointEvent) {
         let Some(id) = event.breakpoint.id else { return };
         let mut state = self.state.lock();
         let state = &mut *state;
@@ -293,12 +295,12 @@ impl Session {
     }
 }
 
-fn binding(id: BreakpointId, line: i64, ours: Emulated) -> Binding {
-    Binding { id, adapter_id: None, verified: false, message: None, wanted_line: line, line, ours }
+fn binding(id: BreakpointId, line: i64, emulated: Emulated) -> Binding {
+    Binding { id, adapter_id: None, verified: false, message: None, wanted_line: line, line, emulated }
 }
 
 /// Splits a breakpoint into what the adapter is asked for and what is emulated.
-fn in_dialect(breakpoint: &LineBreakpoint, quirks: &AdapterQuirks) -> (SourceBreakpoint, Emulated) {
+fn split_for_adapter(breakpoint: &LineBreakpoint, quirks: &AdapterQuirks) -> (SourceBreakpoint, Emulated) {
     let hits = breakpoint.hits();
     let has_condition = breakpoint.condition.is_some();
     let log = breakpoint.log_message.as_deref();
@@ -312,18 +314,18 @@ fn in_dialect(breakpoint: &LineBreakpoint, quirks: &AdapterQuirks) -> (SourceBre
         hit_condition: None,
         log_message: delegated_log,
     };
-    let ours = Emulated { condition: None, hits, log: log.filter(|_| log_is_ours).map(str::to_owned) };
-    (ask, ours)
+    let emulated = Emulated { condition: None, hits, log: log.filter(|_| log_is_ours).map(str::to_owned) };
+    (ask, emulated)
 }
 
 /// Emulates everything: a tool must see every hit of this line.
-fn all_ours(breakpoint: &LineBreakpoint) -> (SourceBreakpoint, Emulated) {
+fn emulate_all(breakpoint: &LineBreakpoint) -> (SourceBreakpoint, Emulated) {
     let ask =
         SourceBreakpoint { line: breakpoint.line, column: breakpoint.column, ..SourceBreakpoint::default() };
-    let ours = Emulated {
+    let emulated = Emulated {
         condition: breakpoint.condition.clone(),
         hits: breakpoint.hits(),
         log: breakpoint.log_message.clone(),
     };
-    (ask, ours)
+    (ask, emulated)
 }

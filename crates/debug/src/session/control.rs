@@ -43,8 +43,9 @@ impl Session {
     pub async fn step(&self, thread: Option<ThreadId>, step: Step) -> Result<()> {
         let stop = self.stopped()?;
         let thread = self.thread_or(thread, &stop).await?;
-        let ours = self.state.lock().has_ours();
-        let stepping = if ours { Some(Stepping { step, depth: self.depth(thread).await? }) } else { None };
+        let emulated = self.state.lock().has_emulated();
+        let stepping =
+            if emulated { Some(Stepping { step, depth: self.depth(thread).await? }) } else { None };
         self.state.lock().stepping = stepping;
         self.resumed(stop, self.request_step(thread, step)).await
     }

@@ -21,12 +21,12 @@ pub(super) struct Stepping {
 
 impl State {
     /// Whether any breakpoint is emulated.
-    pub(super) fn has_ours(&self) -> bool {
-        self.bound.values().flatten().chain(&self.bound_functions).any(|binding| !binding.ours.is_empty())
+    pub(super) fn has_emulated(&self) -> bool {
+        self.bound.values().flatten().chain(&self.bound_functions).any(|binding| !binding.emulated.is_empty())
     }
 
     /// Whether an exception only ends the program.
-    pub(super) fn passes(&self, event: &StoppedEvent, quirks: &AdapterQuirks) -> bool {
+    pub(super) fn is_exit_exception(&self, event: &StoppedEvent, quirks: &AdapterQuirks) -> bool {
         let text = event.text.as_deref().unwrap_or_default();
         let is_end =
             quirks.exit_exceptions.iter().any(|name| text == *name || text.ends_with(&format!(".{name}")));
@@ -35,23 +35,23 @@ impl State {
             && !self.exception_filters.iter().any(|filter| filter == "raised")
     }
 
-    pub(super) fn decides_about(&self, event: &StoppedEvent) -> bool {
+    pub(super) fn needs_evaluation(&self, event: &StoppedEvent) -> bool {
         let at_breakpoint = event.reason.is_breakpoint()
             || event.hit_breakpoint_ids.as_ref().is_some_and(|ids| !ids.is_empty());
-        at_breakpoint && self.has_ours()
+        at_breakpoint && self.has_emulated()
     }
 }
 
 impl Session {
     /// Resumes after a stop that is not shown.
-    pub(super) async fn pass(&self, event: StoppedEvent) {
+    pub(super) async fn resume_silently(&self, event: StoppedEvent) {
         if self.request_resume(event.thread_id.unwrap_or_default()).await.is_err() {
             self.publish(event, Vec::new());
         }
     }
 
     /// Evaluates a stop at an emulated breakpoint: publishes it, or resumes.
-    pub(super) async fn decide(&self, event: StoppedEvent) {
+    pub(super) async fn evaluate_stop(&self, event: StoppedEvent) {
         let thread = event.thread_id.unwrap_or_default();
         let Ok(stack) = self.stack(thread, 0, 1).await else {
             self.publish(event, Vec::new());
@@ -65,7 +65,7 @@ impl Session {
         let mut stops = reached.is_empty();
         let mut hits: Vec<BreakpointId> = Vec::new();
         for binding in reached {
-            if self.judge(&binding, &frame).await {
+            if self.stops_at(&binding, &frame).await {
                 stops = true;
                 if binding.id.is_set_by_user() {
                     hits.push(binding.id);
@@ -76,7 +76,7 @@ impl Session {
             self.publish(event, hits);
             return;
         }
-        if self.go_on(thread).await.is_err() {
+        if self.continue_run(thread).await.is_err() {
             self.publish(event, hits);
         }
     }
@@ -108,8 +108,8 @@ impl Session {
     }
 
     /// Evaluates condition, hit count and log message; returns whether the program stops.
-    async fn judge(&self, binding: &Binding, frame: &StackFrame) -> bool {
-        if let Some(condition) = &binding.ours.condition {
+    async fn stops_at(&self, binding: &Binding, frame: &StackFrame) -> bool {
+        if let Some(condition) = &binding.emulated.condition {
             match self.evaluate(condition, Some(frame.id), "watch").await {
                 Ok(value) if !is_true(&value.value) => return false,
                 Ok(_) => {}
@@ -120,7 +120,7 @@ impl Session {
                 }
             }
         }
-        if let Some(hits) = binding.ours.hits {
+        if let Some(hits) = binding.emulated.hits {
             let hit = {
                 let mut state = self.state.lock();
                 let count = state.hits.entry(binding.id).or_default();
@@ -131,7 +131,7 @@ impl Session {
                 return false;
             }
         }
-        let Some(message) = &binding.ours.log else { return true };
+        let Some(message) = &binding.emulated.log else { return true };
         let mut text = String::new();
         for piece in pieces(message) {
             match piece {
@@ -151,7 +151,7 @@ impl Session {
     }
 
     /// Continues the run or the step that was in progress.
-    async fn go_on(&self, thread: ThreadId) -> crate::Result<()> {
+    async fn continue_run(&self, thread: ThreadId) -> crate::Result<()> {
         let stepping = self.state.lock().stepping;
         let Some(stepping) = stepping else { return self.request_resume(thread).await };
         let depth = self.depth(thread).await?;

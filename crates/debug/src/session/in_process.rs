@@ -48,12 +48,12 @@ impl ProgramHost for SessionProgramHost {
         };
         let (companion, streams) = match wanted.input {
             ProgramInput::Typed => {
-                let (companion, terminal) = Companion::on_terminal(&session.guarded(call)?)?;
+                let (companion, terminal) = Companion::on_terminal(&session.wrapped_command(call)?)?;
                 session.takes_input_on(terminal.clone());
                 (companion, Streams::Terminal(terminal))
             }
             ProgramInput::Nothing => {
-                let (companion, pipes) = Companion::on_pipes(&session.guarded(call)?)?;
+                let (companion, pipes) = Companion::on_pipes(&session.wrapped_command(call)?)?;
                 let Pipes { stdin: _, stdout, stderr } = pipes;
                 (companion, Streams::Separate { stdout, stderr })
             }

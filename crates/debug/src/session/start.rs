@@ -86,7 +86,7 @@ impl Session {
         tokio::spawn(async move {
             if let Err(error) = session.open(&opening).await {
                 session.drain_pumps().await;
-                let (reason, hint) = session.explained(&error);
+                let (reason, hint) = session.explain_failure(&error);
                 session.state.lock().ending.hint = hint;
                 session.finish(Some(reason)).await;
             }
@@ -94,9 +94,9 @@ impl Session {
     }
 
     /// Explains why a start failed, with the adapter's messages and a hint.
-    pub(crate) fn explained(&self, error: &Error) -> (String, Option<String>) {
+    pub(crate) fn explain_failure(&self, error: &Error) -> (String, Option<String>) {
         let mut reason = error.to_string();
-        let said = self.said_by_adapter();
+        let said = self.adapter_output();
         if !said.is_empty() && !reason.contains(&said) {
             reason = format!("{reason}\n{said}");
         }
@@ -104,8 +104,8 @@ impl Session {
     }
 
     /// Returns the adapter's error stream, and the output of a failed build.
-    fn said_by_adapter(&self) -> String {
-        let mut said = self.complaints();
+    fn adapter_output(&self) -> String {
+        let mut said = self.adapter_messages();
         if self.state.lock().process.is_none() {
             let (pieces, _, _) = self.output_since(0);
             let printed: String = pieces.into_iter().map(|piece| piece.text).collect();
@@ -247,7 +247,7 @@ impl Session {
     }
 
     /// Sends the configuration again. Failures are ignored: it was sent before.
-    pub(super) async fn configure_again(self: Arc<Self>) {
+    pub(super) async fn reconfigure(self: Arc<Self>) {
         let bindings = self.send_all_breakpoints().unwrap_or_default();
         let done = self.client().and_then(|client| {
             let filters = self.state.lock().exception_filters.clone();
@@ -260,7 +260,7 @@ impl Session {
         if let Ok(done) = done {
             done.answer(ANSWER).await.ok();
         }
-        self.state.lock().configuring_again = false;
+        self.state.lock().reconfiguring = false;
     }
 
     fn answered_done(&self, answer: Result<Option<Box<serde_json::value::RawValue>>>) -> Result<()> {
@@ -297,7 +297,7 @@ impl Session {
                 }
                 let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
                 let Pipes { stdin, stdout, stderr } = pipes;
-                self.pump_complaints(stderr);
+                self.pump_adapter_messages(stderr);
                 self.companions.lock().push(companion);
                 Ok(Link::new(stdout, stdin))
             }
@@ -360,8 +360,8 @@ impl Session {
             self.pump_output(stdout, OutputCategory::Stdout);
             self.pump_output(stderr, OutputCategory::Stderr);
         } else {
-            self.pump_complaints(stdout);
-            self.pump_complaints(stderr);
+            self.pump_adapter_messages(stdout);
+            self.pump_adapter_messages(stderr);
         }
         self.companions.lock().push(companion);
         Ok(())
@@ -384,7 +384,7 @@ impl Session {
             time_limit: Duration::MAX,
             keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
         };
-        self.guarded(call)
+        self.wrapped_command(call)
     }
 
     pub(super) fn environment(&self, set: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Environment {
@@ -396,7 +396,7 @@ impl Session {
     }
 
     /// Wraps a command to confine it and to end it with all its children.
-    pub(super) fn guarded(&self, call: ProgramCall) -> Result<ProgramCall> {
+    pub(super) fn wrapped_command(&self, call: ProgramCall) -> Result<ProgramCall> {
         let options = &self.shared.options;
         let call = match &options.confine {
             Some(confine) => confine.confine(call).map_err(|reason| Error::Launch { reason, hint: None })?,

@@ -39,10 +39,10 @@ impl Input {
 }
 
 impl Session {
-    pub(super) fn pump_complaints(self: &Arc<Self>, stream: impl AsyncRead + Send + Unpin + 'static) {
+    pub(super) fn pump_adapter_messages(self: &Arc<Self>, stream: impl AsyncRead + Send + Unpin + 'static) {
         self.pump(stream, |session, text| {
             for line in text.lines().filter(|line| !line.trim().is_empty()) {
-                session.complain(line);
+                session.record_adapter_message(line);
             }
         });
     }
@@ -130,7 +130,7 @@ impl Session {
             time_limit: Duration::MAX,
             keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
         };
-        let (companion, terminal) = Companion::on_terminal(&self.guarded(call)?)?;
+        let (companion, terminal) = Companion::on_terminal(&self.wrapped_command(call)?)?;
         let pid = companion.pid();
         if let Ok(end) = companion.watch_end() {
             self.end_with_terminal(end);
@@ -179,7 +179,7 @@ impl Session {
             end.ended().await;
             let Some(session) = session.upgrade() else { return };
             if tokio::time::timeout(GRACE, session.over()).await.is_err() {
-                session.hear_terminated();
+                session.handle_terminated();
             }
         });
     }

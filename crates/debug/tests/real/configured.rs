@@ -76,7 +76,7 @@ async fn stops(debugger: &Debugger, session: &Arc<Session>, expression: &str) ->
                 stopped.resume(None).await.unwrap();
             }
             Outcome::Completed(_) => return seen,
-            other => panic!("{other:?} {} {}", printed(session), session.complaints()),
+            other => panic!("{other:?} {} {}", printed(session), session.adapter_messages()),
         }
     }
 }

@@ -165,7 +165,9 @@ pub async fn input(kind: AdapterKind, language: Language) {
     }
     stopped.resume(None).await.unwrap();
     reads
-        .unwrap_or_else(|| panic!("nothing takes input: {} {}", printed(&session), session.complaints()))
+        .unwrap_or_else(|| {
+            panic!("nothing takes input: {} {}", printed(&session), session.adapter_messages())
+        })
         .send_input("Grace\n")
         .await
         .unwrap();

@@ -150,7 +150,7 @@ async fn outcome_with(script: &str, time: Duration) -> (Outcome, String) {
     let outcome = debugger.wait(&session, 0, &wait).await;
     let said = match &outcome {
         Outcome::Failed(ending) => ending.failure.clone().unwrap_or_default(),
-        other => format!("{other:?} {}", session.complaints()),
+        other => format!("{other:?} {}", session.adapter_messages()),
     };
     debugger.end_all().await;
     (outcome, said)

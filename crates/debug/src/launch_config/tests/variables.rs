@@ -16,7 +16,7 @@ fn resolved(text: &str, ctx: &Context, inputs: &[InputRequest]) -> Result<String
 
 fn inputs() -> Vec<InputRequest> {
     let written = [
-        json!({"id": "name", "type": "promptString", "description": "Whom to initialize"}),
+        json!({"id": "name", "type": "promptString", "description": "Whom to greet"}),
         json!({"id": "quiet", "type": "promptString", "default": "no"}),
         json!({"id": "nested", "type": "promptString", "default": "${workspaceFolderBasename}!"}),
         json!({"id": "level", "type": "pickString", "description": "How loud",
@@ -167,7 +167,7 @@ fn every_variable_has_its_value() {
             ${input:quiet} = no
             ${input:nested} = shop!
             ${input:level} = high
-            ${input:name} ! values are needed for `name` (Whom to initialize)
+            ${input:name} ! values are needed for `name` (Whom to greet)
             ${input:asked} ! values are needed for `asked`, which `extension.ask` would give in an editor
             ${input:none} ! `${input:none}` cannot be resolved: no input `none` is declared under `inputs`
             ${unknown} = ${unknown}
@@ -273,10 +273,8 @@ fn all_missing_inputs_are_asked_for_at_once() {
     let error = resolved("${input:level} ${input:name} ${input:name}", &context(), &inputs()).unwrap_err();
     let LaunchError::MissingInputs { inputs: missing } = &error else { panic!("{error}") };
     assert_eq!(missing.iter().map(|input| input.id.as_str()).collect::<Vec<_>>(), ["level", "name"]);
-    expect![
-        "values are needed for `level` (StartMode loud): one of `low`, `high`; `name` (Whom to initialize)"
-    ]
-    .assert_eq(&error.to_string());
+    expect!["values are needed for `level` (How loud): one of `low`, `high`; `name` (Whom to greet)"]
+        .assert_eq(&error.to_string());
     let mut ctx = context();
     ctx.inputs.insert("level".to_owned(), "deafening".to_owned());
     expect!["`deafening` is no choice for input `level`; choose one of `low`, `high`"]

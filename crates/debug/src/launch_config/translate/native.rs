@@ -2,7 +2,7 @@
 
 mod read;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Translated, bad};
 use crate::launch_config::error::Result;
@@ -40,6 +40,23 @@ pub(crate) struct Native {
     pub debugger: Option<String>,
     /// What is left, for an adapter whose own keys they are.
     pub rest: Map<String, Value>,
+}
+
+impl Native {
+    /// Writes the keys that all dialects share: program, arguments, folder.
+    pub(crate) fn program_arguments(&self) -> Map<String, Value> {
+        let mut arguments = Map::new();
+        if let Some(program) = &self.program {
+            arguments.insert("program".to_owned(), json!(program));
+        }
+        if !self.args.is_empty() {
+            arguments.insert("args".to_owned(), json!(self.args));
+        }
+        if let Some(cwd) = &self.cwd {
+            arguments.insert("cwd".to_owned(), json!(cwd));
+        }
+        arguments
+    }
 }
 
 /// Where the program stops at its beginning.
