@@ -78,7 +78,7 @@ pub struct Made(Key, Small);
 
 /// A question as a vector.
 #[derive(Clone, Debug)]
-pub struct Sought(Small);
+pub struct QueryVector(Small);
 
 /// The vectors of a workspace and who makes them.
 pub struct Embeddings {
@@ -172,7 +172,7 @@ impl Embeddings {
     }
 
     /// The vector of a question, in time or not at all.
-    pub async fn question(&self, words: &str) -> Result<Sought, String> {
+    pub async fn question(&self, words: &str) -> Result<QueryVector, String> {
         let failure = self.failure.lock().clone();
         if let Some((when, why)) = failure
             && when.elapsed() < LEFT_ALONE
@@ -185,15 +185,22 @@ impl Embeddings {
             let small = vectors.first().and_then(|vector| Small::of(vector));
             small.ok_or_else(|| "the vector has no direction".to_owned())
         });
-        let sought = small.map(Sought).map_err(|why| format!("the search went without embeddings: {why}"));
-        *self.failure.lock() = sought.as_ref().err().map(|why| (Instant::now(), why.clone()));
-        sought
+        let vector =
+            small.map(QueryVector).map_err(|why| format!("the search went without embeddings: {why}"));
+        *self.failure.lock() = vector.as_ref().err().map(|why| (Instant::now(), why.clone()));
+        vector
     }
 
     /// How near a symbol is to a question; nothing where it has no vector.
-    pub(crate) fn similarity(&self, text: &str, facts: &Facts, place: u32, sought: &Sought) -> Option<f32> {
+    pub(crate) fn similarity(
+        &self,
+        text: &str,
+        facts: &Facts,
+        place: u32,
+        vector: &QueryVector,
+    ) -> Option<f32> {
         let key = self.key(&piece(text, facts, place));
-        self.kept.lock().store.as_ref()?.get(&key)?.similarity(&sought.0)
+        self.kept.lock().store.as_ref()?.get(&key)?.similarity(&vector.0)
     }
 
     fn key(&self, text: &str) -> Key {

@@ -27,7 +27,7 @@ use crate::syntax::{self, Limits, Skipped};
 pub(crate) use excerpt::{Said, read_about};
 pub(crate) use lookup::{Lookup, name_hash};
 pub(crate) use manifest::{Manifest, mapped};
-pub use outline::{described, doc_line, signature, whole};
+pub use outline::{described, doc_line, qualified_name, signature, whole};
 pub use wrapped::items_in_macros;
 
 /// What reading a file may cost.

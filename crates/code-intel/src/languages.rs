@@ -125,6 +125,16 @@ impl Language {
         SIGNS.iter().find(|signs| signs.language == self).map_or("", |signs| signs.name)
     }
 
+    /// Whether files of the two languages belong to one program: TypeScript and TSX, C and C++.
+    pub(crate) fn is_near(self, other: Self) -> bool {
+        let family = |language| match language {
+            Self::Tsx => Self::TypeScript,
+            Self::C => Self::Cpp,
+            other => other,
+        };
+        family(self) == family(other)
+    }
+
     /// All languages, in the order of their names.
     pub fn all() -> impl Iterator<Item = Self> {
         SIGNS.iter().map(|signs| signs.language)

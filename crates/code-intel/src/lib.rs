@@ -1,30 +1,28 @@
-//! What source code says.
+//! What source code says: its language, its syntax, what it defines and what its names mean.
 //!
-//! [`languages`] tells in which language a file is written, by its name or its first line. [`syntax`] parses it with
-//! the grammar of that language ([`grammars`]) and lists what is wrong, within bounds of size and time. [`facts`] says
-//! what one file defines, imports and uses. [`index`] keeps that for a whole workspace and fresh; [`resolve`] says what
-//! a name means, where it is used and who calls it; [`scip`] takes that from an `index.scip` where there is one, [`lsp`]
-//! from a language server that the person lets run ([`answer`] is what either says); [`search`] finds code by what it
-//! is about, also by vectors that a server makes of it ([`embeddings`]); [`graph`] draws calls and imports;
-//! [`structure`] shows syntax trees and changes code by them.
+//! [`ask`] answers questions about the code of a workspace and is where to begin. Beneath it, [`languages`] detects the
+//! language of a file, [`syntax`] parses it within bounds of size and time, [`facts`] reads what one file defines,
+//! imports and uses, and [`index`] keeps that for a whole workspace. [`resolve`] finds out what a name means from the
+//! index; `scip` and [`lsp`] take the same from an `index.scip` or from a language server that the person allows.
+//! `search` ranks symbols by what they are about, also by vectors ([`embeddings`]). [`structure`] shows syntax trees and
+//! changes code by them.
 
-pub mod answer;
+pub mod ask;
 pub mod embeddings;
 mod error;
 pub mod facts;
 pub mod functions;
 pub mod grammars;
-pub mod graph;
 pub mod index;
 pub mod languages;
+mod location;
 pub mod lsp;
 mod preprocessor;
 pub mod resolve;
-pub mod scip;
-pub mod search;
+mod scip;
+mod search;
 pub mod structure;
 pub mod syntax;
 mod units;
-pub mod whereabouts;
 
 pub use error::{Error, Result};

@@ -25,12 +25,12 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Answer, Asked, Place, Source, defined_at, sorted};
+use crate::ask::Graph;
 use crate::facts::Position;
-use crate::graph::NamedGraph;
 use crate::index::Index;
 use crate::languages::Language;
-use crate::resolve::{Direction, Found, Meaning, Resolver};
+use crate::location::{AnswerSource, LocationAnswer, SourceLocation, SymbolQuery, defined_at, sorted};
+use crate::resolve::{DefinitionSite, Direction, Resolver};
 use client::Trouble;
 use documents::{Files, Synced};
 use replies::{Located, MOST_PLACES, PlaceReader};
@@ -69,20 +69,20 @@ pub enum Question {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
-    Places(Answer),
-    Calls { server: String, graph: NamedGraph, note: Option<String> },
+pub(crate) enum Reply {
+    Locations(LocationAnswer),
+    Calls { server: String, graph: Graph, note: Option<String> },
 }
 
 impl Reply {
     /// The same with what the index knows of the places. Definitions are no uses, though servers name them among those.
     pub fn known(mut self, index: &Index, question: Question) -> Self {
-        if let Self::Places(answer) = &mut self {
-            for place in &mut answer.places {
-                place.found = index.file(&place.path).and_then(|file| defined_at(index, file, place.at));
+        if let Self::Locations(answer) = &mut self {
+            for place in &mut answer.locations {
+                place.site = index.file(&place.path).and_then(|file| defined_at(index, file, place.at));
             }
             if question == Question::References {
-                answer.places.retain(|place| place.found.is_none());
+                answer.locations.retain(|place| place.site.is_none());
             }
         }
         self
@@ -95,12 +95,12 @@ struct Spot {
     path: String,
     at: Position,
     /// The definition itself: clangd 14 and others lead from there to a declaration.
-    own: Option<Found>,
+    own: Option<DefinitionSite>,
 }
 
 /// What is asked about, as the index knows it at this moment.
 #[derive(Clone, Debug)]
-pub struct Inquiry {
+pub(crate) struct Inquiry {
     spots: Vec<Spot>,
     language: Language,
     files: Files,
@@ -108,26 +108,26 @@ pub struct Inquiry {
 
 impl Inquiry {
     /// The places to ask about; the error says why there are none. The index must be fresh.
-    pub fn of(index: &Index, asked: &Asked) -> Result<Self, String> {
+    pub fn of(index: &Index, asked: &SymbolQuery) -> Result<Self, String> {
         let files: Files = index
             .entries()
             .filter_map(|(_, entry)| Some((entry.path.clone(), (entry.language?, entry.content()))))
             .collect();
         let spots = match asked {
-            Asked::At { path, line, column } => {
+            SymbolQuery::At { path, line, column } => {
                 let place = index.workspace().place(path).map_err(|error| error.to_string())?;
                 let path = place.relative().to_string_lossy().into_owned();
                 let at = Position { line: *line, column: *column };
                 let own = index.file(&path).and_then(|file| defined_at(index, file, at));
                 vec![Spot { path, at, own }]
             }
-            Asked::Named { name, path } => {
+            SymbolQuery::Named { name, path } => {
                 let only = path.as_deref().map(|path| index.named(path)).transpose();
                 let only = only.map_err(|error| error.to_string())?;
-                let meaning = Resolver::new(index).asked(name).map_err(|error| error.to_string())?;
-                let Meaning::Found(found, _) = meaning else {
+                let found = Resolver::new(index).definitions_named(name);
+                if found.is_empty() {
                     return Err(format!("the code index does not know where `{name}` stands"));
-                };
+                }
                 let found = found.iter().filter(|one| only.is_none_or(|only| one.file == only));
                 let spots = found.take(MOST_SPOTS).map(|one| Spot {
                     path: index.path(one.file).to_owned(),
@@ -177,7 +177,7 @@ impl Servers {
     }
 
     /// Asks the server of the language. The error says, as people read it, why there is no answer.
-    pub async fn ask(
+    pub(crate) async fn ask(
         &self,
         inquiry: &Inquiry,
         question: Question,
@@ -371,7 +371,7 @@ async fn reply(
             params["context"] = json!({"includeDeclaration": true});
         } else if let Some(found) = own.as_ref().filter(|found| !found.definition.is_declaration) {
             let name = found.definition.name.clone();
-            all.places.push(Place { path: path.clone(), at: found.definition.at, name, found: None });
+            all.places.push(SourceLocation { path: path.clone(), at: found.definition.at, name, site: None });
         }
         let found = reader.places(running.request(method, &params, deadline).await?)?;
         said += found.places.len();
@@ -388,11 +388,15 @@ async fn reply(
         Question::Definition => distinct(all.places),
         Question::References | Question::Calls { .. } => sorted(all.places),
     };
-    Ok(Reply::Places(Answer { source: Source::Lsp(running.spec.name.clone()), places, note }))
+    Ok(Reply::Locations(LocationAnswer {
+        source: AnswerSource::Lsp(running.spec.name.clone()),
+        locations: places,
+        note,
+    }))
 }
 
-fn distinct(places: Vec<Place>) -> Vec<Place> {
-    let mut kept: Vec<Place> = Vec::new();
+fn distinct(places: Vec<SourceLocation>) -> Vec<SourceLocation> {
+    let mut kept: Vec<SourceLocation> = Vec::new();
     for place in places {
         if !kept.iter().any(|one| one.path == place.path && one.at == place.at) {
             kept.push(place);

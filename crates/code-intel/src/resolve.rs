@@ -35,15 +35,16 @@ use std::hash::Hash;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::answer;
 use crate::error::{Error, Result};
 use crate::facts::{Definition, Facts, Occurrence, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
+use crate::location;
 
 use memory::Memory;
 
-pub use calls::{Direction, Edge, Graph, Node as GraphNode};
+pub(crate) use calls::CallGraph;
+pub use calls::Direction;
 
 /// How sure an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,12 +66,12 @@ impl Certainty {
 
 /// A definition and the file it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DefinitionSite {
     pub file: FileId,
     pub definition: Definition,
 }
 
-impl Found {
+impl DefinitionSite {
     /// What tells a definition from all others.
     fn key(&self) -> (FileId, u32) {
         (self.file, self.definition.name_span.start)
@@ -79,23 +80,23 @@ impl Found {
 
 /// What a name was found to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum Resolution {
     /// Best first.
-    Found(Vec<Found>, Certainty),
+    Found(Vec<DefinitionSite>, Certainty),
     /// Something that is not in the workspace.
     External,
     Unknown,
 }
 
-impl Meaning {
-    pub fn found(&self) -> &[Found] {
+impl Resolution {
+    pub fn found(&self) -> &[DefinitionSite] {
         match self {
             Self::Found(found, _) => found,
             Self::External | Self::Unknown => &[],
         }
     }
 
-    fn of(found: Vec<Found>) -> Self {
+    fn of(found: Vec<DefinitionSite>) -> Self {
         if found.is_empty() { Self::Unknown } else { Self::Found(found, Certainty::Resolved) }
     }
 }
@@ -110,14 +111,11 @@ enum Want {
 
 /// A place where a name is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct Reference {
     pub file: FileId,
     pub occurrence: Occurrence,
     pub certainty: Certainty,
 }
-
-/// How long a program that asks waits for uses, about.
-pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Steps that the answer to one question may take: types can refer to each other without end.
 const MOST_STEPS: u32 = 4000;
@@ -139,16 +137,16 @@ pub struct Resolver<'i> {
     /// What type parameters stand for in the question at hand (scripts).
     bound: RefCell<Vec<script::Bound>>,
     /// What was found out: the files do not change while somebody asks.
-    only_members: RefCell<HashMap<MemberName, Meaning>>,
+    only_members: RefCell<HashMap<MemberName, Resolution>>,
     modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
     go_modules: RefCell<HashMap<String, Option<Rc<go_modules::GoModule>>>>,
     /// What has a name in C and C++.
-    globals: RefCell<HashMap<String, Rc<[Found]>>>,
-    not_built: RefCell<HashMap<FileId, Rc<[Span]>>>,
-    pairs: Memory<(FileId, u32), Vec<Found>>,
-    bases: Memory<(FileId, u32), Vec<Found>>,
+    globals: RefCell<HashMap<String, Rc<[DefinitionSite]>>>,
+    inactive_spans: RefCell<HashMap<FileId, Rc<[Span]>>>,
+    pairs: Memory<(FileId, u32), Vec<DefinitionSite>>,
+    bases: Memory<(FileId, u32), Vec<DefinitionSite>>,
     /// By the file, the name and the place it is understood at.
-    named_types: Memory<(FileId, String, u32), Vec<Found>>,
+    named_types: Memory<(FileId, String, u32), Vec<DefinitionSite>>,
     /// Packages of scripts that are not installed, seen from a folder.
     nowhere: RefCell<HashMap<(String, String), bool>>,
 }
@@ -176,7 +174,7 @@ impl<'i> Resolver<'i> {
             modules: RefCell::default(),
             go_modules: RefCell::default(),
             globals: RefCell::default(),
-            not_built: RefCell::default(),
+            inactive_spans: RefCell::default(),
             pairs: Memory::default(),
             bases: Memory::default(),
             named_types: Memory::default(),
@@ -242,10 +240,10 @@ impl<'i> Resolver<'i> {
     /// An answer that is kept, unless something was given up on the way.
     fn remembered<K: Clone + Eq + Hash>(
         &self,
-        memory: &Memory<K, Vec<Found>>,
+        memory: &Memory<K, Vec<DefinitionSite>>,
         question: K,
-        ask: impl FnOnce() -> Vec<Found>,
-    ) -> Vec<Found> {
+        ask: impl FnOnce() -> Vec<DefinitionSite>,
+    ) -> Vec<DefinitionSite> {
         let before = self.given_up.get();
         memory.recall(question, ask, || self.given_up.get() == before)
     }
@@ -265,7 +263,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// What the name at a place means.
-    pub fn definition_at(&self, file: FileId, line: u32, column: u32) -> Result<Meaning> {
+    pub fn definition_at(&self, file: FileId, line: u32, column: u32) -> Result<Resolution> {
         let occurrence = self.occurrence_at(file, line, column)?;
         self.begin();
         let meaning = self.meaning(file, &occurrence);
@@ -275,26 +273,26 @@ impl<'i> Resolver<'i> {
 
     /// The same for who asks about the thing itself: where a name that is defined here stands for something outside, as
     /// a key of an object may, it is what is defined here.
-    pub fn target_at(&self, file: FileId, line: u32, column: u32) -> Result<Meaning> {
+    pub fn target_at(&self, file: FileId, line: u32, column: u32) -> Result<Resolution> {
         let meaning = self.definition_at(file, line, column)?;
         if !meaning.found().is_empty() {
             return Ok(meaning);
         }
         let occurrence = self.occurrence_at(file, line, column)?;
         let own = self.defined_by(file, &occurrence);
-        Ok(if own.is_empty() { meaning } else { Meaning::of(own) })
+        Ok(if own.is_empty() { meaning } else { Resolution::of(own) })
     }
 
     /// What the name at a place defines there.
-    fn defined_by(&self, file: FileId, occurrence: &Occurrence) -> Vec<Found> {
+    fn defined_by(&self, file: FileId, occurrence: &Occurrence) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let defined = whole.1.defined_at(occurrence.span);
-        defined.map(|(_, definition)| Found { file, definition: definition.clone() }).collect()
+        defined.map(|(_, definition)| DefinitionSite { file, definition: definition.clone() }).collect()
     }
 
     /// The definitions a name alone may mean: a plain name, or `Type.member`.
-    pub fn definitions_named(&self, name: &str) -> Vec<Found> {
-        let parts: Vec<&str> = answer::name_parts(name).collect();
+    pub fn definitions_named(&self, name: &str) -> Vec<DefinitionSite> {
+        let parts: Vec<&str> = location::name_parts(name).collect();
         let Some((last, before)) = parts.split_last() else { return Vec::new() };
         let owner = before.last();
         let mut found = Vec::new();
@@ -303,7 +301,7 @@ impl<'i> Resolver<'i> {
             for (_, definition) in outline.named(last) {
                 let is_owned = owner.is_none_or(|owner| owner_name(&outline, definition) == Some(owner));
                 if is_owned {
-                    found.push(Found { file, definition: definition.clone() });
+                    found.push(DefinitionSite { file, definition: definition.clone() });
                 }
             }
         }
@@ -325,22 +323,9 @@ impl<'i> Resolver<'i> {
         found
     }
 
-    /// What a person or a model asks about: `FILE:LINE:COLUMN`, a name, or `Type.member`.
-    pub fn asked(&self, target: &str) -> Result<Meaning> {
-        let mut parts = target.rsplitn(3, ':');
-        let (column, line, path) = (parts.next(), parts.next(), parts.next());
-        if let (Some(path), Some(Ok(line)), Some(Ok(column))) =
-            (path, line.map(str::parse), column.map(str::parse))
-        {
-            return self.target_at(self.index.named(path)?, line, column);
-        }
-        let found = self.definitions_named(target);
-        Ok(if found.is_empty() { Meaning::Unknown } else { Meaning::Found(found, Certainty::ByName) })
-    }
-
     /// The name of the type that a definition is a member of. What was found may be of the whole file or of its outline,
     /// in which definitions have other places.
-    fn owner_of(&self, found: &Found) -> Option<String> {
+    fn owner_of(&self, found: &DefinitionSite) -> Option<String> {
         let outline = self.index.outline(found.file);
         let mut known = outline.defined_at(found.definition.name_span).map(|(_, one)| one);
         match known.find(|one| one.span == found.definition.span) {
@@ -350,7 +335,11 @@ impl<'i> Resolver<'i> {
     }
 
     /// All definitions for others of a name that fit.
-    fn everywhere(&self, name: &str, fits: impl Fn(FileId, &Definition, &Facts) -> bool) -> Vec<Found> {
+    fn everywhere(
+        &self,
+        name: &str,
+        fits: impl Fn(FileId, &Definition, &Facts) -> bool,
+    ) -> Vec<DefinitionSite> {
         self.everywhere_in(name, |_| true, fits)
     }
 
@@ -360,13 +349,13 @@ impl<'i> Resolver<'i> {
         name: &str,
         is_among: impl Fn(FileId) -> bool,
         fits: impl Fn(FileId, &Definition, &Facts) -> bool,
-    ) -> Vec<Found> {
+    ) -> Vec<DefinitionSite> {
         let mut found = Vec::new();
         for file in self.index.defining(name).into_iter().filter(|file| is_among(*file)) {
             let outline = self.index.outline(file);
             for (_, definition) in outline.named(name) {
                 if fits(file, definition, &outline) {
-                    found.push(Found { file, definition: definition.clone() });
+                    found.push(DefinitionSite { file, definition: definition.clone() });
                 }
             }
         }

@@ -13,11 +13,13 @@ use std::sync::Arc;
 
 use stepwell_workspace::files;
 
-use crate::answer::{self, Answer, Asked, Consulted, Place, Source, defined_at, sorted, text};
 use crate::facts::Position;
 use crate::index::Index;
 use crate::languages::Language;
-use crate::resolve::{Found, Resolver};
+use crate::location::{
+    self, AnswerSource, LocationAnswer, SourceLocation, SourceReply, SymbolQuery, defined_at, sorted, text,
+};
+use crate::resolve::{DefinitionSite, Resolver};
 use table::{State, Table};
 use wire::{Document, Occurrence, Part};
 
@@ -28,7 +30,7 @@ pub const FILE: &str = "index.scip";
 pub(crate) struct Scip(RefCell<State>);
 
 /// Where something is defined.
-pub fn definitions(index: &Index, asked: &Asked) -> Consulted {
+pub fn definitions(index: &Index, asked: &SymbolQuery) -> SourceReply {
     consult(index, |session| {
         let (symbols, mut places) = session.defined(asked)?;
         let others = session.named_elsewhere(asked);
@@ -38,21 +40,21 @@ pub fn definitions(index: &Index, asked: &Asked) -> Consulted {
             let name = symbols.iter().next().map_or("", String::as_str);
             return Err(format!("it does not say where `{name}` is defined"));
         }
-        Ok(Answer { source: Source::Scip, places, note })
+        Ok(LocationAnswer { source: AnswerSource::Scip, locations: places, note })
     })
 }
 
 /// Where something is used; its definitions are left out.
-pub fn references(index: &Index, asked: &Asked) -> Consulted {
+pub fn references(index: &Index, asked: &SymbolQuery) -> SourceReply {
     consult(index, |session| {
         let (symbols, mut defined) = session.defined(asked)?;
         defined.extend(session.named_elsewhere(asked));
         let mut places = session.used(&symbols, asked)?;
         if !session.is_any_file_other() {
-            return Ok(Answer { source: Source::Scip, places: sorted(places), note: None });
+            return Ok(LocationAnswer { source: AnswerSource::Scip, locations: sorted(places), note: None });
         }
         let resolver = Resolver::new(index);
-        let found: Vec<Found> = defined.iter().filter_map(|place| place.found.clone()).collect();
+        let found: Vec<DefinitionSite> = defined.iter().filter_map(|place| place.site.clone()).collect();
         let mut others = resolver.references_to_all(&found);
         others.retain(|used| !session.is_current(index.path(used.file)));
         let note = if found.is_empty() {
@@ -62,31 +64,34 @@ pub fn references(index: &Index, asked: &Asked) -> Consulted {
         } else {
             Session::note(others.len(), "use")
         };
-        places.extend(others.iter().map(|used| Place {
+        places.extend(others.iter().map(|used| SourceLocation {
             path: index.path(used.file).to_owned(),
             at: used.occurrence.at,
             name: used.occurrence.span.of(&index.source(used.file)).to_owned(),
-            found: None,
+            site: None,
         }));
-        Ok(Answer { source: Source::Scip, places: sorted(places), note })
+        Ok(LocationAnswer { source: AnswerSource::Scip, locations: sorted(places), note })
     })
 }
 
-fn consult(index: &Index, question: impl FnOnce(&Session<'_>) -> Result<Answer, String>) -> Consulted {
+fn consult(
+    index: &Index,
+    question: impl FnOnce(&Session<'_>) -> Result<LocationAnswer, String>,
+) -> SourceReply {
     let table = {
         let mut state = index.scip().0.borrow_mut();
         state.renew(index.workspace());
         match &*state {
-            State::Absent => return Consulted::Absent,
+            State::Absent => return SourceReply::Absent,
             State::Unusable(_, reason) => {
-                return Consulted::Declined(format!("`{FILE}` is not used: {reason}"));
+                return SourceReply::Declined(format!("`{FILE}` is not used: {reason}"));
             }
             State::Read(table) => Arc::clone(table),
         }
     };
     match question(&Session { index, table: &table }) {
-        Ok(answer) => Consulted::Answered(answer),
-        Err(reason) => Consulted::Declined(format!("`{FILE}` has no answer: {reason}")),
+        Ok(answer) => SourceReply::Answered(answer),
+        Err(reason) => SourceReply::Declined(format!("`{FILE}` has no answer: {reason}")),
     }
 }
 
@@ -128,9 +133,9 @@ impl Session<'_> {
     }
 
     /// The symbols that are asked about and where they are defined, best first.
-    fn defined(&self, asked: &Asked) -> Result<(BTreeSet<String>, Vec<Place>), String> {
+    fn defined(&self, asked: &SymbolQuery) -> Result<(BTreeSet<String>, Vec<SourceLocation>), String> {
         match asked {
-            Asked::At { path, line, column } => {
+            SymbolQuery::At { path, line, column } => {
                 let path = &self.relative(path)?;
                 let symbols = self.symbols_at(path, *line, *column)?;
                 let mut places = Vec::new();
@@ -153,7 +158,7 @@ impl Session<'_> {
                 }
                 Ok((symbols, self.known(places)))
             }
-            Asked::Named { name, path } => {
+            SymbolQuery::Named { name, path } => {
                 let path = path.as_deref().map(|path| self.relative(path)).transpose()?;
                 if let Some(path) = &path {
                     self.require_current(path)?;
@@ -169,8 +174,12 @@ impl Session<'_> {
         Ok(place.relative().to_string_lossy().into_owned())
     }
 
-    fn named(&self, name: &str, only: Option<&str>) -> Result<(BTreeSet<String>, Vec<Place>), String> {
-        let parts: Vec<&str> = answer::name_parts(name).collect();
+    fn named(
+        &self,
+        name: &str,
+        only: Option<&str>,
+    ) -> Result<(BTreeSet<String>, Vec<SourceLocation>), String> {
+        let parts: Vec<&str> = location::name_parts(name).collect();
         let (last, owner) = match parts[..] {
             [.., owner, last] => (last, Some(owner)),
             [last] => (last, None),
@@ -229,7 +238,7 @@ impl Session<'_> {
     }
 
     /// Where symbols, and those told with them, are used in the files that are current.
-    fn used(&self, symbols: &BTreeSet<String>, asked: &Asked) -> Result<Vec<Place>, String> {
+    fn used(&self, symbols: &BTreeSet<String>, asked: &SymbolQuery) -> Result<Vec<SourceLocation>, String> {
         let mut all = symbols.clone();
         all.extend(symbols.iter().flat_map(|symbol| self.table.together(symbol)).cloned());
         let mut files: BTreeSet<String> = all
@@ -239,8 +248,8 @@ impl Session<'_> {
             .map(str::to_owned)
             .collect();
         let own = match asked {
-            Asked::At { path, .. } => Some(self.relative(path)?),
-            Asked::Named { .. } => None,
+            SymbolQuery::At { path, .. } => Some(self.relative(path)?),
+            SymbolQuery::Named { .. } => None,
         };
         files.extend(own.clone());
         let mut places = Vec::new();
@@ -261,7 +270,7 @@ impl Session<'_> {
         &self,
         path: &str,
         is_wanted: impl Fn(&Occurrence<'_>) -> bool,
-    ) -> Result<Vec<(String, Place)>, String> {
+    ) -> Result<Vec<(String, SourceLocation)>, String> {
         let bytes = self.table.document(path).ok_or_else(changed)?;
         let document = Document::decode(&bytes).map_err(|_| changed())?;
         let wanted: Vec<_> = document.occurrences.iter().filter(|one| is_wanted(one)).collect();
@@ -277,26 +286,26 @@ impl Session<'_> {
             let length = if one.line == one.last_line { end.saturating_sub(start) } else { 0 };
             let name = line.chars().skip(start as usize - 1).take(length as usize).collect();
             let at = Position { line: one.line.saturating_add(1), column: start };
-            (one.symbol.to_owned(), Place { path: path.to_owned(), at, name, found: None })
+            (one.symbol.to_owned(), SourceLocation { path: path.to_owned(), at, name, site: None })
         });
         Ok(placed.collect())
     }
 
     /// Definitions, each place once in the order they come, with what our own index knows of them.
-    fn known(&self, places: Vec<(String, Place)>) -> Vec<Place> {
+    fn known(&self, places: Vec<(String, SourceLocation)>) -> Vec<SourceLocation> {
         let mut seen = HashSet::new();
-        let mut places: Vec<Place> = places.into_iter().map(|(_, place)| place).collect();
+        let mut places: Vec<SourceLocation> = places.into_iter().map(|(_, place)| place).collect();
         places.retain(|place| seen.insert((place.path.clone(), place.at)));
         for place in &mut places {
             let file = self.index.file(&place.path);
-            place.found = file.and_then(|file| defined_at(self.index, file, place.at));
+            place.site = file.and_then(|file| defined_at(self.index, file, place.at));
         }
         places
     }
 
     /// What our own index knows of a name in the files that are not current.
-    fn named_elsewhere(&self, asked: &Asked) -> Vec<Place> {
-        let Asked::Named { name, path: None } = asked else { return Vec::new() };
+    fn named_elsewhere(&self, asked: &SymbolQuery) -> Vec<SourceLocation> {
+        let SymbolQuery::Named { name, path: None } = asked else { return Vec::new() };
         let mut found = Resolver::new(self.index).definitions_named(name);
         found.retain(|found| !self.is_current(self.index.path(found.file)));
         found.into_iter().map(|found| place_of(self.index, found)).collect()
@@ -317,12 +326,12 @@ fn changed() -> String {
     "it is being written, or is damaged".to_owned()
 }
 
-fn place_of(index: &Index, found: Found) -> Place {
-    Place {
+fn place_of(index: &Index, found: DefinitionSite) -> SourceLocation {
+    SourceLocation {
         path: index.path(found.file).to_owned(),
         at: found.definition.at,
         name: found.definition.name.clone(),
-        found: Some(found),
+        site: Some(found),
     }
 }
 

@@ -11,10 +11,10 @@ mod words;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::embeddings::{Embeddings, Sought};
+use crate::embeddings::{Embeddings, QueryVector};
 use crate::facts::{self, Definition, Facts, Kind, Span};
 use crate::index::{FileEntry, FileId, Index, name_hash};
-use crate::resolve::{Found, Resolver};
+use crate::resolve::{DefinitionSite, Resolver};
 use scan::Patterns;
 
 pub use map::map;
@@ -40,17 +40,17 @@ const MOST_COUNTED: usize = 500;
 #[derive(Clone, Copy)]
 pub struct Question<'q> {
     pub words: &'q str,
-    /// Its vector, and those of the symbols.
-    pub near: Option<Near<'q>>,
-    /// The files that whoever asks is at work on: of two symbols, the one near them is rather meant.
-    pub in_hand: &'q [FileId],
+    /// Its vector, with those of the symbols.
+    pub vector: Option<(&'q Embeddings, &'q QueryVector)>,
+    /// Files the caller works on: of two symbols, the one near them ranks higher.
+    pub open_files: &'q [FileId],
     pub limit: usize,
 }
 
 /// A symbol that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    pub found: Found,
+    pub site: DefinitionSite,
     /// With what it stands in: `Class.method`.
     pub path: String,
     pub signature: String,
@@ -65,13 +65,6 @@ pub struct Hits {
     pub hits: Vec<Hit>,
     /// There is more source than can be looked through in time.
     pub is_cut: bool,
-}
-
-/// A question with its vector, and the vectors of the symbols.
-#[derive(Clone, Copy)]
-pub struct Near<'n> {
-    pub embeddings: &'n Embeddings,
-    pub sought: &'n Sought,
 }
 
 struct Candidate {
@@ -94,17 +87,17 @@ pub fn search(index: &Index, question: &Question<'_>) -> Hits {
     let patterns = Patterns::of(&terms);
     let chosen = patterns.as_ref().map(|patterns| scan::choose(index, &terms, patterns)).unwrap_or_default();
     let mut files = chosen.files;
-    if question.near.is_some() {
+    if question.vector.is_some() {
         files = with_all(index, files);
     }
     let mut candidates = Vec::new();
     for file in files {
         let (text, outline) = (index.source(file), index.outline(file));
         let mut found = in_file(file, index.path(file), (&text, &outline), &terms, patterns.as_ref());
-        match question.near {
-            Some(Near { embeddings, sought }) => {
+        match question.vector {
+            Some((embeddings, vector)) => {
                 for one in &mut found {
-                    one.similarity = embeddings.similarity(&text, &outline, one.definition, sought);
+                    one.similarity = embeddings.similarity(&text, &outline, one.definition, vector);
                 }
             }
             None => found.retain(|one| one.counts.iter().any(|count| *count > 0.0)),
@@ -114,8 +107,8 @@ pub fn search(index: &Index, question: &Question<'_>) -> Hits {
     for (place, one) in candidates.iter_mut().enumerate() {
         one.order = place;
     }
-    let by_words = by_words(index, &candidates, terms.len(), question.in_hand);
-    let mut ranked = if question.near.is_none() {
+    let by_words = by_words(index, &candidates, terms.len(), question.open_files);
+    let mut ranked = if question.vector.is_none() {
         by_words
     } else {
         let near = candidates.iter().filter_map(|one| Some((one.similarity?, one)));
@@ -157,7 +150,7 @@ fn by_words<'c>(
     index: &Index,
     candidates: &'c [Candidate],
     terms: usize,
-    in_hand: &[FileId],
+    open_files: &[FileId],
 ) -> Vec<(f64, &'c Candidate)> {
     let average = candidates.iter().map(|one| one.length).sum::<f64>() / (candidates.len().max(1) as f64);
     let all = index.defined_count();
@@ -168,7 +161,7 @@ fn by_words<'c>(
     let mut ranked = best_first(scored.filter(|(score, _)| *score > 0.0).collect());
     let counted = ranked.len().min(MOST_COUNTED);
     let used = index.use_counts_of(ranked.iter().take(counted).map(|(_, one)| one.name));
-    let around = Around::of(index, in_hand);
+    let around = Around::of(index, open_files);
     for (score, one) in ranked.iter_mut().take(counted) {
         let uses = used.get(&one.name).copied().unwrap_or_default();
         *score *= (1.0 + 0.08 * f64::from(uses).ln_1p()) * around.weight(index, one.file);
@@ -184,13 +177,13 @@ struct Around<'i> {
 }
 
 impl<'i> Around<'i> {
-    fn of(index: &'i Index, in_hand: &[FileId]) -> Self {
+    fn of(index: &'i Index, open_files: &[FileId]) -> Self {
         let resolver = Resolver::new(index);
         let folder = |file: &FileId| index.path(*file).rsplit_once('/').map_or("", |(folder, _)| folder);
         Self {
-            files: in_hand.iter().copied().collect(),
-            neighbours: in_hand.iter().flat_map(|file| resolver.dependencies(*file)).collect(),
-            folders: in_hand.iter().map(folder).collect(),
+            files: open_files.iter().copied().collect(),
+            neighbours: open_files.iter().flat_map(|file| resolver.dependencies(*file)).collect(),
+            folders: open_files.iter().map(folder).collect(),
         }
     }
 
@@ -319,7 +312,7 @@ fn shown(index: &Index, candidate: &Candidate, score: f64) -> Option<Hit> {
         path: facts::described(&outline, candidate.definition),
         signature: facts::signature(&text, &definition),
         doc: facts::doc_line(&text, &definition),
-        found: Found { file: candidate.file, definition },
+        site: DefinitionSite { file: candidate.file, definition },
         score,
     })
 }

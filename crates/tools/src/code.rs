@@ -1,6 +1,7 @@
-//! Tools that know the code: what files define, where names are defined and used, who calls whom, what code is about.
-//! One service holds the index of a workspace.
+//! Tools that answer questions about code. Each asks [`stepwell_code_intel::ask`] and renders the answer for the model;
+//! programs get the answer itself. One service holds the index of a workspace.
 
+mod answer;
 mod graphs;
 mod names;
 mod outlines;
@@ -13,37 +14,35 @@ use stepwell_tool_runtime::DynTool;
 
 pub use service::{CodeService, LONGEST_CALL};
 
-/// Declares a tool whose work a function does with the index: its type, its name, its other names, its input, the
-/// function. With `asking_servers` the function also gets what a language server said, where the input wishes for one;
+/// Declares a tool that asks the index: its type, name, aliases, input, the type of its answer, and the function that
+/// answers. With `asking_servers` the function also gets the reply of a language server, where the input asks for one;
 /// with `with_embeddings` the vector of its `query`.
 macro_rules! code_tool {
-    ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident) => {
-        code_tool!(@ $tool, $name, $aliases, $input, |service, ctx, input| {
+    ($tool:ident, $name:literal, $aliases:expr, $input:ty => $answer:ty, $run:ident) => {
+        code_tool!(@ $tool, $name, $aliases, $input => $answer, |service, ctx, input| {
             service.ask(ctx, move |index| $run(index, &input)).await
         });
     };
-    ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident, asking_servers) => {
-        code_tool!(@ $tool, $name, $aliases, $input, |service, ctx, input| {
-            let target = input.target.clone();
-            let asked = move |index: &stepwell_code_intel::index::Index| target.asked(index);
-            let said = service.ask_server(ctx, input.source, asked, input.question()).await?;
-            service.ask(ctx, move |index| $run(index, &input, said.clone())).await
+    ($tool:ident, $name:literal, $aliases:expr, $input:ty => $answer:ty, $run:ident, asking_servers) => {
+        code_tool!(@ $tool, $name, $aliases, $input => $answer, |service, ctx, input| {
+            let reply = service.ask_server(ctx, input.source, input.target(), input.question()).await?;
+            service.ask(ctx, move |index| $run(index, &input, reply.as_ref())).await
         });
     };
-    ($tool:ident, $name:literal, $aliases:expr, $input:ty, $run:ident, with_embeddings) => {
-        code_tool!(@ $tool, $name, $aliases, $input, |service, ctx, input| {
-            let prepared = service.sought(ctx, &input.query).await?;
+    ($tool:ident, $name:literal, $aliases:expr, $input:ty => $answer:ty, $run:ident, with_embeddings) => {
+        code_tool!(@ $tool, $name, $aliases, $input => $answer, |service, ctx, input| {
+            let prepared = service.query_vector(ctx, &input.query).await?;
             service.ask(ctx, move |index| $run(index, &input, prepared.as_ref())).await
         });
     };
-    (@ $tool:ident, $name:literal, $aliases:expr, $input:ty, |$service:ident, $ctx:ident, $given:ident| $run:block) => {
+    (@ $tool:ident, $name:literal, $aliases:expr, $input:ty => $answer:ty, |$service:ident, $ctx:ident, $given:ident| $run:block) => {
         pub struct $tool(pub std::sync::Arc<crate::code::service::CodeService>);
 
         #[async_trait::async_trait]
         impl stepwell_tool_runtime::Tool for $tool {
             type Input = $input;
             type Plan = $input;
-            type Output = crate::code::service::Told;
+            type Output = crate::code::answer::TextAnswer<$answer>;
 
             fn spec(&self) -> stepwell_tool_runtime::ToolSpec {
                 stepwell_tool_runtime::ToolSpec {

@@ -7,17 +7,17 @@ mod show;
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-use stepwell_code_intel::answer::{Answer, Asked};
-use stepwell_code_intel::graph::{self, NamedGraph};
+use serde::Serialize;
+use stepwell_code_intel::ask::{
+    Ask, CallOptions, Certainty, Graph, SearchRequest, ServerReply, Target, Unresolved,
+};
 use stepwell_code_intel::index::{Index, Refreshed};
-use stepwell_code_intel::lsp::{Question, Reply};
-use stepwell_code_intel::resolve::{Certainty, Direction, Found, Meaning, Resolver};
-use stepwell_code_intel::{Error, search, whereabouts};
+use stepwell_code_intel::lsp::Question;
+use stepwell_code_intel::resolve::Direction;
 
-use servers::Standing;
+use servers::RunningServers;
 
-use crate::args::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget};
+use crate::args::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget, SourceArg};
 use crate::assemble::{Assembly, AssemblyOptions, code_indexes, workspace_root};
 use crate::exit::Exit;
 use crate::language::Language;
@@ -48,28 +48,21 @@ pub fn run(args: IndexArgs) -> anyhow::Result<Exit> {
             language.pick("the folder is too large: not all of it was read", "文件夹过大：未全部读取");
         crate::terminal::error_line(words);
     }
-    answer(&Looked { assembly: &assembly, index: &index, refreshed, language }, &args)
+    answer(&IndexedFolder { assembly: &assembly, index: &index, refreshed, language }, &args)
 }
 
-/// A folder that was looked at.
-struct Looked<'l> {
+/// A folder whose index is up to date.
+struct IndexedFolder<'l> {
     assembly: &'l Assembly,
     index: &'l Index,
     refreshed: Refreshed,
     language: Language,
 }
 
-impl Looked<'_> {
-    /// Says on standard error what a person would wonder about: an answer that is empty, or not certain.
+impl IndexedFolder<'_> {
+    /// Explains an answer that is empty or not certain, on standard error.
     fn tell(&self, english: &str, chinese: &str) {
         tell(Some(self.language.pick(english, chinese)));
-    }
-}
-
-impl IndexTarget {
-    /// The same with a target that is given in full.
-    fn completed(&self, index: &Index) -> anyhow::Result<Self> {
-        Ok(Self { target: whereabouts::completed(index, &self.target)?, source: self.source })
     }
 }
 
@@ -85,38 +78,27 @@ fn open(folder: Option<&Path>) -> anyhow::Result<(Assembly, Index)> {
     Ok((assembly, index))
 }
 
-fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
-    let index = looked.index;
-    let resolver = Resolver::new(index);
+fn answer(folder: &IndexedFolder<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
+    let ask = Ask::new(folder.index);
     match &args.command {
         IndexCommand::Build { .. } | IndexCommand::Status => {
             if let IndexCommand::Build { .. } = &args.command {
-                meaning::build(looked)?;
+                meaning::build(folder)?;
             }
-            let servers = servers::found(looked)?;
-            show::status(index, looked.refreshed, &servers, args.json, looked.language)?;
+            let servers = servers::found(folder)?;
+            show::status(folder.index, folder.refreshed, &servers, args.json, folder.language)?;
         }
         IndexCommand::Def(target) => {
-            let target = &target.completed(index)?;
-            let (answer, notes) = consulted(looked, target, Question::Definition)?;
-            if let Some(answer) = answer {
-                return show::consulted_definitions(index, &answer, args.json).map(|()| Exit::Done);
-            }
-            let meaning = asked(&resolver, index, &target.target)?;
-            let found: Vec<Value> = meaning.found().iter().map(|found| show::place(index, found)).collect();
+            let (target, reply) = asked(folder, target, Question::Definition)?;
+            let answer = ask.with_server(reply.as_ref()).definition(&target)?;
+            tell(answer.origin.note().as_deref());
+            check_resolved(folder.index, &target, answer.unresolved())?;
             if args.json {
-                let certainty = match &meaning {
-                    Meaning::Found(_, certainty) => certainty.name(),
-                    Meaning::External => "external",
-                    Meaning::Unknown => "unknown",
-                };
-                let answer = json!({"source": "index", "certainty": certainty, "definitions": found});
-                print_json(&show::with_note(answer, notes))?;
+                print_json(&answer)?;
             } else {
-                show::places(index, meaning.found());
-                let is_place = matches!(Asked::parse(&target.target), Asked::At { .. });
-                if is_place && matches!(meaning, Meaning::Found(_, Certainty::ByName)) {
-                    looked.tell(
+                show::definitions(&answer);
+                if target.is_position() && answer.certainty == Certainty::ByName {
+                    folder.tell(
                         "by its name alone: the type before it is not known",
                         "仅按名称：其前的类型未知",
                     );
@@ -124,107 +106,83 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
             }
         }
         IndexCommand::Refs(target) => {
-            let target = &target.completed(index)?;
-            let (answer, notes) = consulted(looked, target, Question::References)?;
-            if let Some(answer) = answer {
-                return show::consulted_uses(index, &answer, args.json).map(|()| Exit::Done);
+            let (target, reply) = asked(folder, target, Question::References)?;
+            let answer = ask.with_server(reply.as_ref()).references(&target, usize::MAX)?;
+            tell(answer.origin.note().as_deref());
+            check_resolved(folder.index, &target, answer.unresolved())?;
+            if args.json {
+                print_json(&answer)?;
+            } else {
+                show::references(&answer);
             }
-            let found = targets(&resolver, index, &target.target)?;
-            let uses = whereabouts::uses(&resolver, &found);
-            show::uses(index, &uses, notes, args.json)?;
-            if uses.is_empty() {
-                looked.tell("nothing uses it, as far as the index can tell", "索引未发现任何使用之处");
+            if answer.references.is_empty() {
+                folder.tell("nothing uses it, as far as the index can tell", "索引未发现任何使用之处");
             }
         }
         IndexCommand::Calls { target, direction, depth, format } => {
-            let target = &target.completed(index)?;
             let direction = match direction {
                 CallsArg::Callers => Direction::Callers,
                 CallsArg::Callees => Direction::Callees,
             };
             let question = Question::Calls { direction, depth: *depth, most: MOST_NODES };
-            let standing = Standing::asked_for(looked, target)?;
-            let said = standing.map(|standing| {
-                let said = standing.ask(index, &Asked::parse(&target.target), question);
-                standing.close();
-                said
-            });
-            let (server, graph, note) = match said {
-                Some(Ok(Reply::Calls { server, graph, note })) => {
-                    tell(note.as_deref());
-                    (Some(server), graph, note)
-                }
-                said => {
-                    let found = targets(&resolver, index, &target.target)?;
-                    let Some(start) = found.first() else { return Ok(Exit::Done) };
-                    let notes = said.and_then(Result::err).into_iter();
-                    let notes: Vec<String> = notes.chain(whereabouts::only_first(index, &found)).collect();
-                    let note = (!notes.is_empty()).then(|| notes.join("; "));
-                    tell(note.as_deref());
-                    let calls = resolver.call_graph(start, direction, *depth, MOST_NODES);
-                    (None, graph::of_calls(index, &calls), note)
-                }
-            };
-            let is_json = *format == GraphArg::Json || *format == GraphArg::Text && args.json;
-            if is_json {
-                let mut answer = show::graph(&graph);
-                answer["source"] = json!(if server.is_some() { "lsp" } else { "index" });
-                answer["server"] = json!(server);
-                print_json(&show::with_note(answer, note))?;
-            } else {
-                print_graph(&graph, direction, *format, args.json)?;
-            }
-            if graph.edges.is_empty() {
+            let (target, reply) = asked(folder, target, question)?;
+            let options = CallOptions { direction, depth: *depth, max_nodes: MOST_NODES };
+            let answer = ask.with_server(reply.as_ref()).call_graph(&target, options)?;
+            tell(answer.origin.note().as_deref());
+            check_resolved(folder.index, &target, answer.unresolved())?;
+            print_graph(&answer, &answer.graph, direction, *format, args.json)?;
+            if answer.graph.edges.is_empty() {
                 match direction {
-                    Direction::Callers => looked.tell("nothing calls it", "没有调用者"),
+                    Direction::Callers => folder.tell("nothing calls it", "没有调用者"),
                     Direction::Callees => {
-                        looked.tell("it calls nothing of this folder", "它未调用此文件夹中的函数");
+                        folder.tell("it calls nothing of this folder", "它未调用此文件夹中的函数");
                     }
                 }
             }
         }
         IndexCommand::Deps { file, format } => {
-            let only = file.as_deref().map(|file| index.named(file)).transpose()?;
-            let graph = graph::of_files(index, only, MOST_NODES);
-            print_graph(&graph, Direction::Callees, *format, args.json)?;
+            let graph = ask.dependency_graph(file.as_deref(), MOST_NODES)?;
+            print_graph(&graph, &graph, Direction::Callees, *format, args.json)?;
             if graph.edges.is_empty() {
-                looked.tell("no imports between files were found", "未发现文件之间的导入");
+                folder.tell("no imports between files were found", "未发现文件之间的导入");
             }
         }
         IndexCommand::Symbols { file, kind } => {
-            if show::symbols(index, index.named(file)?, kind, args.json)? == 0 {
-                looked.tell("the file defines nothing of that kind", "该文件未定义此类符号");
+            if show::symbols(&ask, file, kind, args.json)? == 0 {
+                folder.tell("the file defines nothing of that kind", "该文件未定义此类符号");
             }
         }
         IndexCommand::Search { words, limit, near } => {
-            let question = words.join(" ");
-            if !question.contains(char::is_alphanumeric) {
-                return Err(Error::NoWords { question }.into());
+            let words = &words.join(" ");
+            let request = SearchRequest { words, vector: None, open_files: near, limit: *limit };
+            let answer = meaning::search(folder, &request)?;
+            for note in &answer.notes {
+                tell(Some(note));
             }
-            let in_hand = near.iter().map(|path| index.named(path)).collect::<Result<Vec<_>, _>>()?;
-            let asked = search::Question { words: &question, near: None, in_hand: &in_hand, limit: *limit };
-            let (hits, note) = meaning::search(looked, &asked)?;
-            tell(note.as_deref());
-            show::hits(index, &hits, note, args.json)?;
-            if hits.hits.is_empty() {
-                looked.tell("nothing is about these words", "没有与这些词相关的代码");
+            if args.json {
+                print_json(&answer)?;
+            } else {
+                show::hits(&answer);
             }
-            if hits.is_cut {
-                looked.tell(
+            if answer.hits.is_empty() {
+                folder.tell("nothing is about these words", "没有与这些词相关的代码");
+            }
+            if !answer.complete {
+                folder.tell(
                     "the folder is large: there was no time for all of it",
                     "文件夹过大：未能在限定时间内搜索全部内容",
                 );
             }
         }
         IndexCommand::Map { tokens } => {
-            let map = search::map(index, *tokens);
+            let answer = ask.overview(*tokens);
             if args.json {
-                print_json(&json!({"map": map}))?;
+                print_json(&answer)?;
             } else {
-                out(&map);
+                out(&answer.map);
             }
-            if map.is_empty() {
-                looked.tell(
+            if answer.map.is_empty() {
+                folder.tell(
                     "there are no symbols, or none fits into so few tokens",
                     "没有符号，或令牌数太少无法容纳",
                 );
@@ -235,74 +193,70 @@ fn answer(looked: &Looked<'_>, args: &IndexArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The answer of who knows more than the index. Who could not answer, and why, is told, and given for those who read
-/// JSON.
-fn consulted(
-    looked: &Looked<'_>,
+/// What is asked about, and the reply of a language server where the command line asks for one.
+fn asked(
+    folder: &IndexedFolder<'_>,
     target: &IndexTarget,
     question: Question,
-) -> anyhow::Result<(Option<Answer>, Option<String>)> {
-    let standing = Standing::asked_for(looked, target)?;
-    let said = servers::consulted(looked.index, standing.as_ref(), &Asked::parse(&target.target), question);
-    if let Some(standing) = standing {
-        standing.close();
-    }
-    let (answer, note) = match said {
-        Ok(answer) => (Some(answer.clone()), answer.note),
-        Err(note) => (None, note),
+) -> anyhow::Result<(Target, Option<ServerReply>)> {
+    let source = target.source;
+    let target = Target::parse(&target.target);
+    let reply = match source {
+        SourceArg::Index => None,
+        SourceArg::Lsp => {
+            let servers = RunningServers::new(folder.assembly, folder.index)?;
+            let reply = servers.ask(folder.index, &target, question);
+            servers.close();
+            Some(reply)
+        }
     };
-    tell(note.as_deref());
-    Ok((answer, note))
+    Ok((target, reply))
 }
 
-/// Says on standard error what an answer is not made of, and why.
+/// Prints a note about an answer on standard error.
 fn tell(note: Option<&str>) {
     if let Some(note) = note {
         crate::terminal::error_line(&format!("note: {note}"));
     }
 }
 
-/// What is asked about; an error where it is nothing of this folder.
-fn asked(resolver: &Resolver<'_>, index: &Index, target: &str) -> anyhow::Result<Meaning> {
-    match resolver.asked(target).map_err(|error| whereabouts::explained(index, error))? {
-        Meaning::Unknown => {
-            let others = whereabouts::others(index, target);
-            let hint = if !others.is_empty() {
-                format!("there is {}", others.join(", "))
+/// Fails where a target has no definition in this folder.
+fn check_resolved(index: &Index, target: &Target, unresolved: Option<Unresolved<'_>>) -> anyhow::Result<()> {
+    let Some(unresolved) = unresolved else { return Ok(()) };
+    Err(match unresolved {
+        Unresolved::Unknown { similar_names } => {
+            let hint = if !similar_names.is_empty() {
+                format!("there is {}", similar_names.join(", "))
             } else if index.entries().next().is_none() {
                 "the folder has no file that can be read: give another one with -C".to_owned()
             } else {
                 "give a name as it is written, `Type.member`, FILE:LINE or FILE:LINE:COLUMN; `stepwell index search` finds code by words".to_owned()
             };
             let what = format!("`{target}` is not defined in this folder as far as the index can tell");
-            Err(report::failed(what, hint))
+            report::failed(what, hint)
         }
-        Meaning::External => Err(report::failed(
+        Unresolved::External => report::failed(
             format!("`{target}` is external: it is defined outside of this folder"),
             "its package is among the dependencies of the project, or it is built into the language",
-        )),
-        found @ Meaning::Found(..) => Ok(found),
-    }
+        ),
+    })
 }
 
-fn targets(resolver: &Resolver<'_>, index: &Index, target: &str) -> anyhow::Result<Vec<Found>> {
-    Ok(asked(resolver, index, target)?.found().to_vec())
-}
-
-fn print_json(value: &Value) -> anyhow::Result<()> {
-    out_line(&serde_json::to_string_pretty(value)?);
+fn print_json(answer: &impl Serialize) -> anyhow::Result<()> {
+    out_line(&serde_json::to_string_pretty(answer)?);
     Ok(())
 }
 
 fn print_graph(
-    graph: &NamedGraph,
+    answer: &impl Serialize,
+    graph: &Graph,
     direction: Direction,
     format: GraphArg,
     as_json: bool,
 ) -> anyhow::Result<()> {
     match format {
         GraphArg::Text if !as_json => out(&graph.text(direction)),
-        GraphArg::Text | GraphArg::Json => print_json(&show::graph(graph))?,
+        GraphArg::Text | GraphArg::Json => print_json(answer)?,
         GraphArg::Mermaid => out(&graph.mermaid()),
         GraphArg::Dot => out(&graph.dot()),
     }

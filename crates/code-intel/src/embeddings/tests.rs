@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use stepwell_workspace::Workspace;
 
 use super::*;
-use crate::search::{Near, Question, search};
+use crate::search::{Question, search};
 
 /// Texts about taking away and texts about weather point in two directions; everything else in a third.
 struct Scripted {
@@ -112,10 +112,11 @@ fn only_meaning_finds_what_no_word_names() {
     let embeddings = Embeddings::new(Arc::clone(&maker) as _, Arc::new(Strict));
     assert_eq!(fill(&embeddings, &lab.index), None);
     let question = "get rid of stale things";
-    let search = |words: &str, near| search(&lab.index, &Question { words, near, in_hand: &[], limit: 5 });
+    let search =
+        |words: &str, vector| search(&lab.index, &Question { words, vector, open_files: &[], limit: 5 });
     assert!(search(question, None).hits.is_empty());
-    let sought = run(embeddings.question(question)).unwrap();
-    let near = Near { embeddings: &embeddings, sought: &sought };
+    let vector = run(embeddings.question(question)).unwrap();
+    let near = (&embeddings, &vector);
     let hits = search(question, Some(near)).hits;
     let paths: Vec<&str> = hits.iter().map(|hit| hit.path.as_str()).collect();
     assert_eq!(paths, ["prune"]);

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::extract::{Extractor, NameScope, Rules, children, children_by_field, span};
 use super::nodes::Fields;
 use super::{Kind, Receiver};
 
@@ -62,7 +62,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let declared = type_text(x, node);
             for declarator in children_by_field(node, "declarator") {
                 if let Some(name) = declared_name(declarator) {
-                    let index = x.define(Kind::Type, name, node, Place::Here);
+                    let index = x.define(Kind::Type, name, node, NameScope::Here);
                     set(x, index, declared.clone(), String::new());
                 }
             }
@@ -71,7 +71,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "enum_specifier" => {
             let Some(body) = node.field("body") else { return };
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Enum, name, node, Place::Here);
+                let index = x.define(Kind::Enum, name, node, NameScope::Here);
                 // What an `enum class` has is reached through its name, what an `enum` has without.
                 let is_scoped =
                     node.children(&mut node.walk()).any(|child| matches!(child.kind(), "class" | "struct"));
@@ -82,12 +82,12 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         "enumerator" => {
             if let Some(name) = node.field("name") {
-                x.define(Kind::EnumMember, name, node, Place::Here);
+                x.define(Kind::EnumMember, name, node, NameScope::Here);
             }
         }
         "preproc_def" | "preproc_function_def" => {
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Macro, name, node, Place::Here);
+                let index = x.define(Kind::Macro, name, node, NameScope::Here);
                 let value = x.kept_text(node.field("value"));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.scope = None;
@@ -95,7 +95,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                     value.trim().clone_into(&mut definition.value);
                 }
                 for parameter in node.field("parameters").map(children).unwrap_or_default() {
-                    x.define(Kind::Parameter, parameter, parameter, Place::In(span(node)));
+                    x.define(Kind::Parameter, parameter, parameter, NameScope::In(span(node)));
                 }
                 namespaces(x, node, name);
             }
@@ -111,14 +111,14 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             if let Some(body) = node.field("body")
                 && let Some(name) = node.field("name")
             {
-                let index = x.define(Kind::Module, name, node, Place::Here);
+                let index = x.define(Kind::Module, name, node, NameScope::Here);
                 x.open_body(body, index);
             }
         }
         "namespace_alias_definition" => {
             let parts = children(node);
             if let (Some(name), Some(of)) = (node.field("name"), parts.last()) {
-                let index = x.define(Kind::Module, name, node, Place::Here);
+                let index = x.define(Kind::Module, name, node, NameScope::Here);
                 let declared = x.kept_text(Some(*of));
                 set(x, index, declared, String::new());
                 if let Some(definition) = x.definition_mut(index) {
@@ -128,7 +128,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         "alias_declaration" => {
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Type, name, node, Place::Here);
+                let index = x.define(Kind::Type, name, node, NameScope::Here);
                 let declared = x.kept_text(node.field("type"));
                 set(x, index, declared, String::new());
             }
@@ -139,7 +139,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let name = children(node).into_iter().find(|child| child.kind() == "type_identifier");
             if let Some(name) = name {
                 let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
-                x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                x.define(Kind::TypeParameter, name, node, NameScope::In(span(owner)));
             }
         }
         "compound_statement" | "for_statement" | "if_statement" | "while_statement" | "switch_statement"
@@ -147,7 +147,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "for_range_loop" => {
             x.open_scope(node);
             if let Some(name) = node.field("declarator").and_then(declared_name) {
-                let index = x.define(Kind::Variable, name, node, Place::Here);
+                let index = x.define(Kind::Variable, name, node, NameScope::Here);
                 let declared = type_text(x, node);
                 let over = x.kept_text(node.field("right"));
                 set(x, index, declared, format!("{over}[0]"));
@@ -158,7 +158,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "field_designator" => designator(x, node),
         "labeled_statement" => {
             if let Some(label) = node.field("label") {
-                let place = x.innermost_function().map_or(Place::Here, Place::In);
+                let place = x.innermost_function().map_or(NameScope::Here, NameScope::In);
                 x.define(Kind::Variable, label, node, place);
             }
         }
@@ -192,7 +192,8 @@ fn namespaces(x: &mut Extractor<'_>, node: Node<'_>, name: Node<'_>) {
         let at = super::Position { line: above.line + lines, column };
         let start = (value.start_byte() + from) as u32;
         let whole = super::Span { start, end: start + end as u32 };
-        let index = x.define_at(Kind::Module, rest[..end].to_owned(), at, whole, whole, at.line, Place::Here);
+        let index =
+            x.define_at(Kind::Module, rest[..end].to_owned(), at, whole, whole, at.line, NameScope::Here);
         if let Some(definition) = x.definition_mut(index) {
             definition.scope = None;
             definition.is_member = false;
@@ -301,7 +302,7 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
     let is_member = of.is_some() || x.is_in_type();
     let owner = of.map(|of| plain(x.text_of(of)));
     let kind = if is_member { method_kind(x, name, owner.as_deref()) } else { Kind::Function };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let declared = type_text(x, node);
     let is_private = is_static(x, node) && !is_member;
     let scope = local_type(x);
@@ -336,7 +337,7 @@ fn test(x: &mut Extractor<'_>, node: Node<'_>, declarator: Node<'_>, name: Node<
     let [suite, case] = children(parameters)[..] else { return false };
     let class = format!("{}_{}_Test", x.text_of(suite).trim(), x.text_of(case).trim());
     let base = x.kept_text(Some(suite));
-    let maker = x.define_as(Kind::Class, class.clone(), case, node, Place::Here);
+    let maker = x.define_as(Kind::Class, class.clone(), case, node, NameScope::Here);
     if let Some(definition) = x.definition_mut(maker) {
         definition.scope = None;
         definition.bases.push(base);
@@ -346,7 +347,7 @@ fn test(x: &mut Extractor<'_>, node: Node<'_>, declarator: Node<'_>, name: Node<
     let made = [format!("~{class}"), "operator=".to_owned(), "TestBody".to_owned()];
     for (made, at) in made.into_iter().zip(bracket..) {
         let is_body = made == "TestBody";
-        let index = x.define_as(Kind::Method, made, name, node, Place::Here);
+        let index = x.define_as(Kind::Method, made, name, node, NameScope::Here);
         if let Some(definition) = x.definition_mut(index) {
             definition.name_span = super::Span { start: at, end: at };
             definition.is_member = true;
@@ -378,7 +379,7 @@ fn declaration(x: &mut Extractor<'_>, node: Node<'_>) {
         // `Type name(value);` in a function makes a variable as a rule, though it could declare a function.
         let is_function = function_declarator(declarator).is_some() && !is_local;
         let (kind, place) = if is_function {
-            (if x.is_in_type() { method_kind(x, name, None) } else { Kind::Function }, Place::Here)
+            (if x.is_in_type() { method_kind(x, name, None) } else { Kind::Function }, NameScope::Here)
         } else {
             (Kind::Variable, after(x, node))
         };
@@ -406,10 +407,10 @@ fn declaration(x: &mut Extractor<'_>, node: Node<'_>) {
     }
 }
 
-fn after(x: &Extractor<'_>, node: Node<'_>) -> Place {
+fn after(x: &Extractor<'_>, node: Node<'_>) -> NameScope {
     match x.innermost() {
-        Some(scope) => Place::In(super::Span { start: node.start_byte() as u32, end: scope.end }),
-        None => Place::Here,
+        Some(scope) => NameScope::In(super::Span { start: node.start_byte() as u32, end: scope.end }),
+        None => NameScope::Here,
     }
 }
 
@@ -419,7 +420,7 @@ fn fields(x: &mut Extractor<'_>, node: Node<'_>) {
         let Some(name) = declared_name(declarator) else { continue };
         let is_method = function_declarator(declarator).is_some();
         let kind = if is_method { method_kind(x, name, None) } else { Kind::Field };
-        let index = x.define(kind, name, node, Place::Member);
+        let index = x.define(kind, name, node, NameScope::Member);
         let scope = local_type(x);
         if let Some(definition) = x.definition_mut(index) {
             definition.scope = scope;
@@ -458,7 +459,7 @@ fn parameter<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             _ => holder = x.parent(parent),
         }
     }
-    let place = holder.map_or(Place::Here, |holder| Place::In(span(holder)));
+    let place = holder.map_or(NameScope::Here, |holder| NameScope::In(span(holder)));
     let index = x.define(Kind::Parameter, name, node, place);
     let declared = type_text(x, node);
     set(x, index, declared, String::new());
@@ -496,7 +497,7 @@ fn aggregate<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     };
     let (name, of) = qualified(name);
     let name = if name.kind() == "template_type" { name.field("name").unwrap_or(name) } else { name };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let owner = of.map(|of| plain(x.text_of(of)));
     if let Some(definition) = x.definition_mut(index).filter(|_| owner.is_some()) {
         definition.owner = owner;
@@ -535,7 +536,7 @@ fn announced<'t>(x: &mut Extractor<'t>, node: Node<'t>, kind: Kind) {
     };
     let is_said = |name: &Node<'_>| x.parent(node).is_some_and(alone) || is_first(x, *name);
     if let Some(name) = name.filter(is_said) {
-        let index = x.define(kind, name, node, Place::Here);
+        let index = x.define(kind, name, node, NameScope::Here);
         if let Some(definition) = x.definition_mut(index) {
             definition.is_declaration = true;
         }

@@ -52,7 +52,7 @@ pub(super) fn rules(language: Language) -> &'static Rules {
 
 /// Where a new name is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum NameScope {
     /// In the innermost scope.
     Here,
     /// As a member of the innermost type.
@@ -424,7 +424,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// Adds a definition; `whole` is everything that belongs to it.
-    pub fn define(&mut self, kind: Kind, name: Node<'_>, whole: Node<'_>, place: Place) -> u32 {
+    pub fn define(&mut self, kind: Kind, name: Node<'_>, whole: Node<'_>, place: NameScope) -> u32 {
         let text = self.text_of(name).to_owned();
         self.define_as(kind, text, name, whole, place)
     }
@@ -435,7 +435,7 @@ impl<'t> Extractor<'t> {
         text: String,
         name: Node<'_>,
         whole: Node<'_>,
-        place: Place,
+        place: NameScope,
     ) -> u32 {
         let at = self.position(name);
         let last_line = whole.end_position().row as u32 + 1;
@@ -451,18 +451,18 @@ impl<'t> Extractor<'t> {
         name_span: Span,
         span: Span,
         last_line: u32,
-        place: Place,
+        place: NameScope,
     ) -> u32 {
         let container = self.container();
         let (scope, is_member, owner) = match place {
-            Place::In(span) => (Some(span), false, None),
-            Place::Here => match self.scopes.last() {
+            NameScope::In(span) => (Some(span), false, None),
+            NameScope::Here => match self.scopes.last() {
                 Some(scope) if scope.is_type => (None, true, scope.owner.clone()),
                 Some(scope) if self.is_open(scope) => (None, false, None),
                 Some(scope) => (Some(scope.span), false, None),
                 None => (None, false, None),
             },
-            Place::Member => {
+            NameScope::Member => {
                 let of = self.scopes.iter().rev().find(|scope| scope.is_type);
                 (None, true, of.and_then(|scope| scope.owner.clone()))
             }

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::extract::{Extractor, NameScope, Rules, children, children_by_field, span};
 use super::nodes::Fields;
 use super::{Context, Expected, Kind, Receiver};
 
@@ -66,7 +66,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "field_declaration" => field(x, node),
         "method_elem" | "method_spec" => {
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Method, name, node, Place::Member);
+                let index = x.define(Kind::Method, name, node, NameScope::Member);
                 let declared = x.kept_text(node.field("result"));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.declared = declared;
@@ -91,7 +91,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             x.open_scope(node);
             if let Some(alias) = node.field("alias") {
                 for name in children(alias) {
-                    x.define(Kind::Variable, name, node, Place::Here);
+                    x.define(Kind::Variable, name, node, NameScope::Here);
                 }
             }
         }
@@ -111,7 +111,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
             let bound = x.kept_text(node.field("type"));
             for name in children_by_field(node, "name") {
-                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let index = x.define(Kind::TypeParameter, name, node, NameScope::In(span(owner)));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.bases = vec![bound.clone()];
                 }
@@ -122,7 +122,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "keyed_element" => keyed(x, node),
         "labeled_statement" => {
             if let Some(label) = node.field("label") {
-                x.define(Kind::Variable, label, node, Place::In(span(node)));
+                x.define(Kind::Variable, label, node, NameScope::In(span(node)));
             }
         }
         "import_spec" => {
@@ -150,7 +150,7 @@ fn switched<'t>(x: &mut Extractor<'t>, case: Node<'t>) {
     if let (Some(alias), [of]) = (alias, types.as_slice()) {
         let declared = x.kept_text(Some(*of));
         for name in children(alias) {
-            let index = x.define(Kind::Variable, name, case, Place::In(span(case)));
+            let index = x.define(Kind::Variable, name, case, NameScope::In(span(case)));
             set(x, index, declared.clone(), String::new());
         }
     }
@@ -219,10 +219,10 @@ fn literal(x: &mut Extractor<'_>, node: Node<'_>) {
 }
 
 /// A local name is known behind its declaration.
-fn after(x: &Extractor<'_>, node: Node<'_>) -> Place {
+fn after(x: &Extractor<'_>, node: Node<'_>) -> NameScope {
     match x.innermost() {
-        Some(scope) => Place::In(super::Span { start: node.end_byte() as u32, end: scope.end }),
-        None => Place::Here,
+        Some(scope) => NameScope::In(super::Span { start: node.end_byte() as u32, end: scope.end }),
+        None => NameScope::Here,
     }
 }
 
@@ -231,7 +231,7 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
     let receiver = node.field("receiver");
     let owner = receiver.map(|receiver| plain_type(x.text_of(receiver)));
     let kind = if owner.is_some() { Kind::Method } else { Kind::Function };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let declared = x.kept_text(node.field("result"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
@@ -260,7 +260,7 @@ fn parameters(x: &mut Extractor<'_>, function: Node<'_>, field: &'static str) {
         let declared = type_text(x, parameter.field("type"));
         let is_many = parameter.kind() == "variadic_parameter_declaration";
         for name in children_by_field(parameter, "name") {
-            let index = x.define(Kind::Parameter, name, parameter, Place::In(span(function)));
+            let index = x.define(Kind::Parameter, name, parameter, NameScope::In(span(function)));
             let declared = if is_many { format!("[]{declared}") } else { declared.clone() };
             set(x, index, declared, String::new());
         }
@@ -276,7 +276,7 @@ fn type_spec(x: &mut Extractor<'_>, node: Node<'_>) {
         "interface_type" => Kind::Interface,
         _ => Kind::Type,
     };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let declared = x.kept_text(Some(of).filter(|_| kind == Kind::Type));
     set(x, index, declared, String::new());
     if kind != Kind::Type {
@@ -312,7 +312,7 @@ fn field(x: &mut Extractor<'_>, node: Node<'_>) {
         names.extend(last.filter(|last| last.kind() == "type_identifier"));
     }
     for name in names {
-        let index = x.define(Kind::Field, name, node, Place::Member);
+        let index = x.define(Kind::Field, name, node, NameScope::Member);
         set(x, index, declared.clone(), String::new());
     }
 }

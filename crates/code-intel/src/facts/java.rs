@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::extract::{Extractor, Place, Rules, children, children_by_field, span};
+use super::extract::{Extractor, NameScope, Rules, children, children_by_field, span};
 use super::nodes::Fields;
 use super::{Kind, NAMELESS};
 
@@ -58,7 +58,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "enum_declaration" => type_declaration(x, node, Kind::Enum),
         "enum_constant" => {
             if let Some(name) = node.field("name") {
-                x.define(Kind::EnumMember, name, node, Place::Member);
+                x.define(Kind::EnumMember, name, node, NameScope::Member);
                 // A constant may have a body of its own.
                 if let Some(body) = node.field("body") {
                     let owner = format!("{}{NAMELESS}", x.text_of(name));
@@ -84,7 +84,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 let inferred = (parameters.kind() == "inferred_parameters").then(|| children(parameters));
                 let given = given_to_lambda(x, node);
                 for name in single.into_iter().chain(inferred.into_iter().flatten()) {
-                    let index = x.define(Kind::Parameter, name, name, Place::In(span(node)));
+                    let index = x.define(Kind::Parameter, name, name, NameScope::In(span(node)));
                     set(x, index, String::new(), given.clone());
                 }
             }
@@ -94,19 +94,19 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let declarator = children(node).into_iter().find(|one| one.kind() == "variable_declarator");
             let name = node.field("name").or_else(|| declarator?.field("name"));
             if let Some(name) = name {
-                let index = x.define(Kind::Parameter, name, node, Place::Here);
+                let index = x.define(Kind::Parameter, name, node, NameScope::Here);
                 let many = declarator.and_then(|_| node.named_child(0));
                 let declared = x.kept_text(node.field("type").or(many));
                 let declared = if declarator.is_some() { format!("{declared}[]") } else { declared };
                 set(x, index, declared, String::new());
             }
         }
-        "field_declaration" | "constant_declaration" => variables(x, node, Kind::Field, Place::Member),
-        "local_variable_declaration" => variables(x, node, Kind::Variable, Place::Here),
+        "field_declaration" | "constant_declaration" => variables(x, node, Kind::Field, NameScope::Member),
+        "local_variable_declaration" => variables(x, node, Kind::Variable, NameScope::Here),
         "enhanced_for_statement" => {
             x.open_scope(node);
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Variable, name, node, Place::Here);
+                let index = x.define(Kind::Variable, name, node, NameScope::Here);
                 let declared = type_text(x, node);
                 let over = x.kept_text(node.field("value"));
                 set(x, index, declared, format!("{over}[0]"));
@@ -114,7 +114,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         "resource" | "instanceof_expression" => {
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Variable, name, node, Place::Here);
+                let index = x.define(Kind::Variable, name, node, NameScope::Here);
                 let of = node.field("type").or_else(|| node.field("right"));
                 let declared = x.kept_text(of);
                 set(x, index, declared, String::new());
@@ -123,7 +123,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "type_parameter" => {
             if let Some(name) = node.named_child(0) {
                 let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
-                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let index = x.define(Kind::TypeParameter, name, node, NameScope::In(span(owner)));
                 let bounds = children(node).into_iter().filter(|child| child.kind() == "type_bound");
                 let bounds = bounds.flat_map(children).map(|bound| x.kept_text(Some(bound))).collect();
                 if let Some(definition) = x.definition_mut(index) {
@@ -213,7 +213,7 @@ fn import(x: &mut Extractor<'_>, node: Node<'_>) {
 
 fn type_declaration(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
     let Some(name) = node.field("name") else { return };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let clauses = children(node)
         .into_iter()
         .filter(|child| matches!(child.kind(), "superclass" | "super_interfaces" | "extends_interfaces"));
@@ -231,7 +231,7 @@ fn type_declaration(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
 fn method(x: &mut Extractor<'_>, node: Node<'_>) {
     let Some(name) = node.field("name") else { return };
     let kind = if node.kind() == "method_declaration" { Kind::Method } else { Kind::Constructor };
-    let index = x.define(kind, name, node, Place::Member);
+    let index = x.define(kind, name, node, NameScope::Member);
     let declared = x.kept_text(node.field("type"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
@@ -240,7 +240,7 @@ fn method(x: &mut Extractor<'_>, node: Node<'_>) {
     x.open_body(node, index);
 }
 
-fn variables(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind, place: Place) {
+fn variables(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind, place: NameScope) {
     let declared = type_text(x, node);
     for declarator in children_by_field(node, "declarator") {
         if let Some(name) = declarator.field("name") {

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::extract::{Extractor, Place, Rules, children};
+use super::extract::{Extractor, NameScope, Rules, children};
 use super::nodes::Fields;
 use super::{Definition, Facts, Kind, Position, Span};
 
@@ -57,7 +57,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let text = x.kept_text(Some(node)).split_whitespace().collect::<Vec<_>>().join(" ");
             if !text.is_empty() {
                 let whole = x.parent(node).unwrap_or(node);
-                x.define_as(Kind::Entry, text, node, whole, Place::Here);
+                x.define_as(Kind::Entry, text, node, whole, NameScope::Here);
             }
         }
         // JSON and YAML.
@@ -82,7 +82,7 @@ fn named(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
         element.field("name").or_else(|| element.named_child(0))
     });
     let Some(name) = name else { return };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let body = node.field("body");
     if let Some(body) = body.filter(|_| kind.is_type() || kind == Kind::Module) {
         x.open_body(body, index);
@@ -107,7 +107,7 @@ fn key<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         outer = x.parent(parent);
     }
     let text = x.text_of(key).trim_matches(['"', '\'']).to_owned();
-    let index = x.define_as(Kind::Entry, text, key, node, Place::Here);
+    let index = x.define_as(Kind::Entry, text, key, node, NameScope::Here);
     if let Some(value) = node.field("value") {
         x.open_body(value, index);
     }
@@ -120,7 +120,7 @@ fn anchor<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     {
         let text = x.text_of(*value).trim_matches(['"', '\'']).to_owned();
         let whole = x.parent(node).unwrap_or(node);
-        x.define_as(Kind::Entry, text, *value, whole, Place::Here);
+        x.define_as(Kind::Entry, text, *value, whole, NameScope::Here);
     }
 }
 
@@ -294,6 +294,13 @@ pub fn whole(text: &str, definition: &Definition) -> Span {
         start = previous;
     }
     Span { start: start as u32, end: definition.span.end }
+}
+
+/// The name of a definition with what contains it, such as `Order.total`. The definition may come from the outline of
+/// the file or from the whole of it.
+pub fn qualified_name(facts: &Facts, definition: &Definition) -> String {
+    let place = facts.definitions.iter().position(|one| one.name_span == definition.name_span);
+    place.map_or_else(|| definition.name.clone(), |place| described(facts, place as u32))
 }
 
 /// The path of names a definition stands in, with its own: `Class.method`.

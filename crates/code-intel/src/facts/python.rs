@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::extract::{Extractor, Place, Rules, beneath, children, children_by_field, span};
+use super::extract::{Extractor, NameScope, Rules, beneath, children, children_by_field, span};
 use super::nodes::Fields;
 use super::{Kind, Receiver};
 
@@ -56,7 +56,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                     ("__slots__", Some(value)) if x.is_in_type() => {
                         // The fields that instances have room for.
                         for name in beneath(value, |node| node.kind() == "string_content", |_| false) {
-                            x.define(Kind::Field, name, name, Place::Here);
+                            x.define(Kind::Field, name, name, NameScope::Here);
                         }
                     }
                     _ => {}
@@ -119,7 +119,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
 fn function(x: &mut Extractor<'_>, node: Node<'_>) {
     let Some(name) = node.field("name") else { return };
     let kind = if x.is_in_type() { Kind::Method } else { Kind::Function };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let declared = x.kept_text(node.field("return_type"));
     let decorators = decorators(x, node);
     if let Some(definition) = x.definition_mut(index) {
@@ -153,7 +153,7 @@ fn is_property(decorator: &str) -> bool {
 
 fn class(x: &mut Extractor<'_>, node: Node<'_>) {
     let Some(name) = node.field("name") else { return };
-    let index = x.define(Kind::Class, name, node, Place::Here);
+    let index = x.define(Kind::Class, name, node, NameScope::Here);
     let bases = node.field("superclasses").map(children).unwrap_or_default();
     let bases = bases.into_iter().filter(|base| base.kind() != "keyword_argument");
     let bases = bases.map(|base| x.kept_text(Some(base))).collect();
@@ -175,7 +175,7 @@ fn parameters(x: &mut Extractor<'_>, list: Node<'_>, function: Node<'_>) {
                 .next(),
         };
         let Some(name) = name else { continue };
-        let index = x.define(Kind::Parameter, name, parameter, Place::In(span(function)));
+        let index = x.define(Kind::Parameter, name, parameter, NameScope::In(span(function)));
         let is_many = parameter.named_child(0).is_some_and(|child| child.kind().contains("splat"));
         let declared = x.kept_text(parameter.field("type"));
         let value = x.kept_text(parameter.field("value"));
@@ -219,7 +219,7 @@ fn variable(x: &mut Extractor<'_>, name: Node<'_>, whole: Node<'_>) -> u32 {
     } else {
         Kind::Constant
     };
-    let index = x.define(kind, name, whole, Place::Here);
+    let index = x.define(kind, name, whole, NameScope::Here);
     x.put_where_taken(index);
     index
 }
@@ -298,7 +298,7 @@ fn assigned(
             continue;
         }
         let container = x.enclosing_type().and_then(|(index, _)| index);
-        let index = x.define(Kind::Field, name, whole, Place::Member);
+        let index = x.define(Kind::Field, name, whole, NameScope::Member);
         if let Some(definition) = x.definition_mut(index) {
             definition.container = container;
             if left.kind() == "attribute" {

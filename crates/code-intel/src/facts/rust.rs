@@ -5,7 +5,7 @@ mod uses;
 
 use tree_sitter::Node;
 
-use super::extract::{Extractor, Place, Rules, beneath, children, span};
+use super::extract::{Extractor, NameScope, Rules, beneath, children, span};
 use super::nodes::Fields;
 use super::{Kind, Receiver};
 use patterns::{after, binding, bound, given_to_closure};
@@ -84,21 +84,21 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             if let (Some(owner), Some(body)) = (owner, node.field("body")) {
                 x.open_scope(node);
                 // `Self` is another name for the type.
-                let index = x.define_as(Kind::Type, "Self".to_owned(), node, node, Place::In(span(node)));
+                let index = x.define_as(Kind::Type, "Self".to_owned(), node, node, NameScope::In(span(node)));
                 set(x, index, owner.clone(), String::new());
                 x.open_members(body, &owner);
             }
         }
         "field_declaration" => {
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Field, name, node, Place::Member);
+                let index = x.define(Kind::Field, name, node, NameScope::Member);
                 let declared = x.kept_text(node.field("type"));
                 set(x, index, declared, String::new());
             }
         }
         "enum_variant" => {
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::EnumMember, name, node, Place::Member);
+                let index = x.define(Kind::EnumMember, name, node, NameScope::Member);
                 if let Some(body) = node.field("body") {
                     x.open_body(body, index);
                 }
@@ -110,7 +110,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let name = node.field("name").or_else(|| node.named_child(0));
             if let Some(name) = name {
                 let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
-                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let index = x.define(Kind::TypeParameter, name, node, NameScope::In(span(owner)));
                 let bounds = bounds(&x.kept_text(node.field("bounds")));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.bases = bounds;
@@ -121,7 +121,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
             let name = beneath(node, |node| node.kind() == "identifier", |_| false).into_iter().next();
             if let Some(name) = name {
-                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let index = x.define(Kind::TypeParameter, name, node, NameScope::In(span(owner)));
                 // What tells it from a type of that name.
                 set(x, index, "'".to_owned(), String::new());
             }
@@ -134,7 +134,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 && let Some(pattern) = node.field("pattern")
             {
                 let over = x.kept_text(node.field("value"));
-                let place = node.field("body").map_or(Place::Here, |body| Place::In(span(body)));
+                let place = node.field("body").map_or(NameScope::Here, |body| NameScope::In(span(body)));
                 // What a map gives to a loop is a pair, by an index it is a value.
                 let each = if pattern.kind() == "tuple_pattern" { ".into_iter()" } else { "" };
                 bound(x, pattern, node, "", &format!("({over}){each}[0]"), Kind::Variable, place);
@@ -147,12 +147,20 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 for parameter in children(list) {
                     let pattern = parameter.field("pattern").unwrap_or(parameter);
                     let declared = x.kept_text(parameter.field("type"));
-                    bound(x, pattern, parameter, &declared, &given, Kind::Parameter, Place::In(span(node)));
+                    bound(
+                        x,
+                        pattern,
+                        parameter,
+                        &declared,
+                        &given,
+                        Kind::Parameter,
+                        NameScope::In(span(node)),
+                    );
                 }
             }
         }
         "let_declaration" => binding(x, node, after(x, node)),
-        "let_condition" => binding(x, node, Place::Here),
+        "let_condition" => binding(x, node, NameScope::Here),
         "match_pattern" => {
             let scrutinee = x
                 .parent(node)
@@ -160,7 +168,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 .and_then(|block| x.parent(block))
                 .and_then(|whole| whole.field("value"));
             let value = x.kept_text(scrutinee);
-            bound(x, node, node, "", &value, Kind::Variable, Place::Here);
+            bound(x, node, node, "", &value, Kind::Variable, NameScope::Here);
         }
         "field_expression" => x.member_access(node, "value", "field"),
         "scoped_identifier" | "scoped_type_identifier" => x.path_access(node, "path", "name"),
@@ -189,7 +197,7 @@ fn plain_type(text: &str) -> String {
 fn function<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     let Some(name) = node.field("name") else { return };
     let kind = if x.is_in_type() { Kind::Method } else { Kind::Function };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let declared = x.kept_text(node.field("return_type"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
@@ -205,7 +213,7 @@ fn function<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     for parameter in children(list) {
         if parameter.kind() == "self_parameter" {
             if let Some(name) = children(parameter).into_iter().find(|child| child.kind() == "self") {
-                let index = x.define(Kind::Parameter, name, parameter, Place::In(span(node)));
+                let index = x.define(Kind::Parameter, name, parameter, NameScope::In(span(node)));
                 let declared = owner.as_ref().map(|(_, name)| name.clone()).unwrap_or_default();
                 set(x, index, declared, String::new());
             }
@@ -213,7 +221,7 @@ fn function<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         if let Some(pattern) = parameter.field("pattern") {
             let declared = x.kept_text(parameter.field("type"));
-            bound(x, pattern, parameter, &declared, "", Kind::Parameter, Place::In(span(node)));
+            bound(x, pattern, parameter, &declared, "", Kind::Parameter, NameScope::In(span(node)));
         }
     }
 }
@@ -252,7 +260,7 @@ fn bounded(x: &mut Extractor<'_>, node: Node<'_>) {
 
 fn item(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
     let Some(name) = node.field("name") else { return };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let bounds = bounds(&x.kept_text(node.field("bounds").filter(|_| kind == Kind::Trait)));
     if let Some(definition) = x.definition_mut(index) {
         definition.bases = bounds;
@@ -299,7 +307,7 @@ fn captured<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
 
 fn value(x: &mut Extractor<'_>, node: Node<'_>) {
     let Some(name) = node.field("name") else { return };
-    let index = x.define(Kind::Constant, name, node, Place::Here);
+    let index = x.define(Kind::Constant, name, node, NameScope::Here);
     let declared = x.kept_text(node.field("type"));
     let value = x.kept_text(node.field("value"));
     set(x, index, declared, value);
@@ -307,7 +315,7 @@ fn value(x: &mut Extractor<'_>, node: Node<'_>) {
 
 fn alias(x: &mut Extractor<'_>, node: Node<'_>) {
     let Some(name) = node.field("name") else { return };
-    let index = x.define(Kind::Type, name, node, Place::Here);
+    let index = x.define(Kind::Type, name, node, NameScope::Here);
     let declared = x.kept_text(node.field("type"));
     set(x, index, declared, String::new());
     let of_impl = implemented(x, node);

@@ -8,7 +8,7 @@ mod separators;
 
 use tree_sitter::Node;
 
-use super::extract::{Extractor, Place, Rules, beneath, children, span};
+use super::extract::{Extractor, NameScope, Rules, beneath, children, span};
 use super::nodes::Fields;
 use super::{Kind, Receiver};
 
@@ -124,7 +124,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 // `foo = function bar() {}`: both are names of it, `bar` only within.
                 (Some(name), outer) => {
                     let kind = if outer.is_some() { Kind::Constant } else { Kind::Function };
-                    let index = x.define(kind, name, node, Place::In(span(node)));
+                    let index = x.define(kind, name, node, NameScope::In(span(node)));
                     returns(x, index, node);
                     x.open_body(node, index);
                 }
@@ -142,7 +142,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "type_alias_declaration" => type_alias(x, node),
         "internal_module" | "module" => {
             if let Some(name) = node.field("name") {
-                let index = x.define(Kind::Module, name, node, Place::Here);
+                let index = x.define(Kind::Module, name, node, NameScope::Here);
                 if let Some(body) = node.field("body") {
                     x.open_body(body, index);
                 }
@@ -159,7 +159,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             x.open_scope(node);
             if let Some(left) = node.field("left") {
                 let right = x.kept_text(node.field("right"));
-                for (index, path) in bound(x, left, node, Kind::Variable, Place::Here) {
+                for (index, path) in bound(x, left, node, Kind::Variable, NameScope::Here) {
                     set(x, index, String::new(), format!("{right}[0]{path}"));
                 }
             }
@@ -167,13 +167,13 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "catch_clause" => {
             x.open_scope(node);
             if let Some(parameter) = node.field("parameter") {
-                bound(x, parameter, node, Kind::Variable, Place::Here);
+                bound(x, parameter, node, Kind::Variable, NameScope::Here);
             }
         }
         "type_parameter" => {
             if let Some(name) = node.field("name") {
                 let owner = x.parent(node).and_then(|list| x.parent(list)).unwrap_or(node);
-                let index = x.define(Kind::TypeParameter, name, node, Place::In(span(owner)));
+                let index = x.define(Kind::TypeParameter, name, node, NameScope::In(span(owner)));
                 let bound = node.field("constraint").and_then(|bound| bound.named_child(0));
                 let bound = x.kept_text(bound);
                 // What is known of it is what its bound has.
@@ -194,7 +194,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                     let Some(outer) = x.parent(place) else { break };
                     place = outer;
                 }
-                x.define(Kind::TypeParameter, name, node, Place::In(span(place)));
+                x.define(Kind::TypeParameter, name, node, NameScope::In(span(place)));
             }
         }
         "member_expression" => x.member_access(node, "object", "property"),
@@ -207,7 +207,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "comment" => links(x, node),
         "labeled_statement" => {
             if let Some(label) = node.field("label") {
-                x.define(Kind::Variable, label, node, Place::In(span(node)));
+                x.define(Kind::Variable, label, node, NameScope::In(span(node)));
             }
         }
         "import_statement" => imports::import(x, node),
@@ -283,7 +283,7 @@ fn returns(x: &mut Extractor<'_>, index: u32, node: Node<'_>) {
 
 fn function(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
     let Some(name) = node.field("name") else { return };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     returns(x, index, node);
     if let Some(definition) = x.definition_mut(index) {
         definition.is_declaration = node.kind() == "function_signature";
@@ -295,7 +295,7 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
 fn class(x: &mut Extractor<'_>, node: Node<'_>) {
     let Some(body) = node.field("body") else { return };
     let named = node.field("name").map(|name| {
-        let place = if node.kind() == "class" { Place::In(span(node)) } else { Place::Here };
+        let place = if node.kind() == "class" { NameScope::In(span(node)) } else { NameScope::Here };
         x.define(Kind::Class, name, node, place)
     });
     let index = named.or_else(|| {
@@ -332,7 +332,7 @@ fn class(x: &mut Extractor<'_>, node: Node<'_>) {
 
 fn named_type(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
     let Some(name) = node.field("name") else { return };
-    let index = x.define(kind, name, node, Place::Here);
+    let index = x.define(kind, name, node, NameScope::Here);
     let clauses = children(node).into_iter().filter(|child| child.kind() == "extends_type_clause");
     let bases = clauses.flat_map(children).map(|base| x.kept_text(Some(base))).collect();
     if let Some(definition) = x.definition_mut(index) {
@@ -347,7 +347,7 @@ fn type_alias(x: &mut Extractor<'_>, node: Node<'_>) {
     let (Some(name), Some(value)) = (node.field("name"), node.field("value")) else {
         return;
     };
-    let index = x.define(Kind::Type, name, node, Place::Here);
+    let index = x.define(Kind::Type, name, node, NameScope::Here);
     // `type A = { ... } & B` has the members of both.
     let is_object = |node: Node<'_>| node.kind() == "object_type";
     let is_closed =
@@ -387,7 +387,7 @@ fn method<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     } else {
         Kind::Method
     };
-    let index = x.define(kind, name, node, Place::Member);
+    let index = x.define(kind, name, node, NameScope::Member);
     let parent_is_object = x.parent(node).is_some_and(|parent| parent.kind() == "object");
     if let Some(definition) = x.definition_mut(index) {
         definition.is_declaration = node.kind() != "method_definition";
@@ -414,7 +414,7 @@ fn field(x: &mut Extractor<'_>, node: Node<'_>) {
     let Some(name) = node.field("name").or_else(|| node.field("property")) else {
         return;
     };
-    let index = x.define(Kind::Field, name, node, Place::Member);
+    let index = x.define(Kind::Field, name, node, NameScope::Member);
     let declared = x.kept_text(node.field("type"));
     let value = x.kept_text(node.field("value"));
     let declared = declared.trim_start_matches(':').trim().to_owned();
@@ -430,7 +430,7 @@ fn shorthand<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         parent.kind() == "assignment_expression" && left == Some("module.exports")
     });
     if is_given {
-        let index = x.define(Kind::Field, node, node, Place::Member);
+        let index = x.define(Kind::Field, node, node, NameScope::Member);
         let name = x.text_of(node).to_owned();
         set(x, index, String::new(), name);
         loosen(x, index, node);
@@ -441,7 +441,7 @@ fn enum_members(x: &mut Extractor<'_>, node: Node<'_>) {
     for member in children(node) {
         let name = if member.kind() == "enum_assignment" { member.field("name") } else { Some(member) };
         if let Some(name) = name.filter(|name| name.kind() != "comment") {
-            x.define(Kind::EnumMember, name, member, Place::Member);
+            x.define(Kind::EnumMember, name, member, NameScope::Member);
         }
     }
 }
@@ -454,7 +454,7 @@ fn pair<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     let is_function = value
         .is_some_and(|value| value.kind().ends_with("function") || value.kind() == "function_expression");
     let kind = if is_function { Kind::Method } else { Kind::Field };
-    let index = x.define(kind, key, node, Place::Member);
+    let index = x.define(kind, key, node, NameScope::Member);
     let value = x.kept_text(value);
     set(x, index, String::new(), value);
     loosen(x, index, node);

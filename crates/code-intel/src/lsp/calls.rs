@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::client::Trouble;
 use super::replies::{self, CallItem, PlaceReader, WirePosition};
 use super::running::Running;
-use crate::graph::{GraphName, NamedGraph, cycles};
+use crate::ask::{Graph, GraphEdge, GraphNode};
 use crate::resolve::Direction;
 
 /// Calls of one function that are looked at.
@@ -22,15 +22,16 @@ pub async fn graph(
     starts: Vec<CallItem>,
     (direction, depth, most): (Direction, u32, usize),
     deadline: Instant,
-) -> Result<(NamedGraph, usize), Trouble> {
+) -> Result<(Graph, usize), Trouble> {
     let (method, other) = match direction {
         Direction::Callers => ("callHierarchy/incomingCalls", "from"),
         Direction::Callees => ("callHierarchy/outgoingCalls", "to"),
     };
-    let mut found = Found { reader, most, graph: NamedGraph::default(), places: HashMap::new(), missing: 0 };
+    let mut builder =
+        CallGraphBuilder { reader, most, graph: Graph::default(), places: HashMap::new(), missing: 0 };
     let mut open = Vec::new();
     for start in starts {
-        if let Some(place) = found.add(&start) {
+        if let Some(place) = builder.add(&start) {
             open.push((place, 0, start));
         }
     }
@@ -51,34 +52,33 @@ pub async fn graph(
         // gopls has them in another order each time.
         items.sort_by(|one, two| (&one.uri, one.selection_range).cmp(&(&two.uri, two.selection_range)));
         for item in items {
-            let before = found.graph.nodes.len();
-            let Some(around) = found.add(&item) else { continue };
+            let before = builder.graph.nodes.len();
+            let Some(around) = builder.add(&item) else { continue };
             let edge = match direction {
-                Direction::Callers => (around, place),
-                Direction::Callees => (place, around),
+                Direction::Callers => GraphEdge { from: around, to: place },
+                Direction::Callees => GraphEdge { from: place, to: around },
             };
-            if !found.graph.edges.contains(&edge) {
-                found.graph.edges.push(edge);
+            if !builder.graph.edges.contains(&edge) {
+                builder.graph.edges.push(edge);
             }
             if around == before {
                 open.push((around, steps + 1, item));
             }
         }
     }
-    let mut graph = found.graph;
-    graph.cycles = cycles(graph.nodes.len(), &graph.edges);
-    Ok((graph, found.missing))
+    Ok((builder.graph.with_cycles(), builder.missing))
 }
 
-struct Found<'r, 'w> {
+/// A call graph while the server's answers come in.
+struct CallGraphBuilder<'r, 'w> {
     reader: &'r mut PlaceReader<'w>,
     most: usize,
-    graph: NamedGraph,
+    graph: Graph,
     places: HashMap<(String, WirePosition), usize>,
     missing: usize,
 }
 
-impl Found<'_, '_> {
+impl CallGraphBuilder<'_, '_> {
     /// The node of a function; none where there is no room, or it is not in the files of the workspace.
     fn add(&mut self, item: &CallItem) -> Option<usize> {
         let key = (item.uri.clone(), item.selection_range.start);
@@ -93,11 +93,11 @@ impl Found<'_, '_> {
             return None;
         }
         if self.graph.nodes.len() >= self.most {
-            self.graph.is_cut = true;
+            self.graph.complete = false;
             return None;
         }
         let name = item.name.chars().take(200).collect();
-        self.graph.nodes.push(GraphName { name, file: place.path, line: place.at.line });
+        self.graph.nodes.push(GraphNode { name, file: place.path, line: place.at.line });
         self.places.insert(key, self.graph.nodes.len() - 1);
         Some(self.graph.nodes.len() - 1)
     }

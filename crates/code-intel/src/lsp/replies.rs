@@ -9,8 +9,8 @@ use url::Url;
 
 use super::client::Trouble;
 use super::documents;
-use crate::answer::Place;
 use crate::facts::Position;
+use crate::location::SourceLocation;
 use crate::units::Units;
 
 /// Places of one answer.
@@ -62,7 +62,7 @@ pub struct CallItem {
 /// The places of an answer, and how many of them the files do not have.
 #[derive(Debug, Default)]
 pub struct Located {
-    pub places: Vec<Place>,
+    pub places: Vec<SourceLocation>,
     pub missing: usize,
     pub is_cut: bool,
 }
@@ -105,14 +105,14 @@ impl<'w> PlaceReader<'w> {
     }
 
     /// A place; none where the file does not have it, as one that was deleted since.
-    pub fn place(&mut self, uri: &str, range: WireRange) -> Option<Place> {
+    pub fn place(&mut self, uri: &str, range: WireRange) -> Option<SourceLocation> {
         let line_number = range.start.line.checked_add(1)?;
         let Some(path) = self.relative(uri) else {
             let file = Url::parse(uri).ok().and_then(|url| url.to_file_path().ok());
             let path = file.map_or_else(|| uri.to_owned(), |path| path.to_string_lossy().into_owned());
             // What lies outside is not read, so its columns stay as the server counts them.
             let at = Position { line: line_number, column: range.start.character.saturating_add(1) };
-            return Some(Place { path, at, name: String::new(), found: None });
+            return Some(SourceLocation { path, at, name: String::new(), site: None });
         };
         let workspace = self.workspace;
         if self.texts.len() >= MOST_TEXTS && !self.texts.contains_key(&path) {
@@ -130,7 +130,7 @@ impl<'w> PlaceReader<'w> {
         } else {
             String::new()
         };
-        Some(Place { path, at: Position { line: line_number, column }, name, found: None })
+        Some(SourceLocation { path, at: Position { line: line_number, column }, name, site: None })
     }
 
     /// The path within the workspace.

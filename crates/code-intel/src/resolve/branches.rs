@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{Found, Resolver};
+use super::{DefinitionSite, Resolver};
 use crate::facts::{Definition, Span};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -22,8 +22,8 @@ struct Budget {
 
 impl Resolver<'_> {
     /// The bytes of a file that the preprocessor leaves out.
-    pub fn not_built(&self, file: FileId) -> Rc<[Span]> {
-        if let Some(known) = self.not_built.borrow().get(&file) {
+    pub fn inactive_spans(&self, file: FileId) -> Rc<[Span]> {
+        if let Some(known) = self.inactive_spans.borrow().get(&file) {
             return Rc::clone(known);
         }
         let spans: Rc<[Span]> = match self.language(file) {
@@ -37,7 +37,7 @@ impl Resolver<'_> {
             }
             _ => Rc::default(),
         };
-        self.not_built.borrow_mut().insert(file, Rc::clone(&spans));
+        self.inactive_spans.borrow_mut().insert(file, Rc::clone(&spans));
         spans
     }
 
@@ -57,7 +57,7 @@ impl Resolver<'_> {
 
     /// Of definitions in one file those that are built, where some are.
     pub(super) fn built<'d>(&self, file: FileId, found: Vec<&'d Definition>) -> Vec<&'d Definition> {
-        let spans = self.not_built(file);
+        let spans = self.inactive_spans(file);
         let is_built = |one: &Definition| !spans.iter().any(|span| span.contains(one.name_span.start));
         if found.iter().all(|one| is_built(one)) || !found.iter().any(|one| is_built(one)) {
             return found;
@@ -67,21 +67,21 @@ impl Resolver<'_> {
 
     /// Whether a name is one of a header of the system, and what was found only stands in for it where there is none:
     /// it is not built, or behind `#ifndef` of the same name.
-    pub(super) fn is_of_system(&self, file: FileId, name: &str, found: &[Found]) -> bool {
+    pub(super) fn is_of_system(&self, file: FileId, name: &str, found: &[DefinitionSite]) -> bool {
         if !system::is_known(name) {
             return false;
         }
         let includes = |file| self.index.imports(file).any(|header| system::gives(header, name));
-        let stands_in = |one: &Found| {
+        let stands_in = |one: &DefinitionSite| {
             let at = one.definition.name_span.start;
-            self.not_built(one.file).iter().any(|span| span.contains(at))
+            self.inactive_spans(one.file).iter().any(|span| span.contains(at))
                 || is_guarded(self.index.source(one.file).get(..at as usize).unwrap_or_default(), name)
         };
         (includes(file) || found.iter().any(|one| includes(one.file))) && found.iter().all(stands_in)
     }
 
     /// Of definitions of one name in several files those that are built, where a file has more than one.
-    pub(super) fn built_in_each(&self, found: Vec<Found>) -> Vec<Found> {
+    pub(super) fn built_in_each(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
         let mut counts: HashMap<FileId, usize> = HashMap::new();
         for one in &found {
             *counts.entry(one.file).or_default() += 1;

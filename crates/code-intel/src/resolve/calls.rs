@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Found, Resolver, Use};
+use super::{DefinitionSite, Reference, Resolver};
 use crate::facts::{Definition, Kind, Occurrence};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -10,7 +10,7 @@ use crate::languages::Language;
 /// A function in a graph of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    pub found: Found,
+    pub found: DefinitionSite,
     /// Steps from the function that was asked for.
     pub depth: u32,
 }
@@ -25,7 +25,7 @@ pub struct Edge {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Graph {
+pub struct CallGraph {
     pub nodes: Vec<Node>,
     pub edges: Vec<Edge>,
     /// There is more than the limits allow to show.
@@ -41,11 +41,11 @@ pub enum Direction {
 
 impl Resolver<'_> {
     /// The functions that call a definition, each with the line of its first call.
-    pub fn callers(&self, target: &Found) -> Vec<(Found, u32)> {
+    pub fn callers(&self, target: &DefinitionSite) -> Vec<(DefinitionSite, u32)> {
         if let Some(maker) = self.go_maker(target) {
             return vec![(maker, target.definition.at.line)];
         }
-        let mut called: Vec<(Use, Found)> = Vec::new();
+        let mut called: Vec<(Reference, DefinitionSite)> = Vec::new();
         self.each_use(std::slice::from_ref(target), &mut |used| {
             let around = if self.is_script(used.file) {
                 self.script_caller(&used)
@@ -57,7 +57,7 @@ impl Resolver<'_> {
                 self.function_around(used.file, used.occurrence.span.start)
             };
             // The name of a method that it overrides is no call.
-            let is_call = |function: &Found| function.definition.name_span != used.occurrence.span;
+            let is_call = |function: &DefinitionSite| function.definition.name_span != used.occurrence.span;
             called.extend(around.filter(is_call).map(|function| (used, function)));
         });
         called.sort_by(|(left, _), (right, _)| self.place_of_use(left).cmp(&self.place_of_use(right)));
@@ -67,9 +67,9 @@ impl Resolver<'_> {
     }
 
     /// The functions of the workspace that a definition calls, each with the line of the first call.
-    pub fn callees(&self, of: &Found) -> Vec<(Found, u32)> {
+    pub fn callees(&self, of: &DefinitionSite) -> Vec<(DefinitionSite, u32)> {
         let whole = self.index.whole(of.file);
-        let mut found: Vec<(Found, u32)> = Vec::new();
+        let mut found: Vec<(DefinitionSite, u32)> = Vec::new();
         let mut seen = HashSet::from([of.key()]);
         let is_call = |occurrence: &Occurrence| {
             let after = whole.0.get(occurrence.span.end as usize..).unwrap_or_default();
@@ -94,7 +94,7 @@ impl Resolver<'_> {
     }
 
     /// The innermost function around a place that has a name.
-    pub fn function_around(&self, file: FileId, offset: u32) -> Option<Found> {
+    pub fn function_around(&self, file: FileId, offset: u32) -> Option<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_function = |one: &Definition| one.kind.is_callable() || one.kind == Kind::Property;
         // In C and C++ a table of functions stands for who calls them.
@@ -102,12 +102,19 @@ impl Resolver<'_> {
         let is_table = |one: &Definition| is_native && one.kind == Kind::Variable && one.scope.is_none();
         let innermost =
             whole.1.innermost(offset, is_function).or_else(|| whole.1.innermost(offset, is_table))?;
-        Some(Found { file, definition: innermost.clone() })
+        Some(DefinitionSite { file, definition: innermost.clone() })
     }
 
     /// The calls around a definition, up to a number of steps.
-    pub fn call_graph(&self, start: &Found, direction: Direction, depth: u32, most: usize) -> Graph {
-        let mut graph = Graph { nodes: vec![Node { found: start.clone(), depth: 0 }], ..Graph::default() };
+    pub fn call_graph(
+        &self,
+        start: &DefinitionSite,
+        direction: Direction,
+        depth: u32,
+        most: usize,
+    ) -> CallGraph {
+        let mut graph =
+            CallGraph { nodes: vec![Node { found: start.clone(), depth: 0 }], ..CallGraph::default() };
         let mut places = HashMap::from([(start.key(), 0_usize)]);
         let mut next = 0;
         while let Some(node) = graph.nodes.get(next).cloned() {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::expression::Step;
 use super::names::without_generics;
 use super::types::Value;
-use super::{Found, Meaning, Resolver};
+use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::{Definition, Facts, Kind};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -16,7 +16,7 @@ const DEEPEST: usize = 12;
 
 impl Resolver<'_> {
     /// The places of the methods that a method overrides: who calls those may call it.
-    pub(super) fn overridden(&self, target: &Found) -> HashSet<(FileId, u32)> {
+    pub(super) fn overridden(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
         let definition = &target.definition;
         let mut found = HashSet::new();
         if self.is_go(target.file) {
@@ -70,23 +70,27 @@ impl Resolver<'_> {
     }
 
     /// Of definitions that may be those of a declaration the ones in its namespace, where there are such.
-    pub(super) fn same_namespace(&self, declared: &Found, found: Vec<Found>) -> Vec<Found> {
+    pub(super) fn same_namespace(
+        &self,
+        declared: &DefinitionSite,
+        found: Vec<DefinitionSite>,
+    ) -> Vec<DefinitionSite> {
         if found.len() < 2 || self.language(declared.file) != Some(Language::Cpp) {
             return found;
         }
-        let of = |one: &Found| {
+        let of = |one: &DefinitionSite| {
             let outline = self.index.outline(one.file);
             let known = outline.defined_at(one.definition.name_span).next().map(|(_, other)| other);
             let names = known.map(|known| namespaces_of(&outline, known)).unwrap_or_default();
             names.into_iter().map(ToOwned::to_owned).collect::<Vec<String>>()
         };
         let wanted = of(declared);
-        let same: Vec<Found> = found.iter().filter(|one| of(one) == wanted).cloned().collect();
+        let same: Vec<DefinitionSite> = found.iter().filter(|one| of(one) == wanted).cloned().collect();
         if same.is_empty() { found } else { same }
     }
 
     /// Whether what was found makes values of a type that is asked about: its constructor is called like it.
-    pub(super) fn makes(&self, found: &Found, target: &Found) -> bool {
+    pub(super) fn makes(&self, found: &DefinitionSite, target: &DefinitionSite) -> bool {
         let has_makers = matches!(self.language(target.file), Some(Language::Cpp | Language::Java));
         if !has_makers || found.definition.kind != Kind::Constructor || !target.definition.kind.is_type() {
             return false;
@@ -96,15 +100,17 @@ impl Resolver<'_> {
     }
 
     /// C and C++: every file may declare it; those that are included are nearer.
-    pub(super) fn global(&self, file: FileId, name: &str, offset: u32) -> Meaning {
-        let is_seen =
-            |one: &&Found| !one.definition.is_private || one.file == file || self.is_header(one.file);
-        let mut found: Vec<Found> = self.globals_named(name).iter().filter(is_seen).cloned().collect();
+    pub(super) fn global(&self, file: FileId, name: &str, offset: u32) -> Resolution {
+        let is_seen = |one: &&DefinitionSite| {
+            !one.definition.is_private || one.file == file || self.is_header(one.file)
+        };
+        let mut found: Vec<DefinitionSite> =
+            self.globals_named(name).iter().filter(is_seen).cloned().collect();
         if found.is_empty() || self.is_of_system(file, name, &found) {
-            return Meaning::External;
+            return Resolution::External;
         }
         if found.len() == 1 {
-            return Meaning::of(found);
+            return Resolution::of(found);
         }
         let included = self.index.included_by(file, || self.all_included(file));
         let whole = self.index.whole(file);
@@ -124,11 +130,11 @@ impl Resolver<'_> {
         });
         // What no included file knows may still be known by a definition elsewhere, but not if it is another's own.
         found.truncate(1);
-        Meaning::of(found)
+        Resolution::of(found)
     }
 
     /// What has a name in any file of C and C++, without members; found once: who asks for uses asks for it at each.
-    fn globals_named(&self, name: &str) -> Rc<[Found]> {
+    fn globals_named(&self, name: &str) -> Rc<[DefinitionSite]> {
         if let Some(known) = self.globals.borrow().get(name) {
             return Rc::clone(known);
         }
@@ -136,7 +142,7 @@ impl Resolver<'_> {
         let found = self.everywhere_in(name, is_among, |_, definition, _| {
             !definition.is_member || definition.kind.is_type() || definition.kind == Kind::EnumMember
         });
-        let found: Rc<[Found]> = self.built_in_each(found).into();
+        let found: Rc<[DefinitionSite]> = self.built_in_each(found).into();
         self.globals.borrow_mut().insert(name.to_owned(), Rc::clone(&found));
         found
     }
@@ -163,7 +169,7 @@ impl Resolver<'_> {
     }
 
     /// A namespace is where the compiler reads of it first; `std` is that of the standard library.
-    pub(super) fn first_namespace(&self, file: FileId, meaning: Meaning) -> Meaning {
+    pub(super) fn first_namespace(&self, file: FileId, meaning: Resolution) -> Resolution {
         const MOST: usize = 500;
         let is_namespace = meaning.found().first().is_some_and(|one| one.definition.kind == Kind::Module);
         if !is_namespace || self.language_family(file) != Some(Language::C) {
@@ -171,7 +177,7 @@ impl Resolver<'_> {
         }
         let name = meaning.found()[0].definition.name.clone();
         if name == "std" {
-            return Meaning::External;
+            return Resolution::External;
         }
         let defining: HashSet<FileId> = self.index.defining(&name).into_iter().collect();
         let mut seen = HashSet::from([file]);
@@ -190,7 +196,7 @@ impl Resolver<'_> {
             let first =
                 outline.named(&name).map(|(_, one)| one).filter(is_one).min_by_key(|one| one.span.start);
             if let Some(first) = first.filter(|_| defining.contains(at)) {
-                return Meaning::of(vec![Found { file: *at, definition: first.clone() }]);
+                return Resolution::of(vec![DefinitionSite { file: *at, definition: first.clone() }]);
             }
             open.pop();
         }
@@ -215,14 +221,14 @@ impl Resolver<'_> {
     }
 
     /// `path::name` in C++.
-    pub(super) fn in_cpp_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
+    pub(super) fn in_cpp_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
         let last = without_generics(path);
         let last = last.rsplit("::").next().unwrap_or(&last).to_owned();
         // `namespace last = a::b;`.
         let aliases =
             self.everywhere(&last, |_, one, _| one.kind == Kind::Module && !one.declared.is_empty());
         let last = match self.nearest(file, aliases) {
-            Meaning::Found(found, _) => found.first().map_or(last, |one| {
+            Resolution::Found(found, _) => found.first().map_or(last, |one| {
                 one.definition.declared.rsplit("::").next().unwrap_or_default().trim().to_owned()
             }),
             _ => last,
@@ -246,8 +252,8 @@ impl Resolver<'_> {
             definition.owner.is_none() && (container.is_some_and(is_within) || is_opened)
         });
         match found.len() {
-            0 => Meaning::External,
-            1 => Meaning::of(found),
+            0 => Resolution::External,
+            1 => Resolution::of(found),
             _ => self.nearest(file, self.known_here(file, found)),
         }
     }
@@ -273,16 +279,16 @@ impl Resolver<'_> {
             return None;
         }
         match self.in_cpp_path(file, &names.join("::"), last, offset) {
-            Meaning::Found(found, _) => Some((self.value_of_found(&found), rest)),
-            Meaning::External | Meaning::Unknown => None,
+            Resolution::Found(found, _) => Some((self.value_of_found(&found), rest)),
+            Resolution::External | Resolution::Unknown => None,
         }
     }
 
     /// Of several definitions those in files that are included, where there are such.
-    fn known_here(&self, file: FileId, found: Vec<Found>) -> Vec<Found> {
+    fn known_here(&self, file: FileId, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
         let included = self.index.included_by(file, || self.all_included(file));
-        let is_known = |one: &&Found| one.file == file || included.binary_search(&one.file).is_ok();
-        let known: Vec<Found> = found.iter().filter(is_known).cloned().collect();
+        let is_known = |one: &&DefinitionSite| one.file == file || included.binary_search(&one.file).is_ok();
+        let known: Vec<DefinitionSite> = found.iter().filter(is_known).cloned().collect();
         if known.is_empty() { found } else { known }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::type_text::split_top;
 use super::types::Value;
-use super::{Found, Resolver};
+use super::{DefinitionSite, Resolver};
 use crate::facts::{Definition, Kind};
 use crate::index::FileId;
 
@@ -31,7 +31,7 @@ impl Resolver<'_> {
     /// A text with the arguments of a value's type, or of the bases it extends, in place of their parameters.
     fn replaced_by(&self, receiver: &Value, wanted: &str) -> Option<String> {
         const DEEPEST: usize = 4;
-        let mut level: Vec<(Found, Vec<String>)> = match receiver {
+        let mut level: Vec<(DefinitionSite, Vec<String>)> = match receiver {
             Value::Instance { file, offset, text } if arguments(text).is_none() => {
                 let deeper = self.enter()?;
                 if let Some(behind) = self.behind_alias(*file, *offset, text) {
@@ -102,7 +102,7 @@ impl Resolver<'_> {
     }
 
     /// The names of the type parameters of a type.
-    fn parameters(&self, of: &Found) -> Vec<String> {
+    fn parameters(&self, of: &DefinitionSite) -> Vec<String> {
         let whole = self.index.whole(of.file);
         let at = of.definition.name_span.start;
         let around =

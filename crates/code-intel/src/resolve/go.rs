@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::type_text::split_top;
 use super::types::Value;
-use super::{Certainty, Found, Resolver, Use, owner_name};
+use super::{Certainty, DefinitionSite, Reference, Resolver, owner_name};
 use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -71,7 +71,7 @@ impl Resolver<'_> {
         }
     }
     /// A struct without a name: the one that stands next behind a place.
-    pub(super) fn go_nameless(&self, file: FileId, offset: u32, text: &str) -> Option<Found> {
+    pub(super) fn go_nameless(&self, file: FileId, offset: u32, text: &str) -> Option<DefinitionSite> {
         let after = text.trim_start_matches(['*', '&', '[', ']', ' ']).strip_prefix("struct")?;
         if !self.is_go(file) || after.starts_with(is_part_of_name) {
             return None;
@@ -101,30 +101,30 @@ impl Resolver<'_> {
     }
 
     /// The methods that a method is the same as by an interface: who calls one may call the other.
-    pub(super) fn go_same_by_interface(&self, target: &Found) -> HashSet<(FileId, u32)> {
+    pub(super) fn go_same_by_interface(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
         let definition = &target.definition;
         let owners = self.owner_types(target);
         let Some(owner) = owners.first().filter(|_| definition.kind == Kind::Method) else {
             return HashSet::new();
         };
         let is_interface = owner.definition.kind == Kind::Interface;
-        let count = |one: &Found| self.parameters_of(one).map(|parameters| parameters.len());
+        let count = |one: &DefinitionSite| self.parameters_of(one).map(|parameters| parameters.len());
         let wanted = count(target);
         let others = self.everywhere(&definition.name, |file, other, _| {
             self.is_go(file) && other.kind == Kind::Method && other.owner.is_some() == is_interface
         });
-        let is_same = |other: &Found| {
+        let is_same = |other: &DefinitionSite| {
             let of = self.owner_types(other);
             count(other) == wanted
                 && of.first().is_some_and(|of| {
                     if is_interface { self.has_methods_of(of, owner) } else { self.has_methods_of(owner, of) }
                 })
         };
-        others.iter().filter(|other| is_same(other)).map(Found::key).collect()
+        others.iter().filter(|other| is_same(other)).map(DefinitionSite::key).collect()
     }
 
     /// Whether a type has all methods of an interface, as far as they are known here.
-    fn has_methods_of(&self, of: &Found, interface: &Found) -> bool {
+    fn has_methods_of(&self, of: &DefinitionSite, interface: &DefinitionSite) -> bool {
         const MOST: usize = 32;
         let (mut open, mut seen) = (vec![interface.clone()], HashSet::new());
         while let Some(one) = open.pop() {
@@ -150,7 +150,7 @@ impl Resolver<'_> {
     }
 
     /// The function a use stands in, also one without a name; outside of all, the package.
-    pub(super) fn go_caller(&self, used: &Use) -> Option<Found> {
+    pub(super) fn go_caller(&self, used: &Reference) -> Option<DefinitionSite> {
         let offset = used.occurrence.span.start;
         let whole = self.index.whole(used.file);
         let function = self.function_around(used.file, offset);
@@ -187,7 +187,7 @@ impl Resolver<'_> {
     }
 
     /// What makes a function without a name: who calls that leads to it.
-    pub(super) fn go_maker(&self, literal: &Found) -> Option<Found> {
+    pub(super) fn go_maker(&self, literal: &DefinitionSite) -> Option<DefinitionSite> {
         let definition = &literal.definition;
         let whole = self.index.whole(literal.file);
         if !self.is_go(literal.file) || definition.name_span.of(&whole.0) != "func" {
@@ -197,20 +197,20 @@ impl Resolver<'_> {
         let before = definition.span.start.saturating_sub(1);
         let span = Span { start: before, end: before };
         let occurrence = Occurrence { span, at: definition.at, receiver: Receiver::None };
-        self.go_caller(&Use { file: literal.file, occurrence, certainty: Certainty::Resolved })
+        self.go_caller(&Reference { file: literal.file, occurrence, certainty: Certainty::Resolved })
     }
 
     /// Of what files of a package define those that are built here, where there are such.
-    pub(super) fn go_built(&self, found: Vec<Found>) -> Vec<Found> {
+    pub(super) fn go_built(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
         if found.len() < 2 {
             return found;
         }
-        let is_built = |one: &&Found| {
+        let is_built = |one: &&DefinitionSite| {
             let path = self.index.path(one.file);
             let name = path.rsplit('/').next().unwrap_or(path);
             is_built(name, &self.index.source(one.file))
         };
-        let built: Vec<Found> = found.iter().filter(is_built).cloned().collect();
+        let built: Vec<DefinitionSite> = found.iter().filter(is_built).cloned().collect();
         if built.is_empty() { found } else { built }
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::types::Value;
-use super::{Found, Meaning, Resolver};
+use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::{Definition, Import, Kind, NAMELESS};
 use crate::index::FileId;
 use crate::languages::Language;
 
 impl Resolver<'_> {
-    pub(super) fn in_java_package(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+    pub(super) fn in_java_package(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         let outline = self.index.outline(file);
         let wildcards: Vec<&str> = outline
             .imports
@@ -24,9 +24,9 @@ impl Resolver<'_> {
         });
         if !found.is_empty() {
             // The package's own come before those of others.
-            let (own, others): (Vec<Found>, Vec<Found>) =
+            let (own, others): (Vec<DefinitionSite>, Vec<DefinitionSite>) =
                 found.into_iter().partition(|one| self.index.outline(one.file).package == outline.package);
-            return Meaning::of(if own.is_empty() { others } else { own });
+            return Resolution::of(if own.is_empty() { others } else { own });
         }
         // `import static a.Type.*`.
         for module in wildcards {
@@ -39,7 +39,7 @@ impl Resolver<'_> {
     }
 
     /// The type of a whole name, also one in another: `a.b.Type`, `a.b.Outer.Inner`.
-    pub(super) fn java_type_named(&self, path: &str) -> Vec<Found> {
+    pub(super) fn java_type_named(&self, path: &str) -> Vec<DefinitionSite> {
         let mut outer = path;
         let mut inner: Vec<&str> = Vec::new();
         loop {
@@ -48,7 +48,7 @@ impl Resolver<'_> {
                 let outline = self.index.outline(file);
                 let is_it = |one: &&Definition| one.name == last && one.kind.is_type() && !one.is_member;
                 if let Some(found) = outline.definitions.iter().find(is_it) {
-                    let mut found = vec![Found { file, definition: found.clone() }];
+                    let mut found = vec![DefinitionSite { file, definition: found.clone() }];
                     for part in inner.iter().rev() {
                         found = self.member_of_types(&found, part).found().to_vec();
                     }
@@ -63,17 +63,17 @@ impl Resolver<'_> {
     }
 
     /// What `import a.b.Type.member` or `import a.b.Outer.Inner` brings.
-    pub(super) fn java_import(&self, import: &Import, name: &str) -> Meaning {
+    pub(super) fn java_import(&self, import: &Import, name: &str) -> Resolution {
         let types = self.java_type_named(&import.module);
         if !types.is_empty() {
-            return Meaning::of(types);
+            return Resolution::of(types);
         }
         match import.module.rsplit_once('.') {
             Some((of, _)) => match self.java_type_named(of) {
-                types if types.is_empty() => Meaning::External,
+                types if types.is_empty() => Resolution::External,
                 types => self.member_of_types(&types, name),
             },
-            None => Meaning::External,
+            None => Resolution::External,
         }
     }
 
@@ -89,28 +89,28 @@ impl Resolver<'_> {
     }
 
     /// `case NAME:` of a switch over an enum.
-    fn in_switch(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+    fn in_switch(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         let whole = self.index.whole(file);
         let before = whole.0.get(..offset as usize).unwrap_or_default();
         let line = before.trim_end().rsplit(['\n', ';', '{', '}']).next().unwrap_or_default().trim_start();
         if !line.starts_with("case") {
-            return Meaning::External;
+            return Resolution::External;
         }
         let subject = before.rfind("switch").and_then(|at| {
             let inside = before.get(at + "switch".len()..)?.trim_start().strip_prefix('(')?;
             inside.split_once(')').map(|(subject, _)| subject)
         });
-        let Some(subject) = subject else { return Meaning::External };
+        let Some(subject) = subject else { return Resolution::External };
         let value = self.value(file, subject, offset);
         match self.member_of(&value, name) {
-            Meaning::Found(found, certainty) => Meaning::Found(found, certainty),
+            Resolution::Found(found, certainty) => Resolution::Found(found, certainty),
             _ if matches!(value, Value::Unknown) => self.only_member(file, name, true),
-            _ => Meaning::External,
+            _ => Resolution::External,
         }
     }
 
     /// The types around a place, from the inside out: the members of all of them are known there.
-    pub(super) fn java_types_around(&self, file: FileId, offset: u32) -> Vec<Vec<Found>> {
+    pub(super) fn java_types_around(&self, file: FileId, offset: u32) -> Vec<Vec<DefinitionSite>> {
         let whole = self.index.whole(file);
         let mut around: Vec<&Definition> = whole
             .1
@@ -133,7 +133,7 @@ impl Resolver<'_> {
                         levels.push(self.types_of(file, 0, base));
                     }
                 }
-                _ => levels.push(vec![Found { file, definition: one.clone() }]),
+                _ => levels.push(vec![DefinitionSite { file, definition: one.clone() }]),
             }
         }
         levels

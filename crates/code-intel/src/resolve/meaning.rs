@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Found, Meaning, Resolver, Want, owner_name};
+use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
 use crate::facts::{Kind, Occurrence, Receiver};
 use crate::index::FileId;
 use crate::languages::Language;
 
 impl Resolver<'_> {
-    pub(crate) fn meaning(&self, file: FileId, occurrence: &Occurrence) -> Meaning {
+    pub(crate) fn meaning(&self, file: FileId, occurrence: &Occurrence) -> Resolution {
         let whole = self.index.whole(file);
         let text = &whole.0;
         let name = occurrence.span.of(text);
@@ -29,13 +29,13 @@ impl Resolver<'_> {
                 let mut real = self.name(file, name, occurrence.span.start).found().to_vec();
                 real.retain(|found| !found.definition.is_declaration);
                 if !real.is_empty() {
-                    return Meaning::of(real);
+                    return Resolution::of(real);
                 }
             }
             return self.completed(own);
         }
         if let Some(package) = self.go_package_name(file, name, occurrence) {
-            return Meaning::of(vec![package]);
+            return Resolution::of(vec![package]);
         }
         if let Some(meaning) = self.rust_meaning(file, text, occurrence) {
             return meaning;
@@ -51,30 +51,36 @@ impl Resolver<'_> {
         };
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
         match meaning {
-            Meaning::Found(found, certainty) if self.is_script(file) => {
+            Resolution::Found(found, certainty) if self.is_script(file) => {
                 let found = self.overloads(file, occurrence, self.adjusted(file, found, before));
-                Meaning::Found(found, certainty)
+                Resolution::Found(found, certainty)
             }
-            Meaning::Found(found, certainty) => {
+            Resolution::Found(found, certainty) => {
                 let found = self.by_arguments(file, self.adjusted(file, found, before), text, occurrence);
                 let found = self.by_count((file, text), found, occurrence);
                 match self.completed(found) {
-                    Meaning::Found(found, _) => Meaning::Found(found, certainty),
+                    Resolution::Found(found, _) => Resolution::Found(found, certainty),
                     other => other,
                 }
             }
-            _ if !own.is_empty() => Meaning::of(own),
+            _ if !own.is_empty() => Resolution::of(own),
             other => other,
         }
     }
 
     /// What the word before a name says about it: `struct name` is no other name for a type, `new Name` is also what
     /// makes one.
-    pub(super) fn adjusted(&self, file: FileId, found: Vec<Found>, before: &str) -> Vec<Found> {
+    pub(super) fn adjusted(
+        &self,
+        file: FileId,
+        found: Vec<DefinitionSite>,
+        before: &str,
+    ) -> Vec<DefinitionSite> {
         let ends = |word: &str| before.ends_with(word);
         match self.language(file) {
             Some(Language::C | Language::Cpp) if ends("struct") || ends("union") || ends("enum") => {
-                let named: Vec<Found> = found.iter().flat_map(|one| self.struct_named(one)).collect();
+                let named: Vec<DefinitionSite> =
+                    found.iter().flat_map(|one| self.struct_named(one)).collect();
                 if named.is_empty() { found } else { named }
             }
             Some(Language::TypeScript | Language::Tsx | Language::JavaScript) if ends("new") => {
@@ -89,7 +95,12 @@ impl Resolver<'_> {
     }
 
     /// The name of a package in Go means the line that imports it.
-    pub(super) fn go_package_name(&self, file: FileId, name: &str, occurrence: &Occurrence) -> Option<Found> {
+    pub(super) fn go_package_name(
+        &self,
+        file: FileId,
+        name: &str,
+        occurrence: &Occurrence,
+    ) -> Option<DefinitionSite> {
         if self.language(file) != Some(Language::Go) || occurrence.receiver != Receiver::None {
             return None;
         }
@@ -115,9 +126,9 @@ impl Resolver<'_> {
     }
 
     /// The definition instead of a prototype, where there is one; each place once.
-    pub(super) fn completed(&self, found: Vec<Found>) -> Meaning {
+    pub(super) fn completed(&self, found: Vec<DefinitionSite>) -> Resolution {
         let mut seen = HashSet::new();
-        let mut all: Vec<Found> = Vec::new();
+        let mut all: Vec<DefinitionSite> = Vec::new();
         for one in found {
             let paired = self.module_file(&one).map_or_else(|| self.paired(&one), |found| vec![found]);
             for one in if paired.is_empty() { vec![one] } else { paired } {
@@ -126,11 +137,11 @@ impl Resolver<'_> {
                 }
             }
         }
-        Meaning::of(all)
+        Resolution::of(all)
     }
 
     /// The file that `mod name;` stands for.
-    pub(super) fn module_file(&self, found: &Found) -> Option<Found> {
+    pub(super) fn module_file(&self, found: &DefinitionSite) -> Option<DefinitionSite> {
         let definition = &found.definition;
         let is_declared = definition.kind == Kind::Module && definition.is_declaration;
         let file =
@@ -139,7 +150,7 @@ impl Resolver<'_> {
     }
 
     /// Where something that is only declared is defined (C and C++).
-    pub(super) fn paired(&self, found: &Found) -> Vec<Found> {
+    pub(super) fn paired(&self, found: &DefinitionSite) -> Vec<DefinitionSite> {
         let definition = &found.definition;
         let is_c = matches!(self.language(found.file), Some(Language::C | Language::Cpp));
         if !is_c || !definition.is_declaration || definition.is_private {
@@ -148,7 +159,7 @@ impl Resolver<'_> {
         self.remembered(&self.pairs, found.key(), || self.find_paired(found))
     }
 
-    fn find_paired(&self, found: &Found) -> Vec<Found> {
+    fn find_paired(&self, found: &DefinitionSite) -> Vec<DefinitionSite> {
         let definition = &found.definition;
         let owner = self.owner_of(found);
         let mut paired = self.everywhere(&definition.name, |file, other, facts| {

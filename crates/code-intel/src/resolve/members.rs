@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::python::last_of_each;
 use super::types::Value;
-use super::{Found, Meaning, Resolver, Want, owner_name};
+use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
 use crate::facts::{Definition, Facts, Kind, NAMELESS};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -21,8 +21,8 @@ impl Resolver<'_> {
         name: &str,
         offset: u32,
         want: Want,
-    ) -> Meaning {
-        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+    ) -> Resolution {
+        let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         let mut value = self.value(file, receiver, offset);
         if matches!(value, Value::External | Value::Unknown) {
             value = self.java_qualified(file, receiver).unwrap_or(value);
@@ -31,39 +31,39 @@ impl Resolver<'_> {
             value = self.checked(file, receiver, offset).unwrap_or(value);
         }
         match self.member_wanted(&value, name, want) {
-            Meaning::Unknown => self.guessed(file, receiver, name, &value),
+            Resolution::Unknown => self.guessed(file, receiver, name, &value),
             other => other,
         }
     }
 
     /// Where the type is not known: the only member of that name there is.
-    fn guessed(&self, file: FileId, receiver: &str, name: &str, value: &Value) -> Meaning {
+    fn guessed(&self, file: FileId, receiver: &str, name: &str, value: &Value) -> Resolution {
         if matches!(value, Value::External) {
-            return Meaning::External;
+            return Resolution::External;
         }
         // A literal is of no type of the workspace.
         if receiver.starts_with(['"', '\'', '`', '[', '{', '/'])
             || receiver.starts_with(|first: char| first.is_ascii_digit())
         {
-            return Meaning::External;
+            return Resolution::External;
         }
         self.only_member(file, name, true)
     }
 
-    pub(super) fn member_of(&self, value: &Value, name: &str) -> Meaning {
+    pub(super) fn member_of(&self, value: &Value, name: &str) -> Resolution {
         self.member_wanted(value, name, Want::Any)
     }
 
-    pub(super) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Meaning {
+    pub(super) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Resolution {
         match value {
             Value::Instance { file, offset, text } => {
                 let types = self.made_types(*file, *offset, text);
                 if types.is_empty() {
                     let given = self.given_to_foreign(*file, text, name);
                     if !given.is_empty() {
-                        return Meaning::of(given);
+                        return Resolution::of(given);
                     }
-                    return if text.is_empty() { Meaning::Unknown } else { Meaning::External };
+                    return if text.is_empty() { Resolution::Unknown } else { Resolution::External };
                 }
                 self.wanted(&types, name, want)
             }
@@ -74,14 +74,14 @@ impl Resolver<'_> {
                 }
                 let found = self.exported(*file, name, &mut HashSet::new());
                 if !found.is_empty() {
-                    return Meaning::of(found);
+                    return Resolution::of(found);
                 }
                 let below = self.module_files(*file, &format!(".{name}"));
                 match below.first() {
                     Some(below) if self.language(*file) == Some(Language::Python) => {
                         self.module_meaning(*below)
                     }
-                    _ => Meaning::Unknown,
+                    _ => Resolution::Unknown,
                 }
             }
             Value::Function(found) => {
@@ -91,31 +91,31 @@ impl Resolver<'_> {
                 let members = self.everywhere(name, |other, definition, _| {
                     Some(other) == file && definition.owner.as_deref() == Some(&owner)
                 });
-                if members.is_empty() { Meaning::External } else { Meaning::of(members) }
+                if members.is_empty() { Resolution::External } else { Resolution::of(members) }
             }
-            Value::External => Meaning::External,
+            Value::External => Resolution::External,
             Value::Around(file, offset) => self.wanted(&self.enclosing_type(*file, *offset), name, want),
-            Value::Unknown => Meaning::Unknown,
+            Value::Unknown => Resolution::Unknown,
         }
     }
 
-    fn in_go_package_of(&self, file: FileId, name: &str) -> Meaning {
+    fn in_go_package_of(&self, file: FileId, name: &str) -> Resolution {
         let folder = super::modules::folder(self.index.path(file)).to_owned();
         let files = self.go_files(&folder);
         let found =
             self.everywhere(name, |other, definition, _| !definition.is_member && files.contains(&other));
-        Meaning::of(self.go_built(found))
+        Resolution::of(self.go_built(found))
     }
 
     /// The member of a name that types or their bases have.
-    pub(super) fn member_of_types(&self, types: &[Found], name: &str) -> Meaning {
+    pub(super) fn member_of_types(&self, types: &[DefinitionSite], name: &str) -> Resolution {
         self.wanted(types, name, Want::Any)
     }
 
-    fn wanted(&self, types: &[Found], name: &str, want: Want) -> Meaning {
-        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+    fn wanted(&self, types: &[DefinitionSite], name: &str, want: Want) -> Resolution {
+        let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         let mut seen = HashSet::new();
-        let mut level: Vec<Found> = types.to_vec();
+        let mut level: Vec<DefinitionSite> = types.to_vec();
         let mut assigned = Vec::new();
         for height in 0..DEEPEST {
             let mut found = Vec::new();
@@ -129,13 +129,13 @@ impl Resolver<'_> {
                 assigned = if assigned.is_empty() { found } else { assigned };
                 found = Vec::new();
             }
-            let callable: Vec<Found> =
+            let callable: Vec<DefinitionSite> =
                 found.iter().filter(|one| one.definition.is_callable()).cloned().collect();
             if want == Want::Call && !callable.is_empty() {
                 found = callable;
             }
             if !found.is_empty() {
-                return Meaning::of(self.preferred(found));
+                return Resolution::of(self.preferred(found));
             }
             let mut next = Vec::new();
             for one in &level {
@@ -150,15 +150,16 @@ impl Resolver<'_> {
             level = next;
         }
         if !assigned.is_empty() {
-            return Meaning::of(self.preferred(assigned));
+            return Resolution::of(self.preferred(assigned));
         }
         if types.is_empty() {
-            return Meaning::Unknown;
+            return Resolution::Unknown;
         }
         // A Rust type may have it from a trait of the workspace.
         let language = types.first().and_then(|one| self.language(one.file));
-        let is_bounded =
-            |one: &Found| one.definition.kind == Kind::TypeParameter && !one.definition.bases.is_empty();
+        let is_bounded = |one: &DefinitionSite| {
+            one.definition.kind == Kind::TypeParameter && !one.definition.bases.is_empty()
+        };
         if language == Some(Language::Rust) && !types.iter().all(is_bounded) {
             let traits = self.everywhere(name, |_, definition, facts| {
                 definition
@@ -167,18 +168,18 @@ impl Resolver<'_> {
                     .is_some_and(|of| of.kind == Kind::Trait)
             });
             if !traits.is_empty() {
-                return Meaning::of(self.implemented(types, traits).into_iter().take(1).collect());
+                return Resolution::of(self.implemented(types, traits).into_iter().take(1).collect());
             }
         }
-        Meaning::External
+        Resolution::External
     }
 
     /// Of several members of one name those with a body; a property rather than what sets it.
-    fn preferred(&self, found: Vec<Found>) -> Vec<Found> {
+    fn preferred(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
         let language = found.first().and_then(|one| self.language(one.file));
         match language {
             Some(Language::Python) => {
-                let declared: Vec<Found> = found
+                let declared: Vec<DefinitionSite> = found
                     .iter()
                     .filter(|one| one.definition.kind != Kind::Field || !one.definition.declared.is_empty())
                     .cloned()
@@ -195,7 +196,7 @@ impl Resolver<'_> {
                 found.into_iter().take(1).collect()
             }
             _ => {
-                let real: Vec<Found> =
+                let real: Vec<DefinitionSite> =
                     found.iter().filter(|one| !one.definition.is_declaration).cloned().collect();
                 // Which of the signatures of an overloaded method is meant, the call says.
                 let is_overloaded = language != Some(Language::Java)
@@ -206,7 +207,7 @@ impl Resolver<'_> {
     }
 
     /// Whether members are given to a variable: `name.member = ...`, `name = { member: ... }`.
-    pub(super) fn has_members(&self, of: &Found) -> bool {
+    pub(super) fn has_members(&self, of: &DefinitionSite) -> bool {
         let is_script = matches!(
             self.language(of.file),
             Some(Language::JavaScript | Language::TypeScript | Language::Tsx)
@@ -223,7 +224,7 @@ impl Resolver<'_> {
             })
     }
 
-    pub(super) fn own_members(&self, of: &Found, name: &str) -> Vec<Found> {
+    pub(super) fn own_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         if of.definition.name.is_empty() {
             return self.inline_members(of, name);
         }
@@ -252,11 +253,11 @@ impl Resolver<'_> {
                 None => one.container.is_some() && one.container.map(|container| container as usize) == index,
             }
         };
-        let mut found: Vec<Found> = facts
+        let mut found: Vec<DefinitionSite> = facts
             .named(name)
             .map(|(_, one)| one)
             .filter(fits)
-            .map(|one| Found { file: of.file, definition: one.clone() })
+            .map(|one| DefinitionSite { file: of.file, definition: one.clone() })
             .collect();
         let is_spread = matches!(
             self.language(of.file),
@@ -285,7 +286,7 @@ impl Resolver<'_> {
     }
 
     /// The types a type extends or implements, as far as they are in the workspace.
-    pub(super) fn bases_of(&self, of: &Found) -> Vec<Found> {
+    pub(super) fn bases_of(&self, of: &DefinitionSite) -> Vec<DefinitionSite> {
         if of.definition.bases.is_empty() {
             return Vec::new();
         }
@@ -303,7 +304,7 @@ impl Resolver<'_> {
     }
 
     /// The type a member is of.
-    pub(super) fn owner_types(&self, member: &Found) -> Vec<Found> {
+    pub(super) fn owner_types(&self, member: &DefinitionSite) -> Vec<DefinitionSite> {
         let outline = self.index.outline(member.file);
         let known = outline.defined_at(member.definition.name_span).next().map(|(_, one)| one);
         let definition = known.unwrap_or(&member.definition);
@@ -311,7 +312,7 @@ impl Resolver<'_> {
             && let Some(container) = definition.container
             && let Some(container) = outline.definitions.get(container as usize)
         {
-            return vec![Found { file: member.file, definition: container.clone() }];
+            return vec![DefinitionSite { file: member.file, definition: container.clone() }];
         }
         match owner_name(&outline, definition) {
             Some(owner) => self.type_named(member.file, owner, definition.span.start),
@@ -320,7 +321,7 @@ impl Resolver<'_> {
     }
 
     /// A type by its name, wherever the members say it is.
-    fn type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+    fn type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let ask = || self.find_type_named(file, name, offset);
         if self.is_script(file) {
             return ask();
@@ -328,33 +329,33 @@ impl Resolver<'_> {
         self.remembered(&self.named_types, (file, name.to_owned(), offset), ask)
     }
 
-    fn find_type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+    fn find_type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         match self.name(file, name, offset) {
-            Meaning::Found(found, _) => {
-                let types: Vec<Found> =
+            Resolution::Found(found, _) => {
+                let types: Vec<DefinitionSite> =
                     found.into_iter().filter(|one| one.definition.kind.is_type()).collect();
                 if !types.is_empty() {
                     return types;
                 }
             }
-            Meaning::External | Meaning::Unknown => {}
+            Resolution::External | Resolution::Unknown => {}
         }
         let found = self.everywhere(name, |other, one, _| one.kind.is_type() && self.can_use(other, file));
         match self.nearest(file, found) {
-            Meaning::Found(found, _) => found,
+            Resolution::Found(found, _) => found,
             _ => Vec::new(),
         }
     }
 
     /// The type whose members stand around a place: what `self` and `this` are.
-    pub(super) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<Found> {
+    pub(super) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_candidate = |one: &Definition| {
             one.kind.is_type() && one.kind != Kind::TypeParameter
                 || one.owner.is_some() && one.kind.is_callable()
         };
         match whole.1.innermost(offset, is_candidate) {
-            Some(one) if one.kind.is_type() => vec![Found { file, definition: one.clone() }],
+            Some(one) if one.kind.is_type() => vec![DefinitionSite { file, definition: one.clone() }],
             Some(one) => {
                 let owner = one.owner.clone().unwrap_or_default();
                 match owner.strip_suffix(NAMELESS) {
@@ -367,7 +368,7 @@ impl Resolver<'_> {
     }
 
     /// A member of the type around a place, which is reached without `this` (C++, Java).
-    pub(super) fn implicit_member(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+    pub(super) fn implicit_member(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         if self.language(file) == Some(Language::C) {
             return Vec::new();
         }
@@ -385,8 +386,8 @@ impl Resolver<'_> {
     }
 
     /// Whether functions or variables that stand outside of classes may have a member of their name (C++).
-    pub(super) fn may_hide(&self, outside: &[Found]) -> bool {
-        let is_plain = |one: &Found| {
+    pub(super) fn may_hide(&self, outside: &[DefinitionSite]) -> bool {
+        let is_plain = |one: &DefinitionSite| {
             let definition = &one.definition;
             definition.scope.is_none() && !definition.kind.is_type() && definition.kind != Kind::Macro
         };
@@ -397,12 +398,12 @@ impl Resolver<'_> {
     }
 
     /// A name of the class in whose body a place is directly (Python).
-    pub(super) fn in_class_body(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+    pub(super) fn in_class_body(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_around = |one: &Definition| one.kind == Kind::Class || one.kind.is_callable();
         match whole.1.innermost(offset, is_around).filter(|one| one.kind == Kind::Class) {
             Some(class) => self
-                .own_members(&Found { file, definition: class.clone() }, name)
+                .own_members(&DefinitionSite { file, definition: class.clone() }, name)
                 .into_iter()
                 // One that is made later is not there yet.
                 .max_by_key(|one| (one.definition.span.end <= offset, one.definition.span.start))

@@ -3,14 +3,14 @@
 use super::generics::place_of;
 use super::type_text::{alternatives, element_of, head};
 use super::types::{TRANSPARENT, Value};
-use super::{Found, Meaning, Resolver};
+use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::Kind;
 use crate::index::FileId;
 use crate::languages::Language;
 
 impl Resolver<'_> {
     /// The types a text names, at a place of a file; aliases are followed.
-    pub(super) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+    pub(super) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let mut found = Vec::new();
         let Some(_deeper) = self.enter() else { return found };
         if self.is_script(file) {
@@ -37,7 +37,7 @@ impl Resolver<'_> {
                 continue;
             }
             let meaning = self.named_type(file, offset, &head);
-            let named: Vec<Found> =
+            let named: Vec<DefinitionSite> =
                 meaning.found().iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
             found.extend(self.aliased(&named));
         }
@@ -45,7 +45,7 @@ impl Resolver<'_> {
     }
 
     /// The types of a value that is being made: also a variant of an enum has fields.
-    pub(super) fn made_types(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+    pub(super) fn made_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let types = self.types_of(file, offset, text);
         if !types.is_empty() || !self.is_rust(file) {
             return types;
@@ -54,9 +54,9 @@ impl Resolver<'_> {
         variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
     }
 
-    pub(super) fn named_type(&self, file: FileId, offset: u32, head: &str) -> Meaning {
+    pub(super) fn named_type(&self, file: FileId, offset: u32, head: &str) -> Resolution {
         if matches!(head, "Self" | "self" | "this") {
-            return Meaning::of(self.enclosing_type(file, offset));
+            return Resolution::of(self.enclosing_type(file, offset));
         }
         let head = head.trim_matches(['"', '\'']);
         if let Some((before, last)) = head.rsplit_once("::") {
@@ -66,7 +66,7 @@ impl Resolver<'_> {
             if self.language(file) == Some(Language::Java) {
                 let types = self.java_type_named(head);
                 if !types.is_empty() {
-                    return Meaning::of(types);
+                    return Resolution::of(types);
                 }
             }
             return self.member_of(&self.value(file, before, offset), last);
@@ -75,7 +75,7 @@ impl Resolver<'_> {
     }
 
     /// The types behind names for types.
-    pub(super) fn aliased(&self, found: &[Found]) -> Vec<Found> {
+    pub(super) fn aliased(&self, found: &[DefinitionSite]) -> Vec<DefinitionSite> {
         let mut all = Vec::new();
         for one in found {
             let definition = &one.definition;
@@ -108,18 +108,18 @@ impl Resolver<'_> {
     }
 
     /// `typedef struct name name;`: the structure.
-    pub(super) fn struct_named(&self, alias: &Found) -> Vec<Found> {
+    pub(super) fn struct_named(&self, alias: &DefinitionSite) -> Vec<DefinitionSite> {
         let found = self.everywhere(&alias.definition.name, |_, other, _| {
             matches!(other.kind, Kind::Struct | Kind::Union | Kind::Enum | Kind::Class)
         });
         match self.nearest(alias.file, found) {
-            Meaning::Found(found, _) => found,
+            Resolution::Found(found, _) => found,
             _ => Vec::new(),
         }
     }
 
     /// The functions or types that a call's expression names.
-    pub(super) fn called(&self, file: FileId, function: &str, offset: u32) -> Vec<Found> {
+    pub(super) fn called(&self, file: FileId, function: &str, offset: u32) -> Vec<DefinitionSite> {
         match self.value(file, function, offset) {
             Value::Function(found) => found,
             Value::Type(types) => {

@@ -6,7 +6,7 @@ use super::cpp::in_nearest_namespace;
 use super::modules::{folder, join_python};
 use super::rust::is_lifetime;
 use super::rust_names::seen_in_modules;
-use super::{Certainty, Found, Meaning, Resolver, scope_size};
+use super::{Certainty, DefinitionSite, Resolution, Resolver, scope_size};
 use crate::facts::{Definition, Import, ImportedName, Kind, Occurrence, Position, Span};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -16,55 +16,61 @@ pub(super) type Seen = HashSet<(FileId, String)>;
 
 impl Resolver<'_> {
     /// A name that stands alone at a place.
-    pub(super) fn name(&self, file: FileId, name: &str, offset: u32) -> Meaning {
-        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+    pub(super) fn name(&self, file: FileId, name: &str, offset: u32) -> Resolution {
+        let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         let language = self.language(file);
         if language == Some(Language::Python) && matches!(name, "__name__" | "__file__" | "__doc__") {
             return self.module_meaning(file);
         }
         let local = self.local(file, name, offset);
-        let is_import = |found: &Found| found.definition.value.contains("require(");
+        let is_import = |found: &DefinitionSite| found.definition.value.contains("require(");
         if !local.is_empty() && !local.iter().any(is_import) {
             // The members of the class around are nearer than what stands outside of it.
             if language == Some(Language::Cpp) && self.may_hide(&local) {
                 let member = self.implicit_member(file, name, offset);
                 if !member.is_empty() {
-                    return Meaning::of(member);
+                    return Resolution::of(member);
                 }
             }
-            return Meaning::of(local);
+            return Resolution::of(local);
         }
         if let Some(meaning) = self.by_import(file, name, offset) {
             match meaning {
                 // What is required and not found here is at least the variable it is given to.
-                Meaning::External | Meaning::Unknown if !local.is_empty() => return Meaning::of(local),
+                Resolution::External | Resolution::Unknown if !local.is_empty() => {
+                    return Resolution::of(local);
+                }
                 meaning => return meaning,
             }
         }
         if !local.is_empty() {
-            return Meaning::of(local);
+            return Resolution::of(local);
         }
         match language {
             Some(Language::Go) => self.in_package(file, name),
             Some(Language::C | Language::Cpp) => {
                 let member = self.implicit_member(file, name, offset);
-                if member.is_empty() { self.global(file, name, offset) } else { Meaning::of(member) }
+                if member.is_empty() { self.global(file, name, offset) } else { Resolution::of(member) }
             }
             Some(Language::Java) => {
                 let member = self.implicit_member(file, name, offset);
-                if member.is_empty() { self.in_java_package(file, name, offset) } else { Meaning::of(member) }
+                if member.is_empty() {
+                    self.in_java_package(file, name, offset)
+                } else {
+                    Resolution::of(member)
+                }
             }
             Some(Language::Rust) => self.rust_name(file, name, offset),
             Some(Language::Python) => {
                 let member = self.in_class_body(file, name, offset);
-                if member.is_empty() { Meaning::External } else { Meaning::of(member) }
+                if member.is_empty() { Resolution::External } else { Resolution::of(member) }
             }
-            _ => Meaning::External,
+            _ => Resolution::External,
         }
     }
 
     /// In the scopes of the file around a place, then at its top level.
-    pub(super) fn local(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+    pub(super) fn local(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let mut best: Option<u32> = None;
         let mut found: Vec<&Definition> = Vec::new();
@@ -90,7 +96,7 @@ impl Resolver<'_> {
             found
         };
         let chosen = self.chosen(file, found, offset);
-        chosen.into_iter().map(|definition| Found { file, definition: definition.clone() }).collect()
+        chosen.into_iter().map(|definition| DefinitionSite { file, definition: definition.clone() }).collect()
     }
 
     /// Of several definitions of a name in one scope those that are meant.
@@ -161,7 +167,7 @@ impl Resolver<'_> {
     }
 
     /// By what the file imports.
-    pub(super) fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Meaning> {
+    pub(super) fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Resolution> {
         let outline = self.index.outline(file);
         let holds = |import: &&Import| import.scope.is_none_or(|scope| scope.contains(offset));
         for import in outline.imports.iter().filter(holds).filter(|import| !import.module.is_empty()) {
@@ -178,7 +184,7 @@ impl Resolver<'_> {
                 return self
                     .rust_module(file, &imported.name)
                     .map(|found| self.module_meaning(found))
-                    .or(Some(Meaning::External));
+                    .or(Some(Resolution::External));
             }
         }
         let is_c = matches!(self.language(file), Some(Language::C | Language::Cpp | Language::Java));
@@ -190,7 +196,7 @@ impl Resolver<'_> {
                 for module in self.module_files(file, &import.module) {
                     let found = self.exported(module, name, &mut Seen::new());
                     if !found.is_empty() {
-                        return Some(Meaning::of(found));
+                        return Some(Resolution::of(found));
                     }
                 }
             }
@@ -199,7 +205,13 @@ impl Resolver<'_> {
     }
 
     /// What an import brings under one of its names.
-    fn imported(&self, file: FileId, import: &Import, imported: &ImportedName, seen: &mut Seen) -> Meaning {
+    fn imported(
+        &self,
+        file: FileId,
+        import: &Import,
+        imported: &ImportedName,
+        seen: &mut Seen,
+    ) -> Resolution {
         let language = self.language(file);
         if language == Some(Language::Rust) {
             return self.rust_path(file, &format!("{}::{}", import.module, imported.name), seen);
@@ -219,16 +231,16 @@ impl Resolver<'_> {
             };
             return match module.first() {
                 Some(module) => match self.given_by_module(*module) {
-                    Some(found) => Meaning::of(found),
+                    Some(found) => Resolution::of(found),
                     None => self.module_meaning(*module),
                 },
-                None => Meaning::External,
+                None => Resolution::External,
             };
         }
         for module in &files {
             let found = self.exported(*module, &imported.name, seen);
             if !found.is_empty() {
-                return Meaning::of(found);
+                return Resolution::of(found);
             }
         }
         if language == Some(Language::Python) {
@@ -237,11 +249,11 @@ impl Resolver<'_> {
                 return self.module_meaning(*module);
             }
         }
-        if files.is_empty() { Meaning::External } else { Meaning::Unknown }
+        if files.is_empty() { Resolution::External } else { Resolution::Unknown }
     }
 
     /// What `module.exports = name` gives to who requires the file.
-    pub(super) fn given_by_module(&self, file: FileId) -> Option<Vec<Found>> {
+    pub(super) fn given_by_module(&self, file: FileId) -> Option<Vec<DefinitionSite>> {
         if self.language(file) != Some(Language::JavaScript) {
             return None;
         }
@@ -253,13 +265,13 @@ impl Resolver<'_> {
             return self.given_value(file, given);
         }
         match self.name(file, last, given.span.start) {
-            Meaning::Found(found, _) => Some(found),
+            Resolution::Found(found, _) => Some(found),
             _ => None,
         }
     }
 
     /// What a file gives to others under a name, through re-exports.
-    pub(super) fn exported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<Found> {
+    pub(super) fn exported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<DefinitionSite> {
         let deeper = self.enter();
         if deeper.is_none() || !seen.insert((file, name.to_owned())) {
             return Vec::new();
@@ -284,7 +296,8 @@ impl Resolver<'_> {
             own.retain(|one| one.is_member);
         }
         let own = self.chosen(file, own, u32::MAX);
-        let own: Vec<Found> = own.into_iter().map(|one| Found { file, definition: one.clone() }).collect();
+        let own: Vec<DefinitionSite> =
+            own.into_iter().map(|one| DefinitionSite { file, definition: one.clone() }).collect();
         if !own.is_empty() {
             return self.unwrapped_require(own, seen);
         }
@@ -305,7 +318,7 @@ impl Resolver<'_> {
                     return found;
                 }
                 let found = self.imported(file, import, imported, seen);
-                if let Meaning::Found(found, _) = found {
+                if let Resolution::Found(found, _) = found {
                     return found;
                 }
             }
@@ -314,7 +327,7 @@ impl Resolver<'_> {
         if is_script {
             for import in outline.imports.iter().filter(|import| !import.is_reexport) {
                 if let Some(imported) = import.names.iter().find(|imported| imported.alias == name)
-                    && let Meaning::Found(found, _) = self.imported(file, import, imported, seen)
+                    && let Resolution::Found(found, _) = self.imported(file, import, imported, seen)
                 {
                     return found;
                 }
@@ -334,11 +347,11 @@ impl Resolver<'_> {
     }
 
     /// `exports.name = name` means what `name` is.
-    fn unwrapped_require(&self, found: Vec<Found>, _: &mut Seen) -> Vec<Found> {
+    fn unwrapped_require(&self, found: Vec<DefinitionSite>, _: &mut Seen) -> Vec<DefinitionSite> {
         let [one] = found.as_slice() else { return found };
         if one.definition.owner.as_deref() == Some("exports") && is_plain_name(&one.definition.value) {
             let inner = self.name(one.file, &one.definition.value, one.definition.span.start);
-            if let Meaning::Found(inner, _) = inner {
+            if let Resolution::Found(inner, _) = inner {
                 return inner;
             }
         }
@@ -346,12 +359,12 @@ impl Resolver<'_> {
     }
 
     /// A file as the definition of a module: its first line.
-    pub(super) fn module_meaning(&self, file: FileId) -> Meaning {
+    pub(super) fn module_meaning(&self, file: FileId) -> Resolution {
         let path = self.index.path(file);
         let name = path.rsplit('/').next().unwrap_or(path);
         let at = Position { line: 1, column: 1 };
         let span = Span { start: 0, end: 0 };
-        Meaning::of(vec![Found {
+        Resolution::of(vec![DefinitionSite {
             file,
             definition: Definition {
                 name: name.to_owned(),
@@ -375,15 +388,15 @@ impl Resolver<'_> {
     }
 
     /// The files of a Go package share their names.
-    fn in_package(&self, file: FileId, name: &str) -> Meaning {
+    fn in_package(&self, file: FileId, name: &str) -> Resolution {
         let files = self.go_files(folder(self.index.path(file)));
         let is_among = |other: FileId| files.contains(&other);
         let found = self.everywhere_in(name, is_among, |_, definition, _| !definition.is_member);
-        if found.is_empty() { Meaning::External } else { Meaning::of(self.go_built(found)) }
+        if found.is_empty() { Resolution::External } else { Resolution::of(self.go_built(found)) }
     }
 
     /// A name within modules and types that were found.
-    pub(super) fn within_found(&self, found: &[Found], name: &str) -> Meaning {
+    pub(super) fn within_found(&self, found: &[DefinitionSite], name: &str) -> Resolution {
         for one in found {
             if one.definition.kind == Kind::Module {
                 let module = if one.definition.is_declaration {
@@ -393,24 +406,25 @@ impl Resolver<'_> {
                 };
                 let inside = self.in_braces(one, name);
                 if !inside.is_empty() {
-                    return Meaning::of(inside);
+                    return Resolution::of(inside);
                 }
                 let inside =
                     module.map(|module| self.exported(module, name, &mut Seen::new())).unwrap_or_default();
                 if !inside.is_empty() {
-                    return Meaning::of(inside);
+                    return Resolution::of(inside);
                 }
             }
         }
-        let types: Vec<Found> = found.iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
+        let types: Vec<DefinitionSite> =
+            found.iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
         if types.is_empty() {
-            return Meaning::Unknown;
+            return Resolution::Unknown;
         }
         self.member_of_types(&types, name)
     }
 
     /// `path::name`, or a name in an import.
-    pub(super) fn in_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
+    pub(super) fn in_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
         match self.language(file) {
             Some(Language::Python) => {
                 let import = Import {
@@ -439,31 +453,31 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn nearest(&self, file: FileId, mut found: Vec<Found>) -> Meaning {
+    pub(super) fn nearest(&self, file: FileId, mut found: Vec<DefinitionSite>) -> Resolution {
         found.sort_by_key(|one| (one.definition.is_declaration, usize::MAX - self.nearness(file, one.file)));
         found.truncate(1);
-        Meaning::of(found)
+        Resolution::of(found)
     }
 
     /// A field of a value that is being made, or a name in a list of imports.
-    pub(super) fn made(&self, file: FileId, span: Span, occurrence: &Occurrence, text: &str) -> Meaning {
+    pub(super) fn made(&self, file: FileId, span: Span, occurrence: &Occurrence, text: &str) -> Resolution {
         let name = occurrence.span.of(text);
         if self.language(file) == Some(Language::Python) {
             // A part of the path of a module.
             let found = self.module_files(file, span.of(text));
-            return found.first().map_or(Meaning::External, |found| self.module_meaning(*found));
+            return found.first().map_or(Resolution::External, |found| self.module_meaning(*found));
         }
         if span == occurrence.span {
             // `use a::{name}`: what the import of that name means.
             let meaning = self.by_import(file, name, occurrence.span.start);
-            return meaning.unwrap_or(Meaning::Unknown);
+            return meaning.unwrap_or(Resolution::Unknown);
         }
         if span.of(text).starts_with("struct") {
             // A type without a name, whose fields stand in it.
             let whole = self.index.whole(file);
             let is_field = |one: &&Definition| one.kind == Kind::Field && span.contains(one.span.start);
             if let Some(field) = whole.1.named(name).map(|(_, one)| one).find(is_field) {
-                return Meaning::of(vec![Found { file, definition: field.clone() }]);
+                return Resolution::of(vec![DefinitionSite { file, definition: field.clone() }]);
             }
         }
         let types = self.made_types(file, occurrence.span.start, span.of(text));
@@ -471,7 +485,7 @@ impl Resolver<'_> {
     }
 
     /// A parameter by its name in a call.
-    pub(super) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Meaning {
+    pub(super) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Resolution {
         if self.is_script(file) {
             return self.attribute(file, function, name, offset);
         }
@@ -482,7 +496,10 @@ impl Resolver<'_> {
             let mut named = whole.1.named(name).map(|(_, one)| one);
             if let Some(parameter) = named.find(|one| one.kind == Kind::Parameter && one.scope == Some(span))
             {
-                return Meaning::of(vec![Found { file: function.file, definition: parameter.clone() }]);
+                return Resolution::of(vec![DefinitionSite {
+                    file: function.file,
+                    definition: parameter.clone(),
+                }]);
             }
             if function.definition.kind.is_type() {
                 // The field of a data class.
@@ -492,26 +509,26 @@ impl Resolver<'_> {
                 }
             }
         }
-        if called.is_empty() { Meaning::External } else { Meaning::Unknown }
+        if called.is_empty() { Resolution::External } else { Resolution::Unknown }
     }
 
     /// The one member of that name in the workspace, where the type is not known.
-    pub(super) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Meaning {
+    pub(super) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Resolution {
         let key = (name.to_owned(), self.language_family(file), is_called);
         if let Some(known) = self.only_members.borrow().get(&key) {
             return known.clone();
         }
         let meaning = self
             .find_only_member(file, name, is_called)
-            .map_or(Meaning::Unknown, |found| Meaning::Found(vec![found], Certainty::ByName));
+            .map_or(Resolution::Unknown, |found| Resolution::Found(vec![found], Certainty::ByName));
         self.only_members.borrow_mut().insert(key, meaning.clone());
         meaning
     }
 
     /// The first member of a name by path and place, if all of them belong to one type. Most names of members are had
     /// by many, which is known as soon as there are two.
-    fn find_only_member(&self, file: FileId, name: &str, is_called: bool) -> Option<Found> {
-        let mut only: Option<Found> = None;
+    fn find_only_member(&self, file: FileId, name: &str, is_called: bool) -> Option<DefinitionSite> {
+        let mut only: Option<DefinitionSite> = None;
         for other in self.index.defining(name) {
             if !self.can_use(other, file) {
                 continue;
@@ -522,14 +539,14 @@ impl Resolver<'_> {
                     continue;
                 }
                 match &only {
-                    None => only = Some(Found { file: other, definition: one.clone() }),
+                    None => only = Some(DefinitionSite { file: other, definition: one.clone() }),
                     Some(known)
                         if known.file == other
                             && known.definition.container == one.container
                             && known.definition.owner == one.owner =>
                     {
                         if one.at < known.definition.at {
-                            only = Some(Found { file: other, definition: one.clone() });
+                            only = Some(DefinitionSite { file: other, definition: one.clone() });
                         }
                     }
                     Some(_) => return None,

@@ -3,7 +3,7 @@
 use super::names::without_generics;
 use super::type_text::head;
 use super::types::Value;
-use super::{Found, Resolver, owner_name};
+use super::{DefinitionSite, Resolver, owner_name};
 use crate::facts::{Kind, Occurrence};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -13,9 +13,9 @@ impl Resolver<'_> {
     pub(super) fn by_count(
         &self,
         (file, text): (FileId, &str),
-        found: Vec<Found>,
+        found: Vec<DefinitionSite>,
         occurrence: &Occurrence,
-    ) -> Vec<Found> {
+    ) -> Vec<DefinitionSite> {
         let Some(first) = found.iter().find(|one| one.definition.kind.is_callable()) else { return found };
         let is_cpp = self.language(first.file) == Some(Language::Cpp);
         if !is_cpp && self.language(first.file) != Some(Language::Java) {
@@ -31,7 +31,7 @@ impl Resolver<'_> {
                 found
             };
         };
-        let fits = |one: &Found| {
+        let fits = |one: &DefinitionSite| {
             let parameters = Some(one).filter(|one| one.definition.is_callable());
             let parameters = parameters.and_then(|one| self.parameters_of(one));
             parameters.is_none_or(|parameters| {
@@ -39,7 +39,7 @@ impl Resolver<'_> {
                     && (!is_cpp || self.can_be_given((file, occurrence.span.start), &arguments, &parameters))
             })
         };
-        let fitting: Vec<Found> = found.iter().filter(|one| fits(one)).cloned().collect();
+        let fitting: Vec<DefinitionSite> = found.iter().filter(|one| fits(one)).cloned().collect();
         if !fitting.is_empty() {
             return fitting;
         }
@@ -60,7 +60,7 @@ impl Resolver<'_> {
         if others.is_empty() {
             // `using Base::name;` brings those of the base beside its own.
             let bases = self.owner_types(first).into_iter().flat_map(|owner| self.bases_of(&owner));
-            let members: Vec<Found> =
+            let members: Vec<DefinitionSite> =
                 bases.flat_map(|base| self.own_members(&base, &first.definition.name)).collect();
             others.extend(members.into_iter().filter(&fits));
         }
@@ -74,10 +74,10 @@ impl Resolver<'_> {
         &self,
         (file, text): (FileId, &str),
         occurrence: &Occurrence,
-        found: &[Found],
-        target: &Found,
+        found: &[DefinitionSite],
+        target: &DefinitionSite,
     ) -> bool {
-        let is_own = |one: &Found| one.file == file && one.definition.name_span == occurrence.span;
+        let is_own = |one: &DefinitionSite| one.file == file && one.definition.name_span == occurrence.span;
         if found.iter().any(is_own) {
             return false;
         }
@@ -100,7 +100,7 @@ impl Resolver<'_> {
                 && fits()
                 && self.owner_types(target).iter().any(|one| one.key() == found.key());
         }
-        let is_template = |one: &Found| {
+        let is_template = |one: &DefinitionSite| {
             let source = self.index.source(one.file);
             let before = source.get(..one.definition.span.start as usize).unwrap_or_default();
             // Macros may stand between.
@@ -122,7 +122,7 @@ impl Resolver<'_> {
         let around = || {
             let whole = self.index.whole(file);
             let around = whole.1.innermost(occurrence.span.start, |one| one.kind.is_callable()).cloned();
-            around.is_some_and(|definition| is_template(&Found { file, definition }))
+            around.is_some_and(|definition| is_template(&DefinitionSite { file, definition }))
         };
         (is_template(found) || around()) && fits()
     }
@@ -142,31 +142,36 @@ impl Resolver<'_> {
     }
 
     /// The parameters of a function, each as it is written.
-    pub(super) fn parameters_of(&self, function: &Found) -> Option<Vec<String>> {
+    pub(super) fn parameters_of(&self, function: &DefinitionSite) -> Option<Vec<String>> {
         let source = self.index.source(function.file);
         listed(source.get(function.definition.name_span.end as usize..)?)
     }
 
     /// Of definitions that may be those of a prototype the ones that take the same.
-    pub(super) fn same_parameters(&self, declared: &Found, found: Vec<Found>) -> Vec<Found> {
+    pub(super) fn same_parameters(
+        &self,
+        declared: &DefinitionSite,
+        found: Vec<DefinitionSite>,
+    ) -> Vec<DefinitionSite> {
         if found.len() < 2 || !declared.definition.kind.is_callable() {
             return found;
         }
         let Some(wanted) = self.parameters_of(declared) else { return found };
-        let of = |one: &Found| self.parameters_of(one).unwrap_or_default();
+        let of = |one: &DefinitionSite| self.parameters_of(one).unwrap_or_default();
         let types = |all: &[String]| all.iter().map(|one| parameter_type(one)).collect::<Vec<_>>();
-        let exact: Vec<Found> =
+        let exact: Vec<DefinitionSite> =
             found.iter().filter(|one| types(&of(one)) == types(&wanted)).cloned().collect();
         if !exact.is_empty() {
             return exact;
         }
-        let near: Vec<Found> = found.iter().filter(|one| of(one).len() == wanted.len()).cloned().collect();
+        let near: Vec<DefinitionSite> =
+            found.iter().filter(|one| of(one).len() == wanted.len()).cloned().collect();
         if near.is_empty() { found } else { near }
     }
 
     /// `new Type(...)` in Java also means what makes it.
-    pub(super) fn with_makers(&self, file: FileId, mut found: Vec<Found>) -> Vec<Found> {
-        let makers: Vec<Found> = found
+    pub(super) fn with_makers(&self, file: FileId, mut found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
+        let makers: Vec<DefinitionSite> = found
             .iter()
             .filter(|one| one.definition.kind.is_type() && self.language(file) == Some(Language::Java))
             .flat_map(|one| self.own_members(one, &one.definition.name))

@@ -1,7 +1,7 @@
 //! What Python means that other languages do not: names that are made in several branches, and who calls.
 
 use super::types::Value;
-use super::{Found, Resolver, Use};
+use super::{DefinitionSite, Reference, Resolver};
 use crate::facts::{Definition, Kind, Span};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -13,14 +13,14 @@ impl Resolver<'_> {
 
     /// Whether members are only made by assigning them, so that a type above may still declare them: what is declared
     /// anywhere counts more than what is assigned.
-    pub(super) fn is_only_assigned(&self, found: &[Found]) -> bool {
+    pub(super) fn is_only_assigned(&self, found: &[DefinitionSite]) -> bool {
         let is_assigned =
-            |one: &Found| one.definition.kind == Kind::Field && one.definition.declared.is_empty();
+            |one: &DefinitionSite| one.definition.kind == Kind::Field && one.definition.declared.is_empty();
         found.first().is_some_and(|first| self.is_python(first.file)) && found.iter().all(is_assigned)
     }
 
     /// Of what several classes above have by a name, what the first of them has.
-    pub(super) fn of_first_base(&self, mut found: Vec<Found>) -> Vec<Found> {
+    pub(super) fn of_first_base(&self, mut found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
         if let Some(first) = found.first().filter(|first| self.is_python(first.file)).cloned() {
             found.retain(|one| are_of_one(&first, one));
         }
@@ -69,7 +69,7 @@ impl Resolver<'_> {
     }
 
     /// Who calls, where a use is a call: the function around it, else the module.
-    pub(super) fn python_caller(&self, target: &Found, used: &Use) -> Option<Found> {
+    pub(super) fn python_caller(&self, target: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
         let whole = self.index.whole(used.file);
         let span = used.occurrence.span;
         let (before, after) = (&whole.0[..span.start as usize], &whole.0[span.end as usize..]);
@@ -139,8 +139,8 @@ fn given_types(text: &str) -> Option<(String, &str)> {
 }
 
 /// What each of several types means by a name.
-pub(super) fn last_of_each(found: Vec<Found>) -> Vec<Found> {
-    let mut types: Vec<Vec<Found>> = Vec::new();
+pub(super) fn last_of_each(found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
+    let mut types: Vec<Vec<DefinitionSite>> = Vec::new();
     for one in found {
         match types.iter_mut().find(|members| members.first().is_some_and(|first| are_of_one(first, &one))) {
             Some(members) => members.push(one),
@@ -151,14 +151,14 @@ pub(super) fn last_of_each(found: Vec<Found>) -> Vec<Found> {
 }
 
 /// Whether two members stand in one class.
-fn are_of_one(one: &Found, other: &Found) -> bool {
+fn are_of_one(one: &DefinitionSite, other: &DefinitionSite) -> bool {
     (one.file, one.definition.container) == (other.file, other.definition.container)
 }
 
 /// What is meant by a name that a class defines several times: the last function with the signatures that are there
 /// for type checkers, or what reads a property with what sets it.
-fn last_with_its_signatures(mut found: Vec<Found>) -> Vec<Found> {
-    let is_real = |one: &Found| !one.definition.is_declaration;
+fn last_with_its_signatures(mut found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
+    let is_real = |one: &DefinitionSite| !one.definition.is_declaration;
     let at = found.iter().rposition(is_real).unwrap_or_default();
     if at >= found.len() {
         return found;
@@ -166,7 +166,7 @@ fn last_with_its_signatures(mut found: Vec<Found>) -> Vec<Found> {
     let last = found.remove(at);
     if last.definition.kind == Kind::Property {
         // What reads it says of which type it is.
-        let mut found: Vec<Found> =
+        let mut found: Vec<DefinitionSite> =
             found.into_iter().filter(|one| one.definition.kind == Kind::Property).collect();
         found.push(last);
         return found;

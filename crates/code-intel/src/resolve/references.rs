@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use super::{Certainty, Found, Meaning, Resolver, Use, owner_name};
+use super::{Certainty, DefinitionSite, Reference, Resolution, Resolver, owner_name};
 use crate::facts::{Position, Span};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -13,7 +13,7 @@ const AT_ONCE: usize = 64;
 
 /// Something that is looked for.
 struct Sought<'t> {
-    target: &'t Found,
+    target: &'t DefinitionSite,
     name: String,
     /// The places that define it.
     own: HashSet<(FileId, u32)>,
@@ -28,12 +28,12 @@ struct Sought<'t> {
 
 impl Resolver<'_> {
     /// Where a definition is used, in every file; its own name is left out.
-    pub fn references(&self, target: &Found) -> Vec<Use> {
+    pub fn references(&self, target: &DefinitionSite) -> Vec<Reference> {
         self.references_to_all(std::slice::from_ref(target))
     }
 
     /// The same for several: where any of them is used, each place once.
-    pub fn references_to_all(&self, targets: &[Found]) -> Vec<Use> {
+    pub fn references_to_all(&self, targets: &[DefinitionSite]) -> Vec<Reference> {
         let mut uses = Vec::new();
         self.each_use(targets, &mut |used| uses.push(used));
         uses.sort_by(|left, right| self.place_of_use(left).cmp(&self.place_of_use(right)));
@@ -42,13 +42,13 @@ impl Resolver<'_> {
     }
 
     /// What uses are put in order by.
-    pub(super) fn place_of_use(&self, used: &Use) -> (&str, Position) {
+    pub(super) fn place_of_use(&self, used: &Reference) -> (&str, Position) {
         (self.index.path(used.file), used.occurrence.at)
     }
 
     /// The same one by one, in no order, while the file is at hand: there may be more of them than have room in memory.
     /// Every file is read once, whatever number of definitions have the name.
-    pub(super) fn each_use(&self, targets: &[Found], then: &mut dyn FnMut(Use)) {
+    pub(super) fn each_use(&self, targets: &[DefinitionSite], then: &mut dyn FnMut(Reference)) {
         let sought: Vec<Sought<'_>> = targets.iter().map(|target| self.sought(target)).collect();
         let mut places: HashMap<(FileId, String), Vec<&Sought<'_>>> = HashMap::new();
         let mut searched: Vec<(FileId, String)> = Vec::new();
@@ -88,7 +88,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn sought<'t>(&self, target: &'t Found) -> Sought<'t> {
+    fn sought<'t>(&self, target: &'t DefinitionSite) -> Sought<'t> {
         let mut own = self.same(target);
         let mut targets = own.clone();
         targets.extend(self.overridden(target));
@@ -117,7 +117,13 @@ impl Resolver<'_> {
     }
 
     /// The uses in one file of what is called by a name there.
-    fn uses_in(&self, file: FileId, called: &str, concerned: &[&Sought<'_>], then: &mut dyn FnMut(Use)) {
+    fn uses_in(
+        &self,
+        file: FileId,
+        called: &str,
+        concerned: &[&Sought<'_>],
+        then: &mut dyn FnMut(Reference),
+    ) {
         let whole = self.index.whole(file);
         for occurrence in whole.1.uses(&whole.0, called) {
             let key = (file, occurrence.span.start);
@@ -130,13 +136,13 @@ impl Resolver<'_> {
                 if sought.own.contains(&key) {
                     // What sets a property is a use of what reads it; so is a function of its signatures.
                     if key != target.key() && self.is_python(file) {
-                        then(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
+                        then(Reference { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                     }
                     continue;
                 }
                 self.begin();
                 let meaning = meaning.get_or_insert_with(|| self.meaning(file, occurrence));
-                let is_meant = |found: &Found| {
+                let is_meant = |found: &DefinitionSite| {
                     let known = sought.known.borrow().get(&found.key()).copied();
                     known.unwrap_or_else(|| {
                         let is_meant = sought.targets.contains(&found.key())
@@ -152,17 +158,22 @@ impl Resolver<'_> {
                     || sought.is_description && self.is_description(file, occurrence.span);
                 if is_used {
                     let certainty = match meaning {
-                        Meaning::Found(_, certainty) => *certainty,
-                        Meaning::External | Meaning::Unknown => Certainty::Resolved,
+                        Resolution::Found(_, certainty) => *certainty,
+                        Resolution::External | Resolution::Unknown => Certainty::Resolved,
                     };
-                    then(Use { file, occurrence: *occurrence, certainty });
+                    then(Reference { file, occurrence: *occurrence, certainty });
                 }
             }
         }
     }
 
     /// In Rust a type is also called `Self` where its members stand.
-    fn each_self(&self, target: &Found, targets: &HashSet<(FileId, u32)>, then: &mut dyn FnMut(Use)) {
+    fn each_self(
+        &self,
+        target: &DefinitionSite,
+        targets: &HashSet<(FileId, u32)>,
+        then: &mut dyn FnMut(Reference),
+    ) {
         if self.language(target.file) != Some(Language::Rust) || !target.definition.kind.is_type() {
             return;
         }
@@ -175,7 +186,7 @@ impl Resolver<'_> {
                 self.steps.set(0);
                 let types = self.enclosing_type(file, occurrence.span.start);
                 if types.iter().any(|found| targets.contains(&found.key())) {
-                    then(Use { file, occurrence: *occurrence, certainty: Certainty::Resolved });
+                    then(Reference { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                 }
             }
         }
@@ -196,11 +207,11 @@ impl Resolver<'_> {
     }
 
     /// A definition with the places that declare the same thing.
-    pub(super) fn same(&self, target: &Found) -> HashSet<(FileId, u32)> {
+    pub(super) fn same(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
         let mut keys = HashSet::from([target.key()]);
-        keys.extend(self.declared_together(target).iter().map(Found::key));
+        keys.extend(self.declared_together(target).iter().map(DefinitionSite::key));
         let definition = &target.definition;
-        keys.extend(self.paired(target).iter().map(Found::key));
+        keys.extend(self.paired(target).iter().map(DefinitionSite::key));
         let is_c = matches!(self.language(target.file), Some(Language::C | Language::Cpp));
         if is_c && !definition.is_declaration && definition.scope.is_none() && !definition.is_private {
             let owner = self.owner_of(target);
@@ -208,7 +219,7 @@ impl Resolver<'_> {
                 other.is_declaration && owner_name(facts, other).map(str::to_owned) == owner
             });
             let declared = self.same_parameters(target, self.same_namespace(target, declared));
-            keys.extend(declared.iter().map(Found::key));
+            keys.extend(declared.iter().map(DefinitionSite::key));
         }
         keys
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Found, Resolver};
+use super::{DefinitionSite, Resolver};
 use crate::facts::{ImportedName, Position};
 use crate::index::{FileId, module_mark};
 use crate::languages::Language;
@@ -13,7 +13,7 @@ const MOST_NAMES: usize = 20;
 
 impl Resolver<'_> {
     /// The files that may have another name for something, with the name.
-    pub(super) fn other_names(&self, target: &Found) -> Vec<(FileId, String)> {
+    pub(super) fn other_names(&self, target: &DefinitionSite) -> Vec<(FileId, String)> {
         if target.definition.is_member || target.definition.scope.is_some() {
             return Vec::new();
         }
@@ -26,7 +26,7 @@ impl Resolver<'_> {
     }
 
     /// Names that imports give it, also those of names that imports have given it before.
-    fn aliases(&self, target: &Found) -> Vec<(FileId, String)> {
+    fn aliases(&self, target: &DefinitionSite) -> Vec<(FileId, String)> {
         let mut names = vec![target.definition.name.clone()];
         let (mut found, mut seen) = (Vec::new(), HashSet::new());
         let mut next = 0;
@@ -64,12 +64,12 @@ impl Resolver<'_> {
     }
 
     /// What a script gives as a whole, or as its default, is called as who imports it likes.
-    fn names_of_modules(&self, target: &Found) -> Vec<(FileId, String)> {
+    fn names_of_modules(&self, target: &DefinitionSite) -> Vec<(FileId, String)> {
         let (file, definition) = (target.file, &target.definition);
         if !self.is_script(file) {
             return Vec::new();
         }
-        let is_target = |found: &[Found]| found.iter().any(|one| one.key() == target.key());
+        let is_target = |found: &[DefinitionSite]| found.iter().any(|one| one.key() == target.key());
         let is_whole = self.given_by_module(file).is_some_and(|given| is_target(&given));
         let is_default = is_target(&self.exported(file, "default", &mut HashSet::new()));
         if !is_whole && !is_default {

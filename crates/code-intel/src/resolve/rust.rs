@@ -3,7 +3,7 @@
 
 use super::type_text::head;
 use super::types::Value;
-use super::{Found, Meaning, Resolver};
+use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
@@ -14,25 +14,31 @@ impl Resolver<'_> {
     }
 
     /// What a name in a Rust file means where the general way does not tell.
-    pub(super) fn rust_meaning(&self, file: FileId, text: &str, occurrence: &Occurrence) -> Option<Meaning> {
+    pub(super) fn rust_meaning(
+        &self,
+        file: FileId,
+        text: &str,
+        occurrence: &Occurrence,
+    ) -> Option<Resolution> {
         if !self.is_rust(file) {
             return None;
         }
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default();
         let name = occurrence.span.of(text);
         if before.ends_with('\'') {
-            return Some(Meaning::of(self.lifetime(file, name, occurrence.span.start)));
+            return Some(Resolution::of(self.lifetime(file, name, occurrence.span.start)));
         }
         // What stands before `::` is no variable.
         let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
         if occurrence.receiver == Receiver::None && after.starts_with("::") {
             let start = occurrence.span.start;
             let local = self.local(file, name, start);
-            let is_variable = |one: &Found| matches!(one.definition.kind, Kind::Variable | Kind::Parameter);
+            let is_variable =
+                |one: &DefinitionSite| matches!(one.definition.kind, Kind::Variable | Kind::Parameter);
             if !local.is_empty() && local.iter().all(is_variable) {
                 let meaning = self.by_import(file, name, start);
                 return Some(match meaning.unwrap_or_else(|| self.rust_name(file, name, start)) {
-                    Meaning::Found(found, _) => self.completed(found),
+                    Resolution::Found(found, _) => self.completed(found),
                     other => other,
                 });
             }
@@ -44,7 +50,7 @@ impl Resolver<'_> {
         {
             let mut found = self.made(file, span, occurrence, text).found().to_vec();
             found.extend(self.name(file, name, occurrence.span.start).found().iter().cloned());
-            return Some(Meaning::of(found));
+            return Some(Resolution::of(found));
         }
         None
     }
@@ -55,7 +61,7 @@ impl Resolver<'_> {
         file: FileId,
         text: &str,
         occurrence: &Occurrence,
-        target: &Found,
+        target: &DefinitionSite,
     ) -> bool {
         match occurrence.receiver {
             Receiver::Made(span) if target.definition.kind == Kind::Field && self.is_rust(file) => {
@@ -67,7 +73,12 @@ impl Resolver<'_> {
     }
 
     /// The name of a type in the impl of a trait means the one that the trait asks for.
-    pub(super) fn type_of_trait(&self, file: FileId, occurrence: &Occurrence, meaning: Meaning) -> Meaning {
+    pub(super) fn type_of_trait(
+        &self,
+        file: FileId,
+        occurrence: &Occurrence,
+        meaning: Resolution,
+    ) -> Resolution {
         let [found] = meaning.found() else { return meaning };
         let (definition, start) = (&found.definition, occurrence.span.start);
         let is_own = found.file == file && definition.name_span == occurrence.span;
@@ -90,33 +101,37 @@ impl Resolver<'_> {
         }
         let traits = self.types_of(file, around.span.start, of);
         if traits.is_empty() {
-            return Meaning::External;
+            return Resolution::External;
         }
-        let members: Vec<Found> =
+        let members: Vec<DefinitionSite> =
             traits.iter().flat_map(|one| self.own_members(one, &definition.name)).take(1).collect();
-        if members.is_empty() { meaning } else { Meaning::of(members) }
+        if members.is_empty() { meaning } else { Resolution::of(members) }
     }
 
-    fn lifetime(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+    fn lifetime(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_meant =
             |one: &&Definition| is_lifetime(one) && one.scope.is_some_and(|scope| scope.contains(offset));
         let named = whole.1.named(name).map(|(_, one)| one);
         let innermost = named.filter(is_meant).min_by_key(|one| one.scope.map_or(0, Span::len));
-        innermost.map(|one| Found { file, definition: one.clone() }).into_iter().collect()
+        innermost.map(|one| DefinitionSite { file, definition: one.clone() }).into_iter().collect()
     }
 
     /// A member of the impl around a place: what `Self::name` means first of all.
-    pub(super) fn of_this_impl(&self, file: FileId, name: &str, offset: u32) -> Vec<Found> {
+    pub(super) fn of_this_impl(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let Some(around) = impl_around(&whole.1, offset) else { return Vec::new() };
         let fits = |one: &&Definition| one.is_member && around.contains(one.span.start);
         let found = whole.1.named(name).map(|(_, one)| one).find(fits);
-        found.map(|one| Found { file, definition: one.clone() }).into_iter().collect()
+        found.map(|one| DefinitionSite { file, definition: one.clone() }).into_iter().collect()
     }
 
     /// Of the traits that have a member of a name those that a type implements, and the rest behind them.
-    pub(super) fn implemented(&self, types: &[Found], members: Vec<Found>) -> Vec<Found> {
+    pub(super) fn implemented(
+        &self,
+        types: &[DefinitionSite],
+        members: Vec<DefinitionSite>,
+    ) -> Vec<DefinitionSite> {
         let (mut own, mut rest) = (Vec::new(), Vec::new());
         for member in members {
             let of = self.owner_types(&member);
@@ -128,7 +143,7 @@ impl Resolver<'_> {
     }
 
     /// Whether something is defined for a type by an impl of a trait.
-    fn implements(&self, of: &Found, implemented: &Found) -> bool {
+    fn implements(&self, of: &DefinitionSite, implemented: &DefinitionSite) -> bool {
         const MOST: usize = 24;
         let outline = self.index.outline(implemented.file);
         let defined = outline.defined_at(implemented.definition.name_span).next();
@@ -145,7 +160,7 @@ impl Resolver<'_> {
     }
 
     /// A member that the workspace gives to a type that is not in it: `impl Trait for str`.
-    pub(super) fn given_to_foreign(&self, file: FileId, text: &str, name: &str) -> Vec<Found> {
+    pub(super) fn given_to_foreign(&self, file: FileId, text: &str, name: &str) -> Vec<DefinitionSite> {
         if !self.is_rust(file) {
             return Vec::new();
         }
@@ -191,10 +206,10 @@ impl Resolver<'_> {
     pub(super) fn by_arguments(
         &self,
         file: FileId,
-        found: Vec<Found>,
+        found: Vec<DefinitionSite>,
         text: &str,
         occurrence: &Occurrence,
-    ) -> Vec<Found> {
+    ) -> Vec<DefinitionSite> {
         let [one] = found.as_slice() else { return found };
         if !self.is_rust(one.file) || one.definition.kind != Kind::Method {
             return found;
@@ -219,7 +234,7 @@ impl Resolver<'_> {
                 _ => return found,
             };
             let trait_name = of_trait.first().map(|of| of.definition.name.clone()).unwrap_or_default();
-            let is_of = |one: &Found| {
+            let is_of = |one: &DefinitionSite| {
                 one.definition.bases.first().is_some_and(|of| last_part(&head(of)) == trait_name)
             };
             return if given.first().is_some_and(is_of) { given } else { found };
@@ -234,8 +249,9 @@ impl Resolver<'_> {
         if !is_path {
             // Of impls for `&Type`, `&mut Type` and `Type` the one for what the value is.
             let wanted = borrowed(&self.receiver_text(file, text, occurrence));
-            let fits =
-                |one: &&Found| borrowed(one.definition.bases.get(1).map_or("", String::as_str)) == wanted;
+            let fits = |one: &&DefinitionSite| {
+                borrowed(one.definition.bases.get(1).map_or("", String::as_str)) == wanted
+            };
             return siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()]);
         }
         let wanted = match self.first_argument(file, after, occurrence.span.start) {
@@ -245,7 +261,7 @@ impl Resolver<'_> {
             }
             _ => return found,
         };
-        let fits = |one: &&Found| {
+        let fits = |one: &&DefinitionSite| {
             let of = one.definition.bases.first().map(String::as_str).unwrap_or_default();
             let inside = of.split_once('<').map(|(_, inside)| inside.trim_end_matches('>'));
             inside.is_some_and(|inside| normal_type(inside) == wanted)

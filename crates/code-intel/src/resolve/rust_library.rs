@@ -3,7 +3,7 @@
 use super::expression::steps;
 use super::type_text::{head, split_top};
 use super::types::Value;
-use super::{Meaning, Resolver};
+use super::{Resolution, Resolver};
 use crate::facts::Kind;
 use crate::index::FileId;
 use crate::languages::Language;
@@ -226,7 +226,7 @@ impl Resolver<'_> {
                 }
             }
             for name in ["next", "into_iter"] {
-                let Meaning::Found(found, _) = self.member_of_types(std::slice::from_ref(of), name) else {
+                let Resolution::Found(found, _) = self.member_of_types(std::slice::from_ref(of), name) else {
                     continue;
                 };
                 let next =

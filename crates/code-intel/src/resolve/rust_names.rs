@@ -3,53 +3,59 @@
 use std::collections::HashSet;
 
 use super::names::{Seen, without_generics};
-use super::{Found, Meaning, Resolver};
+use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::{Definition, Facts, Kind};
 use crate::index::FileId;
 
 impl Resolver<'_> {
-    pub(super) fn rust_name(&self, file: FileId, name: &str, offset: u32) -> Meaning {
+    pub(super) fn rust_name(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         match name {
             "crate" => {
-                return self.crate_root(file).map_or(Meaning::Unknown, |root| self.module_meaning(root));
+                return self.crate_root(file).map_or(Resolution::Unknown, |root| self.module_meaning(root));
             }
             "self" => return self.module_meaning(file),
             "super" => {
                 return self
                     .rust_module(file, "super")
-                    .map_or(Meaning::Unknown, |found| self.module_meaning(found));
+                    .map_or(Resolution::Unknown, |found| self.module_meaning(found));
             }
             "Self" => {
                 let types = self.enclosing_type(file, offset);
-                return Meaning::of(types);
+                return Resolution::of(types);
             }
             _ => {}
         }
         // What a module in braces has may be brought by a macro or a wildcard.
         let hidden = self.exported(file, name, &mut Seen::new());
         if !hidden.is_empty() {
-            return Meaning::of(hidden);
+            return Resolution::of(hidden);
         }
         // A macro is known in the whole crate.
         let macros = self.everywhere(name, |_, definition, _| definition.kind == Kind::Macro);
-        if macros.is_empty() { Meaning::External } else { Meaning::of(macros.into_iter().take(1).collect()) }
+        if macros.is_empty() {
+            Resolution::External
+        } else {
+            Resolution::of(macros.into_iter().take(1).collect())
+        }
     }
 
     /// A whole path in Rust: `crate::a::B`.
-    pub(super) fn rust_path(&self, file: FileId, path: &str, seen: &mut Seen) -> Meaning {
-        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+    pub(super) fn rust_path(&self, file: FileId, path: &str, seen: &mut Seen) -> Resolution {
+        let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         let path = path.trim_start_matches("::");
         let Some((before, last)) = path.rsplit_once("::") else {
             return self
                 .rust_module(file, path)
-                .map_or(Meaning::External, |found| self.module_meaning(found));
+                .map_or(Resolution::External, |found| self.module_meaning(found));
         };
         if let Some(module) = self.rust_module(file, before) {
             let found = self.exported(module, last, seen);
             if !found.is_empty() {
-                return Meaning::of(found);
+                return Resolution::of(found);
             }
-            return self.rust_module(file, path).map_or(Meaning::Unknown, |found| self.module_meaning(found));
+            return self
+                .rust_module(file, path)
+                .map_or(Resolution::Unknown, |found| self.module_meaning(found));
         }
         // The path goes through a type or a re-exported module.
         let outer = if before.contains("::") {
@@ -58,13 +64,13 @@ impl Resolver<'_> {
             self.name(file, before, 0)
         };
         match outer {
-            Meaning::Found(found, _) => self.within_found(&found, last),
+            Resolution::Found(found, _) => self.within_found(&found, last),
             other => other,
         }
     }
 
     /// `path::name` in Rust.
-    pub(super) fn in_rust_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Meaning {
+    pub(super) fn in_rust_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
         let plain = without_generics(path);
         let whole = format!("{plain}::{name}");
         let first = plain.split("::").next().unwrap_or(&plain);
@@ -80,7 +86,7 @@ impl Resolver<'_> {
         if plain == "Self" {
             let own = self.of_this_impl(file, name, offset);
             if !own.is_empty() {
-                return Meaning::of(own);
+                return Resolution::of(own);
             }
         }
         if !is_local_path {
@@ -91,13 +97,13 @@ impl Resolver<'_> {
                 self.name(file, &plain, offset)
             };
             return match outer {
-                Meaning::Found(found, _) => match self.within_found(&self.aliased(&found), name) {
-                    Meaning::Unknown => self.only_member(file, name, true),
+                Resolution::Found(found, _) => match self.within_found(&self.aliased(&found), name) {
+                    Resolution::Unknown => self.only_member(file, name, true),
                     other => other,
                 },
                 // The first part may be another crate of the workspace.
                 other => match self.rust_path(file, &whole, &mut Seen::new()) {
-                    Meaning::Found(found, certainty) => Meaning::Found(found, certainty),
+                    Resolution::Found(found, certainty) => Resolution::Found(found, certainty),
                     _ => other,
                 },
             };
@@ -106,7 +112,7 @@ impl Resolver<'_> {
     }
 
     /// A name in a module in braces.
-    pub(super) fn in_braces(&self, module: &Found, name: &str) -> Vec<Found> {
+    pub(super) fn in_braces(&self, module: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         let outline = self.index.outline(module.file);
         let of = module.definition.name_span;
         let defined = outline.defined_at(of).next().filter(|_| !of.is_empty());
@@ -115,11 +121,17 @@ impl Resolver<'_> {
         };
         let fits = |one: &&Definition| !one.is_member && one.container == Some(index as u32);
         let found = outline.named(name).map(|(_, one)| one).find(fits);
-        found.map(|one| Found { file: module.file, definition: one.clone() }).into_iter().collect()
+        found.map(|one| DefinitionSite { file: module.file, definition: one.clone() }).into_iter().collect()
     }
 
     /// `super::name` in a module in braces; `None` where the place is in none.
-    pub(super) fn above_braces(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
+    pub(super) fn above_braces(
+        &self,
+        file: FileId,
+        path: &str,
+        name: &str,
+        offset: u32,
+    ) -> Option<Resolution> {
         let whole = self.index.whole(file);
         let facts = &whole.1;
         let mut rest = path;
@@ -135,16 +147,16 @@ impl Resolver<'_> {
         let first = if rest.is_empty() { name } else { rest.split("::").next().unwrap_or(rest) };
         let is_there =
             |one: &&Definition| !one.is_member && one.scope.is_none() && module_of(facts, one) == levels;
-        let found: Vec<Found> = facts
+        let found: Vec<DefinitionSite> = facts
             .named(first)
             .map(|(_, one)| one)
             .filter(is_there)
-            .map(|one| Found { file, definition: one.clone() })
+            .map(|one| DefinitionSite { file, definition: one.clone() })
             .collect();
         if rest.is_empty() {
-            return if found.is_empty() { None } else { Some(Meaning::of(found)) };
+            return if found.is_empty() { None } else { Some(Resolution::of(found)) };
         }
-        let mut found = Meaning::of(found);
+        let mut found = Resolution::of(found);
         for part in rest.split("::").skip(1).chain([name]) {
             found = self.within_found(found.found(), part);
         }
@@ -152,7 +164,7 @@ impl Resolver<'_> {
     }
 
     /// `<Type as Trait>::name`.
-    pub(super) fn as_trait(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Meaning> {
+    pub(super) fn as_trait(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Resolution> {
         let inside = path.trim().strip_prefix('<')?.strip_suffix('>')?;
         let (of, implemented) = inside.rsplit_once(" as ")?;
         let types = self.types_of(file, offset, of);

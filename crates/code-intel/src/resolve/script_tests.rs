@@ -159,8 +159,8 @@ fn what_describes_properties_is_the_same_everywhere() {
     let (_folder, index) = workspace(&files);
     let resolver = Resolver::new(&index);
     // The name means a member of the language's own; who asks for uses means what stands here.
-    assert_eq!(resolver.definition_at(index.named("a.js").unwrap(), 3, 5).unwrap(), Meaning::External);
-    let meaning = resolver.asked("a.js:3:5").unwrap();
+    assert_eq!(resolver.definition_at(index.named("a.js").unwrap(), 3, 5).unwrap(), Resolution::External);
+    let meaning = resolver.target_at(index.named("a.js").unwrap(), 3, 5).unwrap();
     let uses = resolver.references(&meaning.found()[0]);
     let uses = uses.iter().map(|one| format!("{}:{}", index.path(one.file), one.occurrence.at.line));
     assert_eq!(uses.collect::<Vec<_>>(), ["b.js:2", "c.js:2"]);

@@ -1,6 +1,7 @@
 //! Questions about small workspaces of each language. `<|>` stands before the name that is asked about.
 
 use super::*;
+use crate::ask::{Ask, CallOptions, Target};
 use crate::index::tests::workspace;
 
 #[path = "cpp_tests.rs"]
@@ -24,11 +25,11 @@ pub(super) fn check(files: &[(&str, &str)], expected: &[&str]) {
     let column = before.rsplit('\n').next().unwrap().chars().count() as u32 + 1;
     let meaning = resolver.definition_at(index.named(path).unwrap(), line, column).unwrap();
     let found: Vec<String> = match &meaning {
-        Meaning::Found(found, _) => {
+        Resolution::Found(found, _) => {
             found.iter().map(|one| format!("{}:{}", index.path(one.file), one.definition.at.line)).collect()
         }
-        Meaning::External => vec!["external".to_owned()],
-        Meaning::Unknown => vec!["unknown".to_owned()],
+        Resolution::External => vec!["external".to_owned()],
+        Resolution::Unknown => vec!["unknown".to_owned()],
     };
     assert_eq!(found, expected, "{path}:{line}:{column}");
 }
@@ -244,7 +245,8 @@ fn references_and_calls_are_those_of_the_definition_alone() {
     let graph = resolver.call_graph(&two[0], Direction::Callees, 2, 50);
     let names: Vec<&str> = graph.nodes.iter().map(|node| node.found.definition.name.as_str()).collect();
     assert_eq!(names, ["two", "B", "go", "one", "A", "go"]);
-    let shown = crate::graph::of_calls(&index, &resolver.call_graph(&two[0], Direction::Callers, 3, 50));
+    let options = CallOptions { direction: Direction::Callers, depth: 3, max_nodes: 50 };
+    let shown = Ask::new(&index).call_graph(&Target::parse("two"), options).unwrap().graph;
     assert_eq!(shown.cycles, [vec![0]]);
     assert!(shown.mermaid().starts_with("graph LR\n") && shown.dot().starts_with("digraph"));
 }

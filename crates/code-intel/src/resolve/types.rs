@@ -2,7 +2,7 @@
 
 use super::expression::{Step, steps};
 use super::type_text::{element_of, head, split_top};
-use super::{Found, Meaning, Resolver, Want};
+use super::{DefinitionSite, Resolution, Resolver, Want};
 use crate::facts::Kind;
 use crate::index::FileId;
 use crate::languages::Language;
@@ -17,10 +17,10 @@ pub(super) enum Value {
         text: String,
     },
     /// A value of one of these types.
-    Of(Vec<Found>),
+    Of(Vec<DefinitionSite>),
     /// The type itself.
-    Type(Vec<Found>),
-    Function(Vec<Found>),
+    Type(Vec<DefinitionSite>),
+    Function(Vec<DefinitionSite>),
     /// A value of the type around a place, which is not looked for until it is needed.
     Around(FileId, u32),
     Module(FileId),
@@ -177,7 +177,7 @@ impl Resolver<'_> {
             }
             "super" => {
                 let types = self.enclosing_type(file, offset);
-                let bases: Vec<Found> = types.iter().flat_map(|one| self.bases_of(one)).collect();
+                let bases: Vec<DefinitionSite> = types.iter().flat_map(|one| self.bases_of(one)).collect();
                 return if bases.is_empty() { Value::External } else { Value::Of(bases) };
             }
             _ => {}
@@ -186,9 +186,9 @@ impl Resolver<'_> {
             return value;
         }
         let value = match self.name(file, name, offset) {
-            Meaning::Found(found, _) => self.value_of_found(&found),
-            Meaning::External => Value::External,
-            Meaning::Unknown => Value::Unknown,
+            Resolution::Found(found, _) => self.value_of_found(&found),
+            Resolution::External => Value::External,
+            Resolution::Unknown => Value::Unknown,
         };
         match value {
             Value::Unknown if self.is_python(file) => {
@@ -198,7 +198,7 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn value_of_found(&self, found: &[Found]) -> Value {
+    pub(super) fn value_of_found(&self, found: &[DefinitionSite]) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
         let Some(first) = found.first() else { return Value::Unknown };
         let definition = &first.definition;
@@ -263,11 +263,11 @@ impl Resolver<'_> {
             }
         }
         match self.member_wanted(&value, name, want) {
-            Meaning::Found(found, _) => {
+            Resolution::Found(found, _) => {
                 self.expanded(self.value_of_found(&self.members_with_arguments(&value, found)))
             }
-            Meaning::External if self.is_script_value(&value) => self.standard_member(&value, name),
-            Meaning::External => {
+            Resolution::External if self.is_script_value(&value) => self.standard_member(&value, name),
+            Resolution::External => {
                 if let Some(value) = self.cpp_library_member(&value, name) {
                     value
                 } else if let Some(value) = self.java_library_member(&value, name) {
@@ -282,7 +282,7 @@ impl Resolver<'_> {
                     Value::External
                 }
             }
-            Meaning::Unknown => Value::Unknown,
+            Resolution::Unknown => Value::Unknown,
         }
     }
 
@@ -363,7 +363,7 @@ impl Resolver<'_> {
     pub(super) fn behind_alias(&self, file: FileId, offset: u32, text: &str) -> Option<Value> {
         let named = self.named_type(file, offset, &head(text));
         let is_alias =
-            |one: &&Found| one.definition.kind == Kind::Type && !one.definition.declared.is_empty();
+            |one: &&DefinitionSite| one.definition.kind == Kind::Type && !one.definition.declared.is_empty();
         let alias = named.found().iter().find(is_alias)?;
         let (offset, text) = (alias.definition.span.start, alias.definition.declared.clone());
         Some(Value::Instance { file: alias.file, offset, text })

@@ -105,12 +105,16 @@ fn with_scip(scip: &[u8]) -> (tempfile::TempDir, Index) {
 }
 
 /// An answer as lines: places, then the note.
-fn told(consulted: Consulted) -> String {
+fn query(index: &Index, target: &str) -> SymbolQuery {
+    crate::ask::Target::parse(target).query(index)
+}
+
+fn told(consulted: SourceReply) -> String {
     match consulted {
-        Consulted::Absent => "absent".to_owned(),
-        Consulted::Declined(why) => why,
-        Consulted::Answered(answer) => {
-            let places = answer.places.iter();
+        SourceReply::Absent => "absent".to_owned(),
+        SourceReply::Declined(why) => why,
+        SourceReply::Answered(answer) => {
+            let places = answer.locations.iter();
             let places =
                 places.map(|one| format!("{}:{}:{} {}", one.path, one.at.line, one.at.column, one.name));
             places.chain(answer.note).collect::<Vec<_>>().join(", ")
@@ -132,11 +136,11 @@ fn a_current_index_answers_by_place_and_by_name() {
         ("app.py:4:5", "app.py:4:5 é", ""),
         ("model.py:2:15", "model.py:2:15 self", ""),
     ] {
-        let asked = Asked::parse(target);
+        let asked = query(&index, target);
         assert_eq!(told(definitions(&index, &asked)), defined, "{target}");
         assert_eq!(told(references(&index, &asked)), used, "{target}");
     }
-    let only = |path: &str| Asked::Named { name: "Order".to_owned(), path: Some(path.to_owned()) };
+    let only = |path: &str| SymbolQuery::Named { name: "Order".to_owned(), path: Some(path.to_owned()) };
     assert_eq!(told(definitions(&index, &only("model.py"))), "model.py:1:7 Order");
     assert_eq!(
         told(definitions(&index, &only("app.py"))),
@@ -152,20 +156,20 @@ fn what_it_cannot_know_is_said_and_left_to_the_index() {
         ("app.py:2:1", "`index.scip` has no answer: it has no name at line 2, column 1 of `app.py`"),
         ("other.py:1:1", "`index.scip` has no answer: `other.py` is not in it"),
     ] {
-        assert_eq!(told(definitions(&index, &Asked::parse(target))), expected);
+        assert_eq!(told(definitions(&index, &query(&index, target))), expected);
     }
     // A file that is newer, and one that is not in it.
     std::fs::write(folder.path().join("work/app.py"), format!("\n{APP}")).unwrap();
     std::fs::write(folder.path().join("work/new.py"), "from model import Order\nOrder()\n").unwrap();
     index.refresh(&|_, _| {}, &|| false).unwrap();
     let stale = "`index.scip` has no answer: `app.py` was changed after it was made";
-    assert_eq!(told(definitions(&index, &Asked::parse("app.py:4:14"))), stale);
+    assert_eq!(told(definitions(&index, &query(&index, "app.py:4:14"))), stale);
     assert_eq!(
-        told(references(&index, &Asked::parse("Order"))),
+        told(references(&index, &query(&index, "Order"))),
         "app.py:2:19 Order, app.py:5:14 Order, new.py:1:19 Order, new.py:2:1 Order, 4 uses from the code index, in files that changed after `index.scip` was made or are not in it"
     );
     assert_eq!(
-        told(definitions(&index, &Asked::parse("pay"))),
+        told(definitions(&index, &query(&index, "pay"))),
         "`index.scip` has no answer: it defines no `pay`"
     );
     // The definition moved: its line in the file would be wrong.
@@ -174,13 +178,13 @@ fn what_it_cannot_know_is_said_and_left_to_the_index() {
     age(folder.path(), "app.py", 100);
     index.refresh(&|_, _| {}, &|| false).unwrap();
     let stale = "`index.scip` has no answer: `model.py` was changed after it was made";
-    assert_eq!(told(definitions(&index, &Asked::parse("app.py:1:19"))), stale);
+    assert_eq!(told(definitions(&index, &query(&index, "app.py:1:19"))), stale);
 }
 
 #[test]
 fn it_is_read_again_when_it_changes_and_forgotten_when_it_is_gone() {
     let (folder, index) = with_scip(&shop());
-    let asked = Asked::parse("Order");
+    let asked = query(&index, "Order");
     assert_eq!(told(definitions(&index, &asked)), "model.py:1:7 Order");
     let place = folder.path().join("work/index.scip");
     std::fs::write(&place, b"this is no index").unwrap();
@@ -188,7 +192,7 @@ fn it_is_read_again_when_it_changes_and_forgotten_when_it_is_gone() {
     std::fs::write(&place, shop()).unwrap();
     assert_eq!(told(definitions(&index, &asked)), "model.py:1:7 Order");
     std::fs::remove_file(&place).unwrap();
-    assert_eq!(definitions(&index, &asked), Consulted::Absent);
+    assert_eq!(definitions(&index, &asked), SourceReply::Absent);
     std::fs::create_dir(&place).unwrap();
     assert!(told(definitions(&index, &asked)).starts_with("`index.scip` is not used"));
 }
@@ -198,7 +202,7 @@ fn a_giant_is_not_read() {
     let (folder, index) = with_scip(&[]);
     let file = std::fs::File::options().write(true).open(folder.path().join("work/index.scip")).unwrap();
     file.set_len(2 << 30).unwrap();
-    let told = told(definitions(&index, &Asked::parse("Order")));
+    let told = told(definitions(&index, &query(&index, "Order")));
     assert_eq!(told, "`index.scip` is not used: it is larger than 1024 MiB");
 }
 
@@ -207,7 +211,7 @@ fn documents_outside_of_the_workspace_are_not_shown() {
     let (folder, index) = with_scip(&index_of(&[document("../secret.py", 1, &[(&[0, 0, 6], ORDER, 1)])]));
     std::fs::write(folder.path().join("secret.py"), "secret = 1\n").unwrap();
     let expected = "`index.scip` has no answer: it defines no `Order`";
-    assert_eq!(told(definitions(&index, &Asked::parse("Order"))), expected);
+    assert_eq!(told(definitions(&index, &query(&index, "Order"))), expected);
 }
 
 #[test]
@@ -221,7 +225,7 @@ fn a_method_is_used_where_the_one_it_overrides_is() {
     let mut model = document("model.py", 1, &[(&[1, 8, 13], TOTAL, 1)]);
     field(&mut model, 3, &information);
     let (_folder, index) = with_scip(&index_of(&[model, document("app.py", 2, &[(&[3, 22, 27], base, 8)])]));
-    assert_eq!(told(references(&index, &Asked::parse("Order.total"))), "app.py:4:22 total");
+    assert_eq!(told(references(&index, &query(&index, "Order.total"))), "app.py:4:22 total");
 }
 
 #[test]
@@ -236,7 +240,7 @@ fn places_are_also_read_as_messages() {
     let mut model = document("model.py", 1, &[]);
     field(&mut model, 2, &one);
     let (_folder, index) = with_scip(&index_of(&[model]));
-    assert_eq!(told(definitions(&index, &Asked::parse("model.py:1:8"))), "model.py:1:7 Order");
+    assert_eq!(told(definitions(&index, &query(&index, "model.py:1:8"))), "model.py:1:7 Order");
 }
 
 #[test]
@@ -277,8 +281,8 @@ proptest! {
         bytes.extend(more);
         let (_folder, index) = with_scip(&bytes);
         for target in ["Order", "app.py:4:14", "app.py:4:24"] {
-            definitions(&index, &Asked::parse(target));
-            references(&index, &Asked::parse(target));
+            definitions(&index, &query(&index, target));
+            references(&index, &query(&index, target));
         }
     }
 

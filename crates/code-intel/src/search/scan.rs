@@ -108,7 +108,7 @@ impl Patterns {
         let bytes = text.as_bytes();
         let mut counts = vec![0.0; self.terms];
         let mut joint = 0;
-        let mut last: Option<Place> = None;
+        let mut last: Option<TermPosition> = None;
         for place in self.places(text) {
             counts[place.term] += place.weight;
             if !place.begins_word {
@@ -127,13 +127,13 @@ impl Patterns {
     }
 
     /// Where the words stand in a text, in order.
-    pub fn places(&self, text: &str) -> impl Iterator<Item = Place> {
+    pub fn places(&self, text: &str) -> impl Iterator<Item = TermPosition> {
         let bytes = text.as_bytes();
         self.automaton.find_overlapping_iter(bytes).map(|found| {
             let (term, weight) = self.meanings[found.pattern().as_usize()];
             let (start, end) = (found.start(), found.end());
             let begins_word = begins_word(bytes, start);
-            Place {
+            TermPosition {
                 term,
                 weight: if begins_word { weight } else { weight * WITHIN_WORD },
                 start,
@@ -146,7 +146,7 @@ impl Patterns {
 
 /// A place where a word of the question stands, or one that it stands for.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct TermPosition {
     pub term: usize,
     pub weight: f64,
     pub start: usize,

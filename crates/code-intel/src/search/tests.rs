@@ -4,9 +4,9 @@ use crate::index::tests::workspace;
 use crate::index::{FileId, Index};
 use crate::search::{self, Hits, Question};
 
-fn search(index: &Index, words: &str, in_hand: &[&str]) -> Hits {
-    let in_hand: Vec<FileId> = in_hand.iter().map(|path| index.file(path).unwrap()).collect();
-    search::search(index, &Question { words, near: None, in_hand: &in_hand, limit: 5 })
+fn search(index: &Index, words: &str, open_files: &[&str]) -> Hits {
+    let open_files: Vec<FileId> = open_files.iter().map(|path| index.file(path).unwrap()).collect();
+    search::search(index, &Question { words, vector: None, open_files: &open_files, limit: 5 })
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn forms_and_words_within_names_are_found_in_many_files() {
 }
 
 #[test]
-fn what_is_near_the_files_in_hand_comes_first() {
+fn what_is_near_the_open_files_comes_first() {
     let text = "def send(message):\n    return message\n";
     let (_folder, index) = workspace(&[
         ("a/mail.py", text),
@@ -66,13 +66,13 @@ fn what_is_near_the_files_in_hand_comes_first() {
         ("b/user.py", "import os\n"),
         ("far.py", "from c import mail\n"),
     ]);
-    for (in_hand, expected) in [
+    for (open_files, expected) in [
         (vec![], "a/mail.py"),
         (vec!["b/user.py"], "b/mail.py"),
         (vec!["c/mail.py"], "c/mail.py"),
         (vec!["far.py"], "c/mail.py"),
     ] {
-        let hits = search(&index, "send message", &in_hand);
-        assert_eq!(index.path(hits.hits[0].found.file), expected, "{in_hand:?}");
+        let hits = search(&index, "send message", &open_files);
+        assert_eq!(index.path(hits.hits[0].site.file), expected, "{open_files:?}");
     }
 }

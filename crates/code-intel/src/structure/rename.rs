@@ -11,7 +11,7 @@ use super::{Refusal, Result, Source, Splice};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
-use crate::resolve::{Certainty, Found, Meaning, Resolver};
+use crate::resolve::{Certainty, DefinitionSite, Resolution, Resolver};
 
 /// Files in which a name is changed at most.
 const MOST_FILES: usize = 2000;
@@ -82,7 +82,7 @@ pub struct Rename {
 }
 
 /// Plans a rename.
-pub fn plan(index: &Index, target: &Found, new_name: &str, unsure: Unsure) -> Result<Rename> {
+pub fn plan(index: &Index, target: &DefinitionSite, new_name: &str, unsure: Unsure) -> Result<Rename> {
     let name = &target.definition.name;
     if name == new_name {
         return Err(Refusal::ChangesNothing);
@@ -127,7 +127,7 @@ pub fn plan(index: &Index, target: &Found, new_name: &str, unsure: Unsure) -> Re
 }
 
 /// Whether the name stands in an import by which another module calls something: `import { name } from "module"`.
-fn is_name_of_others(index: &Index, target: &Found) -> bool {
+fn is_name_of_others(index: &Index, target: &DefinitionSite) -> bool {
     let outline = index.outline(target.file);
     let mut names = outline.imports.iter().flat_map(|import| &import.names);
     target.definition.kind == Kind::Module
@@ -154,12 +154,12 @@ fn check_name(old: &str, new: &str, language: Option<Language>) -> Result<()> {
     Ok(())
 }
 
-fn key(found: &Found) -> (FileId, u32) {
+fn key(found: &DefinitionSite) -> (FileId, u32) {
     (found.file, found.definition.name_span.start)
 }
 
 /// Every place where the name stands and may mean the definition.
-fn places(index: &Index, target: &Found, started: Instant) -> Result<Vec<Place>> {
+fn places(index: &Index, target: &DefinitionSite, started: Instant) -> Result<Vec<Place>> {
     let resolver = Resolver::new(index);
     let name = &target.definition.name;
     let mut targets = HashSet::from([key(target)]);
@@ -200,7 +200,7 @@ fn in_time(started: Instant) -> Result<()> {
 
 fn judged(
     index: &Index,
-    target: &Found,
+    target: &DefinitionSite,
     targets: &HashSet<(FileId, u32)>,
     file: FileId,
     occurrence: &Occurrence,
@@ -212,7 +212,7 @@ fn judged(
     // Each question has its own bound on steps.
     let meaning = Resolver::new(index).meaning(file, occurrence);
     match meaning {
-        Meaning::Found(found, certainty) => {
+        Resolution::Found(found, certainty) => {
             let ours = found.iter().filter(|one| targets.contains(&key(one))).count();
             match (ours, certainty) {
                 (0, _) => {
@@ -227,10 +227,10 @@ fn judged(
                 (_, Certainty::ByName) => Some(Sure::ByName),
             }
         }
-        Meaning::External => None,
-        Meaning::Unknown if definition.scope.is_some() => None,
+        Resolution::External => None,
+        Resolution::Unknown if definition.scope.is_some() => None,
         // A bare name cannot mean a member, nor `value.name` a plain function.
-        Meaning::Unknown => {
+        Resolution::Unknown => {
             let is_bare = occurrence.receiver == Receiver::None;
             (is_bare != definition.is_member).then_some(Sure::Unknown)
         }
@@ -248,7 +248,7 @@ fn are_related(index: &Index, one: FileId, other: FileId) -> bool {
 }
 
 /// The type a member belongs to: its name, its kind, and what it extends.
-fn owner(index: &Index, found: &Found) -> Option<(String, Option<Kind>, Vec<String>)> {
+fn owner(index: &Index, found: &DefinitionSite) -> Option<(String, Option<Kind>, Vec<String>)> {
     let whole = index.whole(found.file);
     let definition = &found.definition;
     if let Some(name) = &definition.owner {
@@ -264,7 +264,7 @@ fn owner(index: &Index, found: &Found) -> Option<(String, Option<Kind>, Vec<Stri
 }
 
 /// Whether two members may stand for each other: one type extends the other, or one is an interface.
-fn is_same_family(index: &Index, one: &Found, other: &Found) -> bool {
+fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
     let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };
     let is_open = |kind: Option<Kind>| matches!(kind, Some(Kind::Interface | Kind::Trait));
     if is_open(left.1) || is_open(right.1) {
@@ -282,7 +282,7 @@ fn is_same_family(index: &Index, one: &Found, other: &Found) -> bool {
 }
 
 /// Where the new name means something else already.
-fn taken(index: &Index, target: &Found, new_name: &str, places: &[&Place]) -> Vec<String> {
+fn taken(index: &Index, target: &DefinitionSite, new_name: &str, places: &[&Place]) -> Vec<String> {
     let Some(first) = places.first() else { return Vec::new() };
     let whole = index.whole(first.file);
     let path = index.path(first.file);
@@ -330,7 +330,7 @@ fn taken(index: &Index, target: &Found, new_name: &str, places: &[&Place]) -> Ve
 /// A file with its places changed, its syntax checked.
 fn renamed(
     index: &Index,
-    target: &Found,
+    target: &DefinitionSite,
     new_name: &str,
     places: &[&Place],
     started: Instant,

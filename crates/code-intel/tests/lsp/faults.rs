@@ -328,7 +328,8 @@ fn a_missing_program_is_named() {
     let shown = runtime().block_on(lab.ask("main", Question::Definition));
     expect!["no language server is known for Go"].assert_eq(&shown);
     let shown = runtime().block_on(lab.ask("nowhere", Question::Definition));
-    expect!["nothing to ask: the code index does not know where `nowhere` stands"].assert_eq(&shown);
+    expect!["no language server was asked: the code index does not know where `nowhere` stands"]
+        .assert_eq(&shown);
 }
 
 #[test]

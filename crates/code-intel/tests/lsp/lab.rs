@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stepwell_code_intel::answer::Asked;
+use stepwell_code_intel::ask::{Ask, CallGraph, CallOptions, ServerQuestion, SourceKind, Target};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::languages::Language;
-use stepwell_code_intel::lsp::{Inquiry, Question, ReadyBy, Reply, ServerSpec, Servers, ServersOptions};
+use stepwell_code_intel::lsp::{Question, ReadyBy, ServerSpec, Servers, ServersOptions};
 use stepwell_test_support::LANGUAGE_SERVER;
 use stepwell_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
@@ -78,32 +78,51 @@ impl Lab {
         cancel: &CancellationToken,
     ) -> String {
         self.index.refresh(&|_, _| {}, &|| false).unwrap();
-        let inquiry = match Inquiry::of(&self.index, &Asked::parse(target)) {
-            Ok(inquiry) => inquiry,
-            Err(why) => return format!("nothing to ask: {why}"),
-        };
+        let target = Target::parse(target);
+        let prepared = ServerQuestion::prepare(&self.index, &target, question);
         let root = self.root().to_string_lossy().into_owned();
-        let reply = self.servers.ask(&inquiry, question, cancel).await;
-        let shown = match reply.map(|reply| reply.known(&self.index, question)) {
-            Ok(Reply::Places(answer)) => {
-                let places = answer.places.iter().map(|place| {
-                    format!("{}:{}:{} {}", place.path, place.at.line, place.at.column, place.name)
-                });
-                places.chain(answer.note.map(|note| format!("note: {note}"))).collect::<Vec<_>>().join("\n")
+        let reply = prepared.send(Some(&self.servers), cancel).await;
+        if let Some(why) = reply.failure() {
+            return why.replace(&root, "ROOT");
+        }
+        let ask = Ask::new(&self.index).with_server(Some(&reply));
+        let (mut lines, origin) = match question {
+            Question::Definition => {
+                let answer = ask.definition(&target).unwrap();
+                let places = answer.definitions.into_iter();
+                let places =
+                    places.map(|one| format!("{}:{}:{} {}", one.file, one.line, one.column, one.name));
+                (places.collect::<Vec<_>>(), answer.origin)
             }
-            Ok(Reply::Calls { graph, note, .. }) => {
+            Question::References => {
+                let answer = ask.references(&target, usize::MAX).unwrap();
+                let places = answer.references.into_iter().map(|one| {
+                    let name = self.name_at(&one.file, one.line, one.column);
+                    format!("{}:{}:{} {name}", one.file, one.line, one.column)
+                });
+                (places.collect(), answer.origin)
+            }
+            Question::Calls { direction, depth, most } => {
+                let options = CallOptions { direction, depth, max_nodes: most };
+                let CallGraph { graph, origin, .. } = ask.call_graph(&target, options).unwrap();
                 let nodes =
                     graph.nodes.iter().map(|node| format!("{} {}:{}", node.name, node.file, node.line));
-                let edges = graph.edges.iter().map(|(from, to)| format!("{from}->{to}"));
-                nodes
-                    .chain(edges)
-                    .chain(note.map(|note| format!("note: {note}")))
-                    .collect::<Vec<_>>()
-                    .join("\n")
+                let edges = graph.edges.iter().map(|edge| format!("{}->{}", edge.from, edge.to));
+                (nodes.chain(edges).collect(), origin)
             }
-            Err(why) => why,
         };
+        assert_eq!(origin.source, SourceKind::Lsp);
+        lines.extend(origin.note().map(|note| format!("note: {note}")));
+        let shown = lines.join("\n");
         shown.replace(&root, "ROOT")
+    }
+
+    /// The name that begins at a position.
+    fn name_at(&self, file: &str, line: u32, column: u32) -> String {
+        let text = std::fs::read_to_string(self.root().join(file)).unwrap_or_default();
+        let line = text.lines().nth(line as usize - 1).unwrap_or_default();
+        let after = line.chars().skip(column as usize - 1);
+        after.take_while(|one| one.is_alphanumeric() || *one == '_').collect()
     }
 
     /// What the scripted server got: the methods with what is asked for of each.

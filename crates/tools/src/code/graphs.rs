@@ -1,28 +1,30 @@
 //! `call_graph` and `dependency_graph`.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
-use stepwell_code_intel::graph::{self, NamedGraph};
+use serde::{Deserialize, Serialize};
+use stepwell_code_intel::Result;
+use stepwell_code_intel::ask::{
+    Ask, CallGraph as Calls, CallOptions, Graph, REFERENCE_DEADLINE, ServerReply, SourceKind, Target,
+};
 use stepwell_code_intel::index::Index;
-use stepwell_code_intel::lsp::{Question, Reply};
-use stepwell_code_intel::resolve::{Direction, PATIENCE, Resolver};
-use stepwell_code_intel::{Result, whereabouts};
+use stepwell_code_intel::lsp::Question;
+use stepwell_code_intel::resolve::Direction;
 
+use super::answer::{SymbolQuestion, TextAnswer, note_lines, source_name, unresolved_text};
 use super::code_tool;
-use super::names::{Target, noted, nothing};
-use super::service::{ForServers, FromServer, Source, Told};
+use super::names::TargetInput;
+use super::service::SourceChoice;
 
 const MOST_NODES: usize = 300;
 
-code_tool!(CallGraph, "call_graph", &[], CallInput, calls, asking_servers);
-code_tool!(DependencyGraph, "dependency_graph", &[], DependencyInput, dependencies);
+code_tool!(CallGraph, "call_graph", &[], CallInput => Drawn<Calls>, calls, asking_servers);
+code_tool!(DependencyGraph, "dependency_graph", &[], DependencyInput => Drawn<Graph>, dependencies);
 
-/// Shows who calls a function, or whom it calls, several steps far, with rings.
+/// Shows who calls a function, or whom it calls, several steps far, with cycles.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct CallInput {
     #[serde(flatten)]
-    target: Target,
+    target: TargetInput,
     #[serde(default)]
     direction: Way,
     /// Steps, 2 by default, 10 at most.
@@ -30,10 +32,10 @@ pub struct CallInput {
     #[serde(default)]
     format: Format,
     #[serde(default)]
-    source: Source,
+    source: SourceChoice,
 }
 
-/// Shows which files import which, with rings: of one file, or of all.
+/// Shows which files import which, with cycles: of one file, or of all.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct DependencyInput {
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
@@ -60,26 +62,38 @@ pub enum Format {
     Dot,
 }
 
+/// A graph with its drawing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Drawn<G> {
+    #[serde(flatten)]
+    graph: G,
+    /// The graph in Mermaid or DOT, where that format was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagram: Option<String>,
+}
+
 impl CallInput {
     fn subject(&self) -> (String, Vec<String>) {
         self.target.subject()
     }
 
-    fn direction(&self) -> Direction {
-        match self.direction {
+    fn options(&self) -> CallOptions {
+        let direction = match self.direction {
             Way::Callers => Direction::Callers,
             Way::Callees => Direction::Callees,
-        }
-    }
-
-    fn depth(&self) -> u32 {
-        self.depth.unwrap_or(2).clamp(1, 10)
+        };
+        CallOptions { direction, depth: self.depth.unwrap_or(2).clamp(1, 10), max_nodes: MOST_NODES }
     }
 }
 
-impl ForServers for CallInput {
+impl SymbolQuestion for CallInput {
+    fn target(&self) -> Target {
+        self.target.target()
+    }
+
     fn question(&self) -> Question {
-        Question::Calls { direction: self.direction(), depth: self.depth(), most: MOST_NODES }
+        let CallOptions { direction, depth, max_nodes } = self.options();
+        Question::Calls { direction, depth, most: max_nodes }
     }
 }
 
@@ -90,74 +104,56 @@ impl DependencyInput {
     }
 }
 
-/// Who made a graph, and what must be known about it.
-#[derive(Default)]
-struct Made {
-    /// The language server, where one did.
-    server: Option<String>,
-    notes: Vec<String>,
-}
-
-fn calls(index: &mut Index, input: &CallInput, said: FromServer) -> Result<Told> {
-    let direction = input.direction();
-    let mut made = Made::default();
-    match said {
-        Some(Ok(Reply::Calls { server, graph, note })) => {
-            let made = Made { server: Some(server), notes: note.into_iter().collect() };
-            return Ok(shown(&graph, direction, input.format, &made));
-        }
-        Some(Err(why)) => made.notes.push(why),
-        Some(Ok(Reply::Places(_))) | None => {}
+fn calls(
+    index: &mut Index,
+    input: &CallInput,
+    reply: Option<&ServerReply>,
+) -> Result<TextAnswer<Drawn<Calls>>> {
+    let ask = Ask::new(index).within(REFERENCE_DEADLINE).with_server(reply);
+    let answer = ask.call_graph(&input.target(), input.options())?;
+    if let Some(unresolved) = answer.unresolved() {
+        let text = unresolved_text(&input.subject().0, unresolved, &answer.origin.notes);
+        return Ok(TextAnswer::new(Drawn { graph: answer, diagram: None }, text));
     }
-    let resolver = Resolver::within(index, PATIENCE);
-    let meaning = input.target.meaning(index, &resolver)?;
-    let Some(start) = meaning.found().first() else {
-        let notes: String = made.notes.iter().map(|note| noted(Some(note))).collect();
-        return Ok(nothing(index, &input.target, &meaning).noted(&notes));
+    let origin = &answer.origin;
+    let mut about = match origin.source {
+        SourceKind::Index => String::new(),
+        SourceKind::Scip | SourceKind::Lsp => format!("source: {}\n", source_name(origin)),
     };
-    let calls = resolver.call_graph(start, direction, input.depth(), MOST_NODES);
-    made.notes.extend(resolver.note());
-    made.notes.extend(whereabouts::only_first(index, meaning.found()));
-    Ok(shown(&graph::of_calls(index, &calls), direction, input.format, &made))
+    about.push_str(&note_lines(&origin.notes));
+    let graph = answer.graph.clone();
+    Ok(drawn(answer, &graph, input.options().direction, input.format, &about))
 }
 
-fn dependencies(index: &mut Index, input: &DependencyInput) -> Result<Told> {
-    let only = input.file.as_deref().map(|file| index.named(file)).transpose()?;
-    let graph = graph::of_files(index, only, MOST_NODES);
+fn dependencies(index: &mut Index, input: &DependencyInput) -> Result<TextAnswer<Drawn<Graph>>> {
+    let graph = Ask::new(index).dependency_graph(input.file.as_deref(), MOST_NODES)?;
     if graph.nodes.is_empty() && matches!(input.format, Format::Text) {
-        return Ok(Told::new("No file of the workspace imports another one, as far as the index can tell."));
+        let text = "No file of the workspace imports another one, as far as the index can tell.";
+        return Ok(TextAnswer::new(Drawn { graph, diagram: None }, text));
     }
-    Ok(shown(&graph, Direction::Callees, input.format, &Made::default()))
+    Ok(drawn(graph.clone(), &graph, Direction::Callees, input.format, ""))
 }
 
-/// A graph in a form, with what must be known about it where that form has room for it: programs read all but `text`.
-fn shown(graph: &NamedGraph, direction: Direction, format: Format, made: &Made) -> Told {
-    let source = made.server.as_ref().map(|server| format!("source: lsp ({server})\n"));
-    let notes = made.notes.iter().map(|note| noted(Some(note)));
-    let about: String = source.into_iter().chain(notes).collect();
-    let remarked =
+/// Draws a graph in a format. Notes about it are comments in Mermaid and DOT, and fields in JSON.
+fn drawn<A: Serialize>(
+    answer: A,
+    graph: &Graph,
+    direction: Direction,
+    format: Format,
+    about: &str,
+) -> TextAnswer<Drawn<A>> {
+    let commented =
         |mark: &str| about.split_inclusive('\n').flat_map(|line| [mark, " ", line]).collect::<String>();
-    Told::new(match format {
-        Format::Text => return Told::new(graph.text(direction)).noted(&about),
-        Format::Mermaid => graph.mermaid() + &remarked("%%"),
-        Format::Dot => graph.dot() + &remarked("//"),
-        Format::Json => {
-            let nodes: Vec<_> = graph
-                .nodes
-                .iter()
-                .map(|node| json!({"name": node.name, "file": node.file, "line": node.line}))
-                .collect();
-            let complete = !graph.is_cut;
-            let mut answer =
-                json!({"nodes": nodes, "edges": graph.edges, "cycles": graph.cycles, "complete": complete});
-            if let Some(server) = &made.server {
-                answer["source"] = json!("lsp");
-                answer["server"] = json!(server);
-            }
-            if !made.notes.is_empty() {
-                answer["note"] = json!(made.notes.join("; "));
-            }
-            answer.to_string()
-        }
-    })
+    let diagram = match format {
+        Format::Text | Format::Json => None,
+        Format::Mermaid => Some(graph.mermaid() + &commented("%%")),
+        Format::Dot => Some(graph.dot() + &commented("//")),
+    };
+    let text = match (&diagram, format) {
+        (Some(diagram), _) => diagram.clone(),
+        (None, Format::Json) => serde_json::to_string(&answer).unwrap_or_default(),
+        (None, _) if about.is_empty() => graph.text(direction),
+        (None, _) => format!("{}\n{about}", graph.text(direction)),
+    };
+    TextAnswer::new(Drawn { graph: answer, diagram }, text)
 }

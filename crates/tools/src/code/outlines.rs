@@ -2,17 +2,24 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_code_intel::facts::{self, Kind};
+use stepwell_code_intel::Result;
+use stepwell_code_intel::ask::{Ask, Excerpts, Imports, IndexStatus, SymbolFilter, Symbols};
+use stepwell_code_intel::facts::Kind;
 use stepwell_code_intel::index::Index;
-use stepwell_code_intel::{Error, Result};
 
+use super::answer::TextAnswer;
 use super::code_tool;
-use super::service::Told;
 
-code_tool!(AstFindSymbols, "ast_find_symbols", &["list_code_definition_names"], SymbolsInput, symbols);
-code_tool!(AstExtractFunction, "ast_extract_function", &[], ExtractInput, extracted);
-code_tool!(AstGetImports, "ast_get_imports", &[], ImportsInput, imports);
-code_tool!(CodeIndexBuild, "code_index_build", &[], BuildInput, built);
+code_tool!(
+    AstFindSymbols,
+    "ast_find_symbols",
+    &["list_code_definition_names"],
+    SymbolsInput => Symbols,
+    symbols
+);
+code_tool!(AstExtractFunction, "ast_extract_function", &[], ExtractInput => Excerpts, extracted);
+code_tool!(AstGetImports, "ast_get_imports", &[], ImportsInput => Imports, imports);
+code_tool!(CodeIndexBuild, "code_index_build", &[], BuildInput => IndexStatus, built);
 
 /// Lists what a file defines: functions, types, members, constants, each with its line, kind and signature.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -74,84 +81,53 @@ impl BuildInput {
     }
 }
 
-fn symbols(index: &mut Index, input: &SymbolsInput) -> Result<Told> {
-    let whole = index.whole(index.named(&input.file)?);
+fn symbols(index: &mut Index, input: &SymbolsInput) -> Result<TextAnswer<Symbols>> {
+    let kinds: Vec<Kind> = input.kinds.iter().filter_map(|kind| Kind::named(kind)).collect();
+    let filter = if input.kinds.is_empty() { SymbolFilter::Outline } else { SymbolFilter::Kinds(&kinds) };
+    let answer = Ask::new(index).symbols(&input.file, filter)?;
     let mut text = String::new();
-    for (place, definition) in whole.1.definitions.iter().enumerate() {
-        let is_wanted = if input.kinds.is_empty() {
-            definition.scope.is_none() || definition.kind.is_callable() || definition.kind == Kind::Class
-        } else {
-            input.kinds.iter().any(|kind| kind == definition.kind.name())
-        };
-        if is_wanted {
-            let path = facts::described(&whole.1, place as u32);
-            let doc =
-                facts::doc_line(&whole.0, definition).map(|doc| format!("  # {doc}")).unwrap_or_default();
-            let (lines, kind) =
-                (format!("{}-{}", definition.at.line, definition.last_line), definition.kind.name());
-            text.push_str(&format!(
-                "{lines}: {kind} {path}: {}{doc}\n",
-                facts::signature(&whole.0, definition)
-            ));
-        }
+    for one in &answer.symbols {
+        let doc = one.doc.as_ref().map(|doc| format!("  # {doc}")).unwrap_or_default();
+        let lines = format!("{}-{}", one.line, one.last_line);
+        text.push_str(&format!("{lines}: {} {}: {}{doc}\n", one.kind, one.path, one.signature));
     }
     if text.is_empty() {
         let known = Kind::ALL.map(Kind::name).join(", ");
         text = format!("`{}` defines nothing of that kind; the kinds are {known}.", input.file);
     }
-    Ok(Told::new(text))
+    Ok(TextAnswer::new(answer, text))
 }
 
-fn extracted(index: &mut Index, input: &ExtractInput) -> Result<Told> {
-    let file = index.named(&input.file)?;
-    let whole = index.whole(file);
-    let wanted = input.name.replace("::", ".");
-    let mut text = String::new();
-    for (place, definition) in whole.1.definitions.iter().enumerate() {
-        let path = facts::described(&whole.1, place as u32);
-        let fits = definition.name == wanted || path == wanted || path.ends_with(&format!(".{wanted}"));
-        if fits
-            && (definition.is_callable() || definition.kind.is_type() || definition.kind == Kind::Property)
-        {
-            let span = facts::whole(&whole.0, definition);
-            text.push_str(&format!(
-                "{}:{} {path}\n{}\n",
-                index.path(file),
-                definition.at.line,
-                span.of(&whole.0)
-            ));
-        }
-    }
-    if text.is_empty() {
-        return Err(Error::NotThere {
-            what: format!("`{}` defines no function or type `{}`", index.path(file), input.name),
-            near: "`ast_find_symbols` lists what it does".to_owned(),
-        });
-    }
-    Ok(Told::new(text))
+fn extracted(index: &mut Index, input: &ExtractInput) -> Result<TextAnswer<Excerpts>> {
+    let answer = Ask::new(index).excerpts(&input.file, &input.name)?;
+    let shown =
+        answer.excerpts.iter().map(|one| format!("{}:{} {}\n{}\n", one.file, one.line, one.path, one.text));
+    let text: String = shown.collect();
+    Ok(TextAnswer::new(answer, text))
 }
 
-fn imports(index: &mut Index, input: &ImportsInput) -> Result<Told> {
-    let outline = index.outline(index.named(&input.file)?);
+fn imports(index: &mut Index, input: &ImportsInput) -> Result<TextAnswer<Imports>> {
+    let answer = Ask::new(index).imports(&input.file)?;
     let mut text = String::new();
-    for import in outline.imports.iter().filter(|import| !import.module.is_empty()) {
-        let names: Vec<&str> = import.names.iter().map(|name| name.alias.as_str()).collect();
-        let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    for import in &answer.imports {
+        let names = import.names.join(", ");
+        let names = if names.is_empty() { names } else { format!(" ({names})") };
         text.push_str(&format!("{}: {}{names}\n", import.line, import.module));
     }
-    Ok(Told::new(if text.is_empty() { format!("`{}` imports nothing.", input.file) } else { text }))
+    if text.is_empty() {
+        text = format!("`{}` imports nothing.", input.file);
+    }
+    Ok(TextAnswer::new(answer, text))
 }
 
-fn built(index: &mut Index, input: &BuildInput) -> Result<Told> {
+fn built(index: &mut Index, input: &BuildInput) -> Result<TextAnswer<IndexStatus>> {
     if input.fresh {
         index.clear();
         index.refresh(&|_, _| {}, &|| false)?;
     }
-    let files = index.entries().count();
-    let mut omitted: Vec<String> = index
-        .entries()
-        .filter_map(|(_, entry)| Some(format!("left out: {}: {}\n", entry.path, entry.omission?.reason())))
-        .collect();
-    omitted.sort();
-    Ok(Told::new(format!("The index holds {files} files and is up to date.\n{}", omitted.concat())))
+    let status = Ask::new(index).status();
+    let omitted = status.omitted.iter().map(|one| format!("left out: {}: {}\n", one.file, one.reason));
+    let text =
+        format!("The index holds {} files and is up to date.\n{}", status.files, omitted.collect::<String>());
+    Ok(TextAnswer::new(status, text))
 }

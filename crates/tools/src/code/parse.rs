@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use stepwell_code_intel::structure::nodes::{self, Bounds, Lines};
 use stepwell_code_intel::structure::{Refusal, Source};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
 use stepwell_workspace::Workspace;
 
-use super::service::Told;
+use super::answer::TextAnswer;
 use crate::files::{explained, place};
 
 /// A file of which a tree is shown is read whole.
@@ -33,8 +33,19 @@ pub struct ParseInput {
     depth: Option<usize>,
 }
 
+/// The syntax tree of a file, or what a query captures of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SyntaxTree {
+    language: &'static str,
+    /// One node per line: field, kind and place, indented by depth.
+    tree: String,
+    nodes: usize,
+    /// False where nodes or levels were left out.
+    complete: bool,
+}
+
 impl ParseInput {
-    fn parsed(&self, workspace: &Workspace) -> Result<Told, ToolError> {
+    fn parsed(&self, workspace: &Workspace) -> Result<TextAnswer<SyntaxTree>, ToolError> {
         let place = place(workspace, &self.file)?;
         let read = workspace.read_text(&place, LARGEST);
         let text = read.map_err(|error| explained(workspace, Some(&place), error))?.text;
@@ -46,14 +57,20 @@ impl ParseInput {
             Some(query) => nodes::query(&source, query, lines, bounds).map_err(refused)?,
             None => nodes::outline(&source, lines, bounds),
         };
-        let mut told = format!("{}\n{}", source.language.name(), shown.text);
+        let mut text = format!("{}\n{}", source.language.name(), shown.text);
         if shown.count == 0 {
-            told.push_str("nothing fits\n");
+            text.push_str("nothing fits\n");
         }
         if shown.is_cut {
-            told.push_str("(there is more: narrow the lines, raise `depth`, or ask with a query)\n");
+            text.push_str("(there is more: narrow the lines, raise `depth`, or ask with a query)\n");
         }
-        Ok(Told::new(told))
+        let tree = SyntaxTree {
+            language: source.language.name(),
+            tree: shown.text,
+            nodes: shown.count,
+            complete: !shown.is_cut,
+        };
+        Ok(TextAnswer::new(tree, text))
     }
 
     fn lines(&self, count: u32) -> Result<Option<Lines>, ToolError> {
@@ -77,7 +94,7 @@ impl ParseInput {
 impl Tool for AstParse {
     type Input = ParseInput;
     type Plan = ParseInput;
-    type Output = Told;
+    type Output = TextAnswer<SyntaxTree>;
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {

@@ -1,20 +1,19 @@
 //! The index of a workspace, opened with the first question and shared by all tools that ask.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use stepwell_code_intel::answer::Asked;
-use stepwell_code_intel::embeddings::{Embeddings, Piece, Sought};
+use serde::Deserialize;
+use stepwell_code_intel::ask::{Ask, ServerQuestion, ServerReply, Target};
+use stepwell_code_intel::embeddings::{Embeddings, Piece, QueryVector};
 use stepwell_code_intel::index::Index;
-use stepwell_code_intel::lsp::{Inquiry, Question, Reply, Servers};
-use stepwell_code_intel::{Error, Result, search};
+use stepwell_code_intel::lsp::{Question, Servers};
+use stepwell_code_intel::{Error, Result};
 use stepwell_protocol::{ErrorClass, SymbolItem};
-use stepwell_tool_runtime::{ToolContext, ToolError, ToolOutput};
+use stepwell_tool_runtime::{ToolContext, ToolError};
 use stepwell_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +34,7 @@ pub struct CodeService {
 // Its variants have no descriptions of their own: they would be in every request of every task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum SourceChoice {
     #[default]
     Index,
     Lsp,
@@ -46,41 +45,10 @@ const FEW: usize = 128;
 /// How long a question waits for them.
 const FEW_DEADLINE: Duration = Duration::from_secs(8);
 
-/// The vector of a question and those of the code, and what must be known about them.
-pub struct Prepared {
-    pub found: Option<(Arc<Embeddings>, Sought)>,
+/// The vector of a search with those of the code, or why there is none.
+pub struct QueryVectors {
+    pub vector: Option<(Arc<Embeddings>, QueryVector)>,
     pub note: Option<String>,
-}
-
-/// An input that a language server can be asked about.
-pub trait ForServers {
-    fn question(&self) -> Question;
-}
-
-/// What a language server said: its answer, or why there is none. Nothing where none was to be asked.
-pub type FromServer = Option<std::result::Result<Reply, String>>;
-
-/// What is known, as the model reads it.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Told {
-    text: String,
-}
-
-impl Told {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into() }
-    }
-
-    /// The same with a line about how it was found.
-    pub fn noted(self, note: &str) -> Self {
-        if note.is_empty() { self } else { Self { text: format!("{}\n{note}", self.text) } }
-    }
-}
-
-impl ToolOutput for Told {
-    fn for_model(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.text)
-    }
 }
 
 impl CodeService {
@@ -102,17 +70,17 @@ impl CodeService {
         self
     }
 
-    /// Readies the vectors for a question: few that are missing are made now, many beside everything else. What must be
-    /// known about that comes with it; nothing where no server is named.
-    pub async fn sought(
+    /// Prepares the vectors for a search: a few missing ones are made now, many in the background. `None` where the
+    /// settings name no server for embeddings.
+    pub async fn query_vector(
         self: &Arc<Self>,
         ctx: &ToolContext,
         words: &str,
-    ) -> std::result::Result<Option<Prepared>, ToolError> {
+    ) -> std::result::Result<Option<QueryVectors>, ToolError> {
         let Some(embeddings) = self.embeddings.clone() else { return Ok(None) };
-        let sought = match embeddings.question(words).await {
-            Ok(sought) => sought,
-            Err(why) => return Ok(Some(Prepared { found: None, note: Some(why) })),
+        let vector = match embeddings.question(words).await {
+            Ok(vector) => vector,
+            Err(why) => return Ok(Some(QueryVectors { vector: None, note: Some(why) })),
         };
         let own = Arc::clone(&embeddings);
         let missing = self.ask(ctx, move |index| Ok(own.missing(index))).await?;
@@ -130,7 +98,7 @@ impl CodeService {
                 Some("embeddings of what changed take long; they are being made".to_owned())
             }
         };
-        Ok(Some(Prepared { found: Some((embeddings, sought)), note }))
+        Ok(Some(QueryVectors { vector: Some((embeddings, vector)), note }))
     }
 
     /// Makes the vectors that are missing, round by round, until there are none or something fails.
@@ -169,35 +137,26 @@ impl CodeService {
         let (service, cancel) = (Arc::clone(self), cancel.child_token());
         // Nobody waits for it once this is dropped.
         let ended = cancel.clone().drop_guard();
-        let question = move || service.ask_now(&cancel, |index| Ok(search::map(index, tokens)));
+        let question = move || service.ask_now(&cancel, |index| Ok(Ask::new(index).overview(tokens).map));
         let told = tokio::time::timeout(patience, tokio::task::spawn_blocking(question)).await;
         drop(ended);
         told.ok()?.ok()?.ok().filter(|map| !map.is_empty())
     }
 
-    /// Asks a language server. The index is free meanwhile.
+    /// Asks a language server, where one is chosen. The index is free meanwhile.
     pub async fn ask_server(
         self: &Arc<Self>,
         ctx: &ToolContext,
-        source: Source,
-        asked: impl Fn(&Index) -> Asked + Send + 'static,
+        source: SourceChoice,
+        target: Target,
         question: Question,
-    ) -> std::result::Result<FromServer, ToolError> {
-        if source == Source::Index {
+    ) -> std::result::Result<Option<ServerReply>, ToolError> {
+        if source == SourceChoice::Index {
             return Ok(None);
         }
-        let Some(servers) = &self.servers else {
-            let off = "language servers are off; the person can set `servers = \"auto\"` in `[code]` of the settings";
-            return Ok(Some(Err(off.to_owned())));
-        };
-        let inquiry = self.ask(ctx, move |index| Ok(Inquiry::of(index, &asked(index)))).await?;
-        Ok(Some(match inquiry {
-            Ok(inquiry) => match servers.ask(&inquiry, question, &ctx.cancel).await {
-                Ok(reply) => Ok(self.ask(ctx, move |index| Ok(reply.clone().known(index, question))).await?),
-                Err(why) => Err(why),
-            },
-            Err(why) => Err(format!("no language server was asked: {why}")),
-        }))
+        let prepare = move |index: &mut Index| Ok(ServerQuestion::prepare(index, &target, question));
+        let prepared = self.ask(ctx, prepare).await?;
+        Ok(Some(prepared.send(self.servers.as_deref(), &ctx.cancel).await))
     }
 
     /// Brings the index up to date and asks it, beside the rest of the program.

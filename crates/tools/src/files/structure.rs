@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use stepwell_code_intel::ask::similar_names;
 use stepwell_code_intel::facts;
-use stepwell_code_intel::resolve::{Found, Resolver};
+use stepwell_code_intel::resolve::{DefinitionSite, Resolver};
 use stepwell_code_intel::structure::check::{self, Around};
 use stepwell_code_intel::structure::edits::{self, Operation};
 use stepwell_code_intel::structure::symbols::{self, Target, Want};
 use stepwell_code_intel::structure::{Refusal, Source, Splice};
-use stepwell_code_intel::whereabouts;
 use stepwell_tool_runtime::ToolError;
 use stepwell_workspace::Inside;
 
@@ -146,7 +146,7 @@ impl StructureEditInput {
 }
 
 /// The one definition of the workspace that has a name.
-fn unique(index: &stepwell_code_intel::index::Index, name: &str) -> Result<Found, ToolError> {
+fn unique(index: &stepwell_code_intel::index::Index, name: &str) -> Result<DefinitionSite, ToolError> {
     const SHOWN: usize = 20;
     let mut found = Resolver::new(index).definitions_named(name);
     if found.iter().any(|one| !one.definition.is_declaration) {
@@ -154,7 +154,7 @@ fn unique(index: &stepwell_code_intel::index::Index, name: &str) -> Result<Found
     }
     match found.as_slice() {
         [] => {
-            let others = whereabouts::others(index, name);
+            let others = similar_names(index, name);
             let advice = if others.is_empty() {
                 "give `file_path`, or look with `codebase_search`".to_owned()
             } else {
@@ -166,12 +166,9 @@ fn unique(index: &stepwell_code_intel::index::Index, name: &str) -> Result<Found
         }
         [only] => Ok(only.clone()),
         several => {
-            let line = |one: &Found| {
+            let line = |one: &DefinitionSite| {
                 let whole = index.whole(one.file);
-                let place =
-                    whole.1.definitions.iter().position(|other| other.name_span == one.definition.name_span);
-                let path =
-                    place.map_or_else(|| name.to_owned(), |place| facts::described(&whole.1, place as u32));
+                let path = facts::qualified_name(&whole.1, &one.definition);
                 format!(
                     "{}:{}: {} {path}",
                     index.path(one.file),

@@ -11,7 +11,7 @@ use stepwell_code_intel::facts;
 use stepwell_code_intel::grammars::grammar;
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::languages::Language;
-use stepwell_code_intel::resolve::{Found, Resolver};
+use stepwell_code_intel::resolve::{DefinitionSite, Resolver};
 use stepwell_workspace::Workspace;
 
 use crate::bench::millis;
@@ -287,8 +287,9 @@ fn edits(tree: &Path, store: &Path, count: usize, random: &mut Random) -> anyhow
         let found = index.ask(&|| false, |index| Resolver::new(index).definitions_named(&name))?;
         let resolver = Resolver::new(&index);
         times.push(millis(started.elapsed()));
-        let is_at =
-            |found: &Found| index.path(found.file) == edited.path && found.definition.at.line == edited.line;
+        let is_at = |found: &DefinitionSite| {
+            index.path(found.file) == edited.path && found.definition.at.line == edited.line
+        };
         let old = names.insert(&edited.path, name);
         let is_old_gone = old.is_none_or(|old| resolver.definitions_named(&old).is_empty());
         if !found.iter().any(is_at) || !is_old_gone {

@@ -2,20 +2,20 @@
 
 use tree_sitter::Node;
 
-use super::super::extract::{Extractor, Place, beneath, children, span};
+use super::super::extract::{Extractor, NameScope, beneath, children, span};
 use super::super::nodes::Fields;
 use super::super::{Kind, Span};
 use super::set;
 
 /// A `let` is known behind it, to the end of its block.
-pub(super) fn after<'t>(x: &Extractor<'t>, node: Node<'t>) -> Place {
+pub(super) fn after<'t>(x: &Extractor<'t>, node: Node<'t>) -> NameScope {
     match x.parent(node) {
-        Some(block) => Place::In(Span { start: node.end_byte() as u32, end: block.end_byte() as u32 }),
-        None => Place::Here,
+        Some(block) => NameScope::In(Span { start: node.end_byte() as u32, end: block.end_byte() as u32 }),
+        None => NameScope::Here,
     }
 }
 
-pub(super) fn binding<'t>(x: &mut Extractor<'t>, node: Node<'t>, place: Place) {
+pub(super) fn binding<'t>(x: &mut Extractor<'t>, node: Node<'t>, place: NameScope) {
     let Some(pattern) = node.field("pattern") else { return };
     let declared = x.kept_text(node.field("type"));
     let value = x.kept_text(node.field("value"));
@@ -91,7 +91,7 @@ pub(super) fn bound<'t>(
     declared: &str,
     value: &str,
     kind: Kind,
-    place: Place,
+    place: NameScope,
 ) {
     let is_name = |node: Node<'_>| matches!(node.kind(), "identifier" | "shorthand_field_identifier");
     let is_closed = |node: Node<'_>| {

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::super::extract::{Extractor, Place, children, span};
+use super::super::extract::{Extractor, NameScope, children, span};
 use super::super::nodes::Fields;
 use super::super::{Kind, Receiver};
 use super::{docs, imports, set};
@@ -13,7 +13,7 @@ pub(super) fn bound(
     pattern: Node<'_>,
     whole: Node<'_>,
     kind: Kind,
-    place: Place,
+    place: NameScope,
 ) -> Vec<(u32, String)> {
     const MOST: usize = 10_000;
     let mut open = vec![(pattern, String::new())];
@@ -56,8 +56,8 @@ pub(super) fn variable<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     let is_const = x.parent(node).is_some_and(|parent| x.text_of(parent).starts_with("const"));
     let is_var = x.parent(node).is_some_and(|parent| parent.kind() == "variable_declaration");
     let place = match x.innermost_function().filter(|_| is_var) {
-        Some(span) => Place::In(span),
-        None => Place::Here,
+        Some(span) => NameScope::In(span),
+        None => NameScope::Here,
     };
     if let Some(value) = value
         && let Some(module) = imports::required(x, value)
@@ -110,7 +110,7 @@ pub(super) fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
         .is_some_and(|right| right.kind().ends_with("function") || right.kind() == "function_expression");
     let kind = if is_function { Kind::Method } else { Kind::Field };
     let this = x.function_owner();
-    let index = x.define(kind, name, node, Place::Member);
+    let index = x.define(kind, name, node, NameScope::Member);
     let declared = docs::declared(x, node);
     set(x, index, declared, value);
     if let Some(definition) = x.definition_mut(index) {
@@ -138,7 +138,7 @@ pub(super) fn assignment(x: &mut Extractor<'_>, node: Node<'_>) {
 
 pub(super) fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
     if let Some(single) = function.field("parameter") {
-        let index = x.define(Kind::Parameter, single, single, Place::In(span(function)));
+        let index = x.define(Kind::Parameter, single, single, NameScope::In(span(function)));
         let declared = docs::parameter(x, function, x.text_of(single));
         set(x, index, declared, String::new());
     }
@@ -152,7 +152,7 @@ pub(super) fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
         let default = parameter.field("value").or_else(|| parameter.field("right"));
         let value = x.kept_text(default);
         let is_plain = pattern.kind() == "identifier";
-        for (index, path) in bound(x, pattern, parameter, Kind::Parameter, Place::In(span(function))) {
+        for (index, path) in bound(x, pattern, parameter, Kind::Parameter, NameScope::In(span(function))) {
             // What is taken apart is what is given, not what stands for it.
             let default = if is_plain { value.as_str() } else { "" };
             let (declared, value) = taken(&declared, default, &path);
@@ -167,7 +167,7 @@ pub(super) fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
             && is_plain
             && let Some((container, _)) = x.enclosing_type()
         {
-            let index = x.define(Kind::Field, pattern, parameter, Place::Member);
+            let index = x.define(Kind::Field, pattern, parameter, NameScope::Member);
             set(x, index, declared, value);
             if let Some(definition) = x.definition_mut(index) {
                 definition.container = container;

@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::super::extract::{Extractor, Place, span};
+use super::super::extract::{Extractor, NameScope, span};
 use super::super::{Kind, Position, Span};
 
 /// Words for types that say nothing.
@@ -254,5 +254,5 @@ fn define(x: &mut Extractor<'_>, comment: Node<'_>, kind: Kind, name: &str, at: 
     let at_line = Position { line: comment.start_position().row as u32 + 1 + row, column };
     let start = (comment.start_byte() + at) as u32;
     let span = Span { start, end: start + name.len() as u32 };
-    x.define_at(kind, name.to_owned(), at_line, span, span, at_line.line, Place::Member)
+    x.define_at(kind, name.to_owned(), at_line, span, span, at_line.line, NameScope::Member)
 }

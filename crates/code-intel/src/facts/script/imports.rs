@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::super::extract::{Extractor, Place, beneath, children, span};
+use super::super::extract::{Extractor, NameScope, beneath, children, span};
 use super::super::nodes::Fields;
 use super::super::{ImportedName, Kind, Receiver};
 use super::set;
@@ -111,7 +111,7 @@ pub(super) fn export(x: &mut Extractor<'_>, node: Node<'_>) {
                 "class" => Kind::Class,
                 _ => Kind::Constant,
             };
-            let index = x.define_as(kind, "default".to_owned(), value, value, Place::Here);
+            let index = x.define_as(kind, "default".to_owned(), value, value, NameScope::Here);
             let text = x.kept_text(Some(value));
             set(x, index, String::new(), text);
         }

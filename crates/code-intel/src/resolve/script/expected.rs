@@ -5,7 +5,7 @@ use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Recei
 use crate::index::FileId;
 use crate::resolve::type_text::head;
 use crate::resolve::types::Value;
-use crate::resolve::{Found, Meaning, Resolver};
+use crate::resolve::{DefinitionSite, Resolution, Resolver};
 
 /// Methods of lists that call a function with what the list holds, and at which place.
 const ON_EACH: &[&str] = &[
@@ -30,8 +30,8 @@ impl Resolver<'_> {
         file: FileId,
         object: Span,
         occurrence: &Occurrence,
-        own: Vec<Found>,
-    ) -> Meaning {
+        own: Vec<DefinitionSite>,
+    ) -> Resolution {
         let whole = self.index.whole(file);
         let name = occurrence.span.of(&whole.0);
         let rest = whole.0.get(occurrence.span.end as usize..).unwrap_or_default();
@@ -39,18 +39,18 @@ impl Resolver<'_> {
         let is_shorthand = own.iter().all(|one| one.definition.span == one.definition.name_span);
         if !is_shorthand {
             return match expected {
-                Meaning::Unknown => Meaning::of(own),
+                Resolution::Unknown => Resolution::of(own),
                 other => other,
             };
         }
         // `{ name }` is both the variable and the member.
         let mut found = self.name(file, name, occurrence.span.start).found().to_vec();
         found.extend(expected.found().iter().cloned());
-        if found.is_empty() { Meaning::External } else { Meaning::of(found) }
+        if found.is_empty() { Resolution::External } else { Resolution::of(found) }
     }
 
     /// The members that the key of an object stands for, by the type that is expected of the object.
-    pub(in crate::resolve) fn expected_of_key(&self, key: &Found) -> Vec<Found> {
+    pub(in crate::resolve) fn expected_of_key(&self, key: &DefinitionSite) -> Vec<DefinitionSite> {
         let whole = self.index.whole(key.file);
         let name = key.definition.name_span;
         let from = whole.1.occurrences.partition_point(|one| one.span.start < name.start);
@@ -89,26 +89,26 @@ impl Resolver<'_> {
                 || is_one_of_many())
     }
 
-    fn expected_key(&self, file: FileId, object: Span, name: &str) -> Meaning {
-        let Some(_deeper) = self.enter() else { return Meaning::Unknown };
+    fn expected_key(&self, file: FileId, object: Span, name: &str) -> Resolution {
+        let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         self.key_of(&self.expected(file, object), name)
     }
 
     /// The member that a key of an object of this type means.
-    fn key_of(&self, value: &Value, name: &str) -> Meaning {
+    fn key_of(&self, value: &Value, name: &str) -> Resolution {
         match value {
-            Value::External => return Meaning::External,
-            Value::Instance { text, .. } if is_vague(text) => return Meaning::Unknown,
+            Value::External => return Resolution::External,
+            Value::Instance { text, .. } if is_vague(text) => return Resolution::Unknown,
             _ => {}
         }
         let types = self.types_of_value(value);
         if types.is_empty() {
             let is_named = matches!(value, Value::Instance { text, .. } if !text.is_empty());
-            return if is_named { Meaning::External } else { Meaning::Unknown };
+            return if is_named { Resolution::External } else { Resolution::Unknown };
         }
         match self.member_of_types(&types, name) {
-            Meaning::Found(found, certainty) => Meaning::Found(found, certainty),
-            _ => Meaning::Unknown,
+            Resolution::Found(found, certainty) => Resolution::Found(found, certainty),
+            _ => Resolution::Unknown,
         }
     }
 
@@ -133,9 +133,9 @@ impl Resolver<'_> {
                     return Value::Instance { file: *file, offset: *offset, text: held.to_owned() };
                 }
                 match self.key_of(&outer, name.of(text).trim_matches(['"', '\''])) {
-                    Meaning::Found(found, _) => self.value_of_found(&found),
-                    Meaning::External => Value::External,
-                    Meaning::Unknown => Value::Unknown,
+                    Resolution::Found(found, _) => self.value_of_found(&found),
+                    Resolution::External => Value::External,
+                    Resolution::Unknown => Value::Unknown,
                 }
             }
             Expected::Element(list) => self.element(self.expected(file, list)),
@@ -155,8 +155,8 @@ impl Resolver<'_> {
         if is_made || text == "super" {
             return match &value {
                 Value::Type(types) | Value::Of(types) => match self.member_of_types(types, "constructor") {
-                    Meaning::Found(found, _) => self.parameter_of(&Value::Function(found), place as usize),
-                    Meaning::External | Meaning::Unknown => Value::External,
+                    Resolution::Found(found, _) => self.parameter_of(&Value::Function(found), place as usize),
+                    Resolution::External | Resolution::Unknown => Value::External,
                 },
                 Value::External if self.is_brought(file, text) => Value::Unknown,
                 Value::External => Value::External,
@@ -251,7 +251,7 @@ impl Resolver<'_> {
     /// The same for names of function types and interfaces that can be called.
     fn parameter_of_named(
         &self,
-        types: &[Found],
+        types: &[DefinitionSite],
         written: Option<(FileId, u32, &str)>,
         place: usize,
     ) -> Value {
@@ -311,7 +311,7 @@ impl Resolver<'_> {
     }
 
     /// What the name of a type stands for, with the arguments it is written with.
-    fn behind(&self, alias: &Found, written: Option<(FileId, u32, &str)>) -> Value {
+    fn behind(&self, alias: &DefinitionSite, written: Option<(FileId, u32, &str)>) -> Value {
         let definition = &alias.definition;
         let mut text = definition.value.clone();
         if let Some((file, offset, written)) = written.filter(|(.., written)| written.contains('<')) {
@@ -320,7 +320,12 @@ impl Resolver<'_> {
         Value::Instance { file: alias.file, offset: definition.span.start, text }
     }
 
-    pub(in crate::resolve) fn named_types(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+    pub(in crate::resolve) fn named_types(
+        &self,
+        file: FileId,
+        offset: u32,
+        text: &str,
+    ) -> Vec<DefinitionSite> {
         let head = head(text);
         if head.is_empty() {
             return Vec::new();
@@ -330,7 +335,7 @@ impl Resolver<'_> {
     }
 
     /// The parameter at a place of a function, or of the function that a variable is given.
-    fn nth_parameter(&self, function: &Found, place: usize) -> Option<Found> {
+    fn nth_parameter(&self, function: &DefinitionSite, place: usize) -> Option<DefinitionSite> {
         let whole = self.index.whole(function.file);
         let of = &function.definition;
         let is_of =
@@ -338,11 +343,12 @@ impl Resolver<'_> {
         let scopes = whole.1.of_kind(Kind::Parameter).map(|(_, one)| one);
         let scope =
             scopes.filter_map(|one| one.scope).filter(|scope| is_of(*scope)).max_by_key(|one| one.len())?;
-        nth_of_scope(&whole.1, scope, place).map(|one| Found { file: function.file, definition: one.clone() })
+        nth_of_scope(&whole.1, scope, place)
+            .map(|one| DefinitionSite { file: function.file, definition: one.clone() })
     }
 
     /// The same for the call signature of an interface, which has no name.
-    fn signature_parameter(&self, interface: &Found, place: usize) -> Option<Found> {
+    fn signature_parameter(&self, interface: &DefinitionSite, place: usize) -> Option<DefinitionSite> {
         let whole = self.index.whole(interface.file);
         let (definitions, span) = (&whole.1.definitions, interface.definition.span);
         let is_within = |one: &&Definition| span.contains(one.span.start) && one.span != span;
@@ -361,11 +367,11 @@ impl Resolver<'_> {
             .filter(|scope| span.contains(scope.start) && !is_member(*scope))
             .max_by_key(|scope| scope.len())?;
         let one = nth_of_scope(&whole.1, scope, place)?;
-        Some(Found { file: interface.file, definition: one.clone() })
+        Some(DefinitionSite { file: interface.file, definition: one.clone() })
     }
 
     /// A parameter without a type: what is expected of its function at its place.
-    pub(in crate::resolve) fn parameter_value(&self, parameter: &Found) -> Value {
+    pub(in crate::resolve) fn parameter_value(&self, parameter: &DefinitionSite) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
         let (file, definition) = (parameter.file, &parameter.definition);
         let Some(scope) = definition.scope.filter(|_| self.is_script(file)) else { return Value::Unknown };
@@ -388,9 +394,9 @@ impl Resolver<'_> {
         component: &str,
         name: &str,
         offset: u32,
-    ) -> Meaning {
+    ) -> Resolution {
         if component.starts_with(|first: char| first.is_lowercase()) && !component.contains('.') {
-            return Meaning::External;
+            return Resolution::External;
         }
         let value = self.value(file, component, offset);
         let taken = match &value {
@@ -401,7 +407,7 @@ impl Resolver<'_> {
             other => self.parameter_of(other, 0),
         };
         match self.member_of(&taken, name) {
-            Meaning::Unknown if matches!(value, Value::External) => Meaning::External,
+            Resolution::Unknown if matches!(value, Value::External) => Resolution::External,
             other => other,
         }
     }
@@ -409,16 +415,19 @@ impl Resolver<'_> {
 
 /// Of the members of several types that a key may mean those that are declared to be the text it is given: the types
 /// are told apart by it.
-fn with_value(meaning: Meaning, rest: &str) -> Meaning {
+fn with_value(meaning: Resolution, rest: &str) -> Resolution {
     let value = rest.trim_start().strip_prefix(':').map(str::trim_start).unwrap_or_default();
     let quoted = |text: &str| {
         let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''))?;
         text[1..].split(quote).next().map(ToOwned::to_owned)
     };
-    let (Meaning::Found(found, certainty), Some(value)) = (&meaning, quoted(value)) else { return meaning };
-    let is_given = |one: &&Found| quoted(&one.definition.declared).as_deref() == Some(value.as_str());
-    let given: Vec<Found> = found.iter().filter(is_given).cloned().collect();
-    if given.is_empty() { meaning } else { Meaning::Found(given, *certainty) }
+    let (Resolution::Found(found, certainty), Some(value)) = (&meaning, quoted(value)) else {
+        return meaning;
+    };
+    let is_given =
+        |one: &&DefinitionSite| quoted(&one.definition.declared).as_deref() == Some(value.as_str());
+    let given: Vec<DefinitionSite> = found.iter().filter(is_given).cloned().collect();
+    if given.is_empty() { meaning } else { Resolution::Found(given, *certainty) }
 }
 
 fn context_of(facts: &Facts, span: Span) -> Option<&Context> {

@@ -6,11 +6,11 @@ use super::text;
 use crate::facts::Kind;
 use crate::index::FileId;
 use crate::resolve::types::Value;
-use crate::resolve::{Found, Resolver};
+use crate::resolve::{DefinitionSite, Resolver};
 
 /// A type as it is written somewhere, and what it means.
 struct Written {
-    of: Found,
+    of: DefinitionSite,
     file: FileId,
     offset: u32,
     text: String,
@@ -18,7 +18,11 @@ struct Written {
 
 impl Resolver<'_> {
     /// Members with the type parameters of their owner replaced by what they stand for in a value.
-    pub(in crate::resolve) fn members_with_arguments(&self, value: &Value, found: Vec<Found>) -> Vec<Found> {
+    pub(in crate::resolve) fn members_with_arguments(
+        &self,
+        value: &Value,
+        found: Vec<DefinitionSite>,
+    ) -> Vec<DefinitionSite> {
         let is_script = found.first().is_some_and(|one| self.is_script(one.file));
         if !is_script || !matches!(value, Value::Instance { .. } | Value::Of(_)) {
             return found;
@@ -26,7 +30,7 @@ impl Resolver<'_> {
         found.into_iter().map(|one| self.with_arguments_of(value, one)).collect()
     }
 
-    fn with_arguments_of(&self, value: &Value, mut member: Found) -> Found {
+    fn with_arguments_of(&self, value: &Value, mut member: DefinitionSite) -> DefinitionSite {
         if member.definition.declared.is_empty() {
             return member;
         }
@@ -47,7 +51,7 @@ impl Resolver<'_> {
     }
 
     /// The names of the type parameters of a type.
-    pub(in crate::resolve) fn type_parameters(&self, of: &Found) -> Vec<String> {
+    pub(in crate::resolve) fn type_parameters(&self, of: &DefinitionSite) -> Vec<String> {
         let whole = self.index.whole(of.file);
         let span = of.definition.span;
         let own = whole.1.of_kind(Kind::TypeParameter).filter(|(_, one)| one.scope == Some(span));
@@ -73,7 +77,7 @@ impl Resolver<'_> {
     }
 
     /// How a type is written on the way from a value up to it.
-    fn written_as(&self, value: &Value, owner: &Found) -> Option<Written> {
+    fn written_as(&self, value: &Value, owner: &DefinitionSite) -> Option<Written> {
         const MOST: usize = 24;
         let mut open: Vec<Written> = Vec::new();
         match value {

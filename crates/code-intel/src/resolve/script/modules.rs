@@ -5,7 +5,7 @@ use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::names::is_plain_name;
 use crate::resolve::types::Value;
-use crate::resolve::{Found, Meaning, Resolver};
+use crate::resolve::{DefinitionSite, Resolution, Resolver};
 
 impl Resolver<'_> {
     /// What a name means in a script by rules that other languages do not have.
@@ -13,8 +13,8 @@ impl Resolver<'_> {
         &self,
         file: FileId,
         occurrence: &Occurrence,
-        own: &[Found],
-    ) -> Option<Meaning> {
+        own: &[DefinitionSite],
+    ) -> Option<Resolution> {
         if !self.is_script(file) {
             return None;
         }
@@ -27,13 +27,13 @@ impl Resolver<'_> {
         if own.is_empty()
             && let Some(import) = self.imported_here(file, occurrence)
         {
-            return Some(Meaning::of(vec![import]));
+            return Some(Resolution::of(vec![import]));
         }
         if self.language(file) != Some(Language::JavaScript) {
             return None;
         }
         if let Some(given) = own.iter().find_map(|one| self.given(one)) {
-            return Some(Meaning::of(given));
+            return Some(Resolution::of(given));
         }
         let whole = self.index.whole(file);
         let name = occurrence.span.of(&whole.0);
@@ -62,19 +62,24 @@ impl Resolver<'_> {
         // `exports.name = value`: what is given to others here.
         let begins = |one: &&Definition| one.owner.is_some() && one.span.start == occurrence.span.start;
         let assigned = whole.1.definitions.iter().find(begins);
-        let given = assigned.and_then(|one| self.given(&Found { file, definition: one.clone() }));
-        Some(given.map_or_else(|| self.module_begin(file), Meaning::of))
+        let given = assigned.and_then(|one| self.given(&DefinitionSite { file, definition: one.clone() }));
+        Some(given.map_or_else(|| self.module_begin(file), Resolution::of))
     }
 
     /// What the name of a definition means besides itself.
-    fn own_meaning(&self, file: FileId, occurrence: &Occurrence, own: &[Found]) -> Option<Meaning> {
+    fn own_meaning(
+        &self,
+        file: FileId,
+        occurrence: &Occurrence,
+        own: &[DefinitionSite],
+    ) -> Option<Resolution> {
         let [one] = own else { return None };
         let definition = &one.definition;
         // A signature in a class stands for the method.
         if definition.is_member && definition.is_declaration && definition.is_callable() {
             let mut real = self.declared_together(one);
             real.retain(|one| !one.definition.is_declaration);
-            return if real.is_empty() { None } else { Some(Meaning::of(real)) };
+            return if real.is_empty() { None } else { Some(Resolution::of(real)) };
         }
         if definition.is_member || definition.is_callable() {
             return None;
@@ -94,12 +99,12 @@ impl Resolver<'_> {
             && all.iter().any(|one| one.definition.kind.is_type() || one.definition.kind == Kind::Module)
             && all.iter().all(|one| one.definition.kind != Kind::TypeParameter)
             && all.iter().any(|other| other.key() == one.key());
-        is_merged.then(|| Meaning::of(all))
+        is_merged.then(|| Resolution::of(all))
     }
 
     /// A name that means its own import: one for a whole module, `import * as name`, and one from a module that is
     /// neither here nor installed, of which nothing else is known.
-    fn imported_here(&self, file: FileId, occurrence: &Occurrence) -> Option<Found> {
+    fn imported_here(&self, file: FileId, occurrence: &Occurrence) -> Option<DefinitionSite> {
         let whole = self.index.whole(file);
         let name = occurrence.span.of(&whole.0);
         if occurrence.receiver != Receiver::None {
@@ -158,7 +163,7 @@ impl Resolver<'_> {
     }
 
     /// What `exports.name = value` and `module.exports = value` give to others, where the value is a name.
-    fn given(&self, assigned: &Found) -> Option<Vec<Found>> {
+    fn given(&self, assigned: &DefinitionSite) -> Option<Vec<DefinitionSite>> {
         let definition = &assigned.definition;
         let is_given = match definition.owner.as_deref()? {
             "exports" => true,
@@ -169,8 +174,8 @@ impl Resolver<'_> {
             return None;
         }
         match self.name(assigned.file, &definition.value, definition.span.start) {
-            Meaning::Found(found, _) => {
-                let moved = |one: Found| {
+            Resolution::Found(found, _) => {
+                let moved = |one: DefinitionSite| {
                     let is_file = one.definition.name_span.is_empty();
                     if is_file { self.module_begin(one.file).found().to_vec() } else { vec![one] }
                 };
@@ -181,7 +186,7 @@ impl Resolver<'_> {
     }
 
     /// A member of what `module.exports` is given: an object, or a variable that has members.
-    pub(in crate::resolve) fn given_member(&self, file: FileId, name: &str) -> Option<Vec<Found>> {
+    pub(in crate::resolve) fn given_member(&self, file: FileId, name: &str) -> Option<Vec<DefinitionSite>> {
         if self.language(file) != Some(Language::JavaScript) {
             return None;
         }
@@ -190,7 +195,8 @@ impl Resolver<'_> {
         let at = outline.definitions.iter().rposition(is_given)?;
         let is_member = |one: &&Definition| one.name == name && one.container == Some(at as u32);
         let members = outline.definitions.iter().filter(is_member);
-        let members: Vec<Found> = members.map(|one| Found { file, definition: one.clone() }).collect();
+        let members: Vec<DefinitionSite> =
+            members.map(|one| DefinitionSite { file, definition: one.clone() }).collect();
         if !members.is_empty() {
             return Some(members.into_iter().flat_map(|one| self.named_by_shorthand(one)).collect());
         }
@@ -204,7 +210,7 @@ impl Resolver<'_> {
     }
 
     /// `{ name }` gives a class, or a function and the key, or what else the key is given.
-    fn named_by_shorthand(&self, key: Found) -> Vec<Found> {
+    fn named_by_shorthand(&self, key: DefinitionSite) -> Vec<DefinitionSite> {
         if key.definition.span != key.definition.name_span {
             return vec![key];
         }
@@ -220,10 +226,14 @@ impl Resolver<'_> {
     }
 
     /// What `module.exports` is given where that is no name: an instance, a function, or the members of the module.
-    pub(in crate::resolve) fn given_value(&self, file: FileId, given: &Definition) -> Option<Vec<Found>> {
+    pub(in crate::resolve) fn given_value(
+        &self,
+        file: FileId,
+        given: &Definition,
+    ) -> Option<Vec<DefinitionSite>> {
         let is_whole = given.value.starts_with("new ") || given.is_callable();
         if is_whole {
-            return Some(vec![Found { file, definition: given.clone() }]);
+            return Some(vec![DefinitionSite { file, definition: given.clone() }]);
         }
         let mut module = self.module_meaning(file).found().first()?.clone();
         module.definition.at = given.at;
@@ -231,7 +241,7 @@ impl Resolver<'_> {
     }
 
     /// The first line of a file that is code.
-    fn module_begin(&self, file: FileId) -> Meaning {
+    fn module_begin(&self, file: FileId) -> Resolution {
         let whole = self.index.whole(file);
         let mut rest = whole.0.as_str();
         loop {
@@ -250,10 +260,10 @@ impl Resolver<'_> {
         }
         let before = &whole.0[..whole.0.len() - rest.len()];
         let Some(mut found) = self.module_meaning(file).found().first().cloned() else {
-            return Meaning::Unknown;
+            return Resolution::Unknown;
         };
         found.definition.at.line = before.matches('\n').count() as u32 + 1;
-        Meaning::of(vec![found])
+        Resolution::of(vec![found])
     }
 
     /// What a name is by itself: the module, or what `this` has its members from.
@@ -269,7 +279,7 @@ impl Resolver<'_> {
     }
 
     /// `function A() { this.b = 1 }`, `A.prototype.c = function () { this.b }`, `{ d() { this.e } }`.
-    fn this_of_function(&self, file: FileId, offset: u32) -> Option<Vec<Found>> {
+    fn this_of_function(&self, file: FileId, offset: u32) -> Option<Vec<DefinitionSite>> {
         let whole = self.index.whole(file);
         let definitions = &whole.1.definitions;
         let around = |one: &&Definition| one.is_callable() && one.span.contains(offset);
@@ -280,9 +290,9 @@ impl Resolver<'_> {
                 (Some(owner), _) => self.name(file, owner, one.span.start).found().first().cloned(),
                 (None, Some(container)) if one.is_member => {
                     let container = definitions.get(container as usize);
-                    container.map(|container| Found { file, definition: container.clone() })
+                    container.map(|container| DefinitionSite { file, definition: container.clone() })
                 }
-                (None, _) => Some(Found { file, definition: one.clone() }),
+                (None, _) => Some(DefinitionSite { file, definition: one.clone() }),
             };
             if let Some(holder) = holder.filter(|holder| self.has_members(holder)) {
                 return Some(vec![holder]);

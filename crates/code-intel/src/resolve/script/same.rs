@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use super::text;
 use crate::facts::{Definition, Kind, Occurrence, Receiver};
 use crate::index::FileId;
-use crate::resolve::{Found, Resolver, Use};
+use crate::resolve::{DefinitionSite, Reference, Resolver};
 
 impl Resolver<'_> {
     /// Who calls, where a use is a call: the innermost function that others can call by its name, else the module.
-    pub(in crate::resolve) fn script_caller(&self, used: &Use) -> Option<Found> {
+    pub(in crate::resolve) fn script_caller(&self, used: &Reference) -> Option<DefinitionSite> {
         let whole = self.index.whole(used.file);
         let (text, definitions) = (&whole.0, &whole.1.definitions);
         let at = used.occurrence.span.start;
@@ -36,7 +36,7 @@ impl Resolver<'_> {
         let Some(named) = around.iter().find(|one| !is_handed(one)) else {
             return self.module_meaning(used.file).found().first().cloned();
         };
-        let mut found = Found { file: used.file, definition: (*named).clone() };
+        let mut found = DefinitionSite { file: used.file, definition: (*named).clone() };
         if named.kind == Kind::Constructor {
             found = self.owner_types(&found).into_iter().next().unwrap_or(found);
         }
@@ -49,10 +49,10 @@ impl Resolver<'_> {
         &self,
         file: FileId,
         occurrence: &Occurrence,
-        found: Vec<Found>,
-    ) -> Vec<Found> {
-        let is_callable = |one: &Found| one.definition.is_callable();
-        let is_signature = |one: &Found| one.definition.is_declaration && is_callable(one);
+        found: Vec<DefinitionSite>,
+    ) -> Vec<DefinitionSite> {
+        let is_callable = |one: &DefinitionSite| one.definition.is_callable();
+        let is_signature = |one: &DefinitionSite| one.definition.is_declaration && is_callable(one);
         let whole = self.index.whole(file);
         let rest = whole.0.get(occurrence.span.end as usize..).unwrap_or_default();
         let given = text::arguments_given(rest);
@@ -63,7 +63,7 @@ impl Resolver<'_> {
         if given.is_some() && !has_class && found.iter().any(is_callable) {
             // `object.name()` where the object is `{ name }` is the key as well as the function.
             let is_member = matches!(occurrence.receiver, Receiver::Value(_));
-            let is_key = |one: &Found| is_member && one.definition.span == one.definition.name_span;
+            let is_key = |one: &DefinitionSite| is_member && one.definition.span == one.definition.name_span;
             found.retain(|one| is_callable(one) || is_key(one));
         }
         if found.len() < 2
@@ -73,11 +73,11 @@ impl Resolver<'_> {
             return found;
         }
         let Some(count) = given else { return found };
-        let fits = |one: &&Found| {
+        let fits = |one: &&DefinitionSite| {
             let (least, most) = self.parameter_counts(one);
             is_signature(one) && least <= count && count <= most
         };
-        let fitting: Vec<&Found> = found.iter().filter(fits).collect();
+        let fitting: Vec<&DefinitionSite> = found.iter().filter(fits).collect();
         let first = rest.split_once('(').map_or("", |(_, arguments)| arguments.trim_start());
         let taking = fitting.iter().find(|one| self.takes_first(one, first));
         match taking.or_else(|| fitting.first()) {
@@ -87,7 +87,7 @@ impl Resolver<'_> {
     }
 
     /// Whether the first parameter of a signature is of the type of the literal that a text begins with.
-    fn takes_first(&self, signature: &Found, text: &str) -> bool {
+    fn takes_first(&self, signature: &DefinitionSite, text: &str) -> bool {
         let of = match text.chars().next() {
             Some('"' | '\'' | '`') => "string",
             Some(digit) if digit.is_ascii_digit() => "number",
@@ -101,7 +101,7 @@ impl Resolver<'_> {
     }
 
     /// How many arguments a signature takes at least and at most.
-    fn parameter_counts(&self, signature: &Found) -> (usize, usize) {
+    fn parameter_counts(&self, signature: &DefinitionSite) -> (usize, usize) {
         let whole = self.index.whole(signature.file);
         let (definitions, span) = (&whole.1.definitions, signature.definition.span);
         let mut seen = HashSet::new();
@@ -125,7 +125,7 @@ impl Resolver<'_> {
     }
 
     /// The declarations of one thing: a function with its signatures, what reads a property and what sets it.
-    pub(in crate::resolve) fn declared_together(&self, found: &Found) -> Vec<Found> {
+    pub(in crate::resolve) fn declared_together(&self, found: &DefinitionSite) -> Vec<DefinitionSite> {
         let is_property = found.definition.kind == Kind::Property;
         let may_be_overloaded = self.is_script(found.file) || self.is_python(found.file);
         let is_function = may_be_overloaded && found.definition.is_callable();
@@ -150,11 +150,11 @@ impl Resolver<'_> {
             || self.is_script(found.file)
             || definitions.iter().filter(is_same).any(|one| one.is_declaration);
         let same = definitions.iter().filter(is_same).filter(|_| is_one);
-        same.map(|one| Found { file: found.file, definition: one.clone() }).collect()
+        same.map(|one| DefinitionSite { file: found.file, definition: one.clone() }).collect()
     }
 
     /// What is run where a signature of an overloaded function is called.
-    pub(in crate::resolve) fn implementation(&self, called: &Found) -> Found {
+    pub(in crate::resolve) fn implementation(&self, called: &DefinitionSite) -> DefinitionSite {
         if !called.definition.is_declaration {
             return called.clone();
         }
@@ -163,7 +163,7 @@ impl Resolver<'_> {
     }
 
     /// The name by which something is used: a constructor by that of its class.
-    pub(in crate::resolve) fn searched_name(&self, target: &Found) -> String {
+    pub(in crate::resolve) fn searched_name(&self, target: &DefinitionSite) -> String {
         let own = &target.definition;
         let is_maker = self.is_script(target.file) && own.kind == Kind::Constructor;
         let class = if is_maker { self.owner_types(target).into_iter().next() } else { None };
@@ -172,14 +172,14 @@ impl Resolver<'_> {
 
     /// A member and those of the types above that it stands for; what has one of them in common is the same to who
     /// asks for uses.
-    pub(in crate::resolve) fn family(&self, found: &Found) -> HashSet<(FileId, u32)> {
+    pub(in crate::resolve) fn family(&self, found: &DefinitionSite) -> HashSet<(FileId, u32)> {
         let mut keys = HashSet::from([found.key()]);
-        keys.extend(self.declared_together(found).iter().map(Found::key));
+        keys.extend(self.declared_together(found).iter().map(DefinitionSite::key));
         let is_inherited = found.definition.is_member && found.definition.kind != Kind::Constructor;
         if !self.is_script(found.file) || !is_inherited {
             return keys;
         }
-        keys.extend(self.expected_of_key(found).iter().map(Found::key));
+        keys.extend(self.expected_of_key(found).iter().map(DefinitionSite::key));
         let mut seen = HashSet::new();
         let mut open = self.owner_types(found);
         while let Some(one) = open.pop() {
@@ -187,7 +187,7 @@ impl Resolver<'_> {
                 continue;
             }
             let members = self.own_members(&one, &found.definition.name);
-            keys.extend(members.iter().map(Found::key));
+            keys.extend(members.iter().map(DefinitionSite::key));
             open.extend(self.bases_of(&one));
         }
         keys

@@ -7,7 +7,7 @@ use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::type_text::head;
 use crate::resolve::types::Value;
-use crate::resolve::{Found, Meaning, Resolver};
+use crate::resolve::{DefinitionSite, Resolution, Resolver};
 
 /// Types that have the members of what they are given first.
 const SAME_MEMBERS: &[&str] = &[
@@ -69,7 +69,7 @@ impl Resolver<'_> {
         self.bound.borrow().get(place).cloned()
     }
 
-    pub(in crate::resolve) fn types_of_value(&self, value: &Value) -> Vec<Found> {
+    pub(in crate::resolve) fn types_of_value(&self, value: &Value) -> Vec<DefinitionSite> {
         match value {
             Value::Instance { file, offset, text } => self.types_of(*file, *offset, text),
             Value::Of(types) | Value::Type(types) => types.clone(),
@@ -78,7 +78,12 @@ impl Resolver<'_> {
     }
 
     /// The types a text names; those without a name are made up as types whose members stand in the text.
-    pub(in crate::resolve) fn script_types(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+    pub(in crate::resolve) fn script_types(
+        &self,
+        file: FileId,
+        offset: u32,
+        text: &str,
+    ) -> Vec<DefinitionSite> {
         let mut found = Vec::new();
         for part in parts(text) {
             if !self.step() {
@@ -94,7 +99,7 @@ impl Resolver<'_> {
                 found.extend(self.types_of_value(&self.value(file, of, offset)));
             } else if let Some((of, key)) = text::indexed(part) {
                 let of = Value::Instance { file, offset, text: of.to_owned() };
-                if let Meaning::Found(members, _) = self.member_of(&of, key) {
+                if let Resolution::Found(members, _) = self.member_of(&of, key) {
                     found.extend(self.types_of_value(&self.value_of_found(&members)));
                 }
             } else if let Some((module, path)) = text::imported_type(part) {
@@ -113,22 +118,22 @@ impl Resolver<'_> {
     }
 
     /// `namespace name { ... }`, and not a file.
-    pub(in crate::resolve) fn is_namespace(&self, found: &Found) -> bool {
+    pub(in crate::resolve) fn is_namespace(&self, found: &DefinitionSite) -> bool {
         let definition = &found.definition;
         definition.kind == Kind::Module && !definition.name_span.is_empty() && self.is_script(found.file)
     }
 
     /// What a namespace has by a name; within it the name is known by itself.
-    pub(in crate::resolve) fn in_namespace(&self, of: &Found, name: &str) -> Vec<Found> {
+    pub(in crate::resolve) fn in_namespace(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         let whole = self.index.whole(of.file);
         let at = whole.1.defined_at(of.definition.name_span).next().map(|(at, _)| at as u32);
         let is_own = |one: &&Definition| !one.is_member && one.container == at && at.is_some();
         let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
-        found.map(|one| Found { file: of.file, definition: one.clone() }).collect()
+        found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
     }
 
     /// `Name<Arguments>`.
-    fn generic_type(&self, file: FileId, offset: u32, text: &str) -> Vec<Found> {
+    fn generic_type(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let head = head(text);
         if SAME_MEMBERS.contains(&head.as_str()) && text.contains('<') {
             let inner = text::first_argument(text);
@@ -148,13 +153,14 @@ impl Resolver<'_> {
         let named = self.named_type(file, offset, &head).found().to_vec();
         // In JavaScript a function can make instances.
         let is_plain = self.language(file) == Some(Language::JavaScript);
-        let makes = |one: &Found| one.definition.kind.is_type() || is_plain && one.definition.is_callable();
-        let named: Vec<Found> = named.into_iter().filter(makes).collect();
+        let makes =
+            |one: &DefinitionSite| one.definition.kind.is_type() || is_plain && one.definition.is_callable();
+        let named: Vec<DefinitionSite> = named.into_iter().filter(makes).collect();
         self.aliased(&named)
     }
 
     /// A type `{ ... }` without a name, as a definition of its own.
-    fn inline_type(&self, file: FileId, offset: u32, text: &str) -> Option<Found> {
+    fn inline_type(&self, file: FileId, offset: u32, text: &str) -> Option<DefinitionSite> {
         let whole = self.index.whole(file);
         // Behind the name, or in the comment before it.
         let (before, after) = whole.0.split_at_checked(offset as usize)?;
@@ -174,7 +180,7 @@ impl Resolver<'_> {
     }
 
     /// The members of a type without a name: those that stand in its braces and in no others.
-    pub(in crate::resolve) fn inline_members(&self, of: &Found, name: &str) -> Vec<Found> {
+    pub(in crate::resolve) fn inline_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         let whole = self.index.whole(of.file);
         let span = of.definition.span;
         let depth = |at: u32| {
@@ -185,6 +191,6 @@ impl Resolver<'_> {
         let is_own =
             |one: &&Definition| one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1;
         let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
-        found.map(|one| Found { file: of.file, definition: one.clone() }).collect()
+        found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use stepwell_code_intel::Error;
 use stepwell_code_intel::index::{FileId, Index};
-use stepwell_code_intel::resolve::{Found, Meaning, Resolver};
+use stepwell_code_intel::resolve::{DefinitionSite, Resolution, Resolver};
 use stepwell_code_intel::structure::rename::{self, Place, Rename, RenamedFile, Sure, Unsure};
 use stepwell_code_intel::structure::symbols::{self, Target, Want};
 use stepwell_code_intel::structure::{Refusal, Source};
@@ -67,7 +67,7 @@ impl StructureEditInput {
     }
 
     /// The definition that is to be renamed: named, or found by a place where its name stands.
-    fn meant(&self, index: &Index, target: &Target) -> Result<Result<Found, ToolError>, Error> {
+    fn meant(&self, index: &Index, target: &Target) -> Result<Result<DefinitionSite, ToolError>, Error> {
         let Some(path) = &self.file_path else {
             return Ok(unique(index, target.symbol.as_deref().unwrap_or_default()));
         };
@@ -81,7 +81,7 @@ impl StructureEditInput {
             Err(refusal) => return Ok(Err(told(path, &refusal))),
         };
         match symbols::find(&source, target, Want::Names) {
-            Ok(symbol) => Ok(Ok(Found { file, definition: symbol.definition(&source).clone() })),
+            Ok(symbol) => Ok(Ok(DefinitionSite { file, definition: symbol.definition(&source).clone() })),
             Err(refusal) => Ok(used(index, file, target).ok_or_else(|| told(path, &refusal))),
         }
     }
@@ -92,7 +92,7 @@ fn told(path: &str, refusal: &Refusal) -> ToolError {
 }
 
 /// The one definition that a name means which is only used on a line.
-fn used(index: &Index, file: FileId, target: &Target) -> Option<Found> {
+fn used(index: &Index, file: FileId, target: &Target) -> Option<DefinitionSite> {
     let (name, line) = (target.symbol.as_deref()?, target.line?);
     let last = name.rsplit(['.', ':']).next().unwrap_or(name);
     let whole = index.whole(file);
@@ -100,8 +100,8 @@ fn used(index: &Index, file: FileId, target: &Target) -> Option<Found> {
         whole.1.occurrences.iter().find(|one| one.at.line == line && one.span.of(&whole.0) == last)?;
     let meaning = Resolver::new(index).definition_at(file, line, occurrence.at.column).ok()?;
     match meaning {
-        Meaning::Found(found, _) if found.len() == 1 => found.into_iter().next(),
-        Meaning::Found(..) | Meaning::External | Meaning::Unknown => None,
+        Resolution::Found(found, _) if found.len() == 1 => found.into_iter().next(),
+        Resolution::Found(..) | Resolution::External | Resolution::Unknown => None,
     }
 }
 

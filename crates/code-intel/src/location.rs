@@ -1,93 +1,63 @@
-//! What is asked of the code and what is answered, whoever answers.
+//! Queries and locations that the sources of answers share: the index, an `index.scip`, a language server.
 
 use std::sync::Arc;
 
 use crate::facts::{self, Position};
 use crate::index::{FileId, Index};
-use crate::resolve::Found;
+use crate::resolve::DefinitionSite;
 
-/// Text of a file of which a line is shown or counted.
+/// Largest file of which a line is shown, in bytes.
 const LARGEST_TEXT: u64 = 2 * 1024 * 1024;
 
-/// What is asked about.
+/// The symbol a source is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum SymbolQuery {
     /// The name at a place, line and column from 1.
     At { path: String, line: u32, column: u32 },
     /// A name or `Type.member`, in one file or anywhere.
     Named { name: String, path: Option<String> },
 }
 
-impl Asked {
-    /// `FILE:LINE:COLUMN`, a name, or `Type.member`.
-    pub fn parse(target: &str) -> Self {
-        let mut parts = target.rsplitn(3, ':');
-        let (column, line, path) = (parts.next(), parts.next(), parts.next());
-        match (path, line.map(str::parse), column.map(str::parse)) {
-            (Some(path), Some(Ok(line)), Some(Ok(column))) => {
-                Self::At { path: path.to_owned(), line, column }
-            }
-            _ => Self::Named { name: target.to_owned(), path: None },
-        }
-    }
-}
-
-/// A place in a file of the workspace; with a whole path in one outside of it.
+/// A location in a file of the workspace, or with an absolute path in one outside of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct SourceLocation {
     pub path: String,
     pub at: Position,
-    /// What is defined or used there.
+    /// The name that stands there.
     pub name: String,
-    /// The definition there, where our own index has it too.
-    pub found: Option<Found>,
+    /// The definition there, where the index has it too.
+    pub site: Option<DefinitionSite>,
 }
 
-/// What came of asking somebody who may know more than our own index: an `index.scip`, or a language server.
+/// The reply of an `index.scip`, which may know more than the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Consulted {
-    /// There is none.
+pub(crate) enum SourceReply {
+    /// There is no such file.
     Absent,
     /// It cannot answer; why, for people.
     Declined(String),
-    Answered(Answer),
+    Answered(LocationAnswer),
 }
 
-/// Who answers.
+/// A source other than the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum AnswerSource {
     Scip,
     /// A language server, by its name.
     Lsp(String),
 }
 
-impl Source {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Scip => "scip",
-            Self::Lsp(_) => "lsp",
-        }
-    }
-
-    /// The language server that answers.
-    pub fn server(&self) -> Option<&str> {
-        match self {
-            Self::Scip => None,
-            Self::Lsp(name) => Some(name),
-        }
-    }
-}
-
+/// Locations that a source other than the index found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    pub source: Source,
-    pub places: Vec<Place>,
-    /// What must be known about the answer, such as what of it somebody else said.
+pub(crate) struct LocationAnswer {
+    pub source: AnswerSource,
+    pub locations: Vec<SourceLocation>,
+    /// Limits of the answer, such as which part of it comes from the index.
     pub note: Option<String>,
 }
 
 /// The parts of `Type.member`, `a::b` or `Type#member`; the sign of JavaScript's private `#member` belongs to the name.
-pub fn name_parts(name: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn name_parts(name: &str) -> impl Iterator<Item = &str> {
     let parts = name.split('.').flat_map(|part| part.split("::"));
     parts
         .flat_map(|part| match part.split_once('#') {
@@ -98,18 +68,18 @@ pub fn name_parts(name: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A line of a file as it is; empty where there is none.
-pub fn line(index: &Index, path: &str, line: u32) -> String {
+pub(crate) fn line(index: &Index, path: &str, line: u32) -> String {
     let text = text(index, path).unwrap_or_default();
     text.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().to_owned()
 }
 
 /// A line of a file to show, without the white space around it.
-pub fn source_line(index: &Index, path: &str, at: u32) -> String {
+pub(crate) fn source_line(index: &Index, path: &str, at: u32) -> String {
     line(index, path, at).trim().chars().take(200).collect()
 }
 
 /// What stands where something is defined: its line, or where that goes over several all of them as one.
-pub fn definition_line(index: &Index, found: &Found) -> String {
+pub(crate) fn definition_line(index: &Index, found: &DefinitionSite) -> String {
     let line = index.source_line(found.file, found.definition.at.line);
     let count = |open: char, close: char| line.matches(open).count() > line.matches(close).count();
     if found.definition.is_callable() && count('(', ')') {
@@ -119,7 +89,7 @@ pub fn definition_line(index: &Index, found: &Found) -> String {
 }
 
 /// In order, each place once.
-pub(crate) fn sorted(mut places: Vec<Place>) -> Vec<Place> {
+pub(crate) fn sorted(mut places: Vec<SourceLocation>) -> Vec<SourceLocation> {
     places.sort_by(|one, other| (&one.path, one.at).cmp(&(&other.path, other.at)));
     places.dedup_by(|one, other| one.path == other.path && one.at == other.at);
     places
@@ -143,10 +113,10 @@ pub(crate) fn text(index: &Index, path: &str) -> Option<Arc<String>> {
 }
 
 /// The definition whose name stands at a place, where our own index has it.
-pub(crate) fn defined_at(index: &Index, file: FileId, at: Position) -> Option<Found> {
+pub(crate) fn defined_at(index: &Index, file: FileId, at: Position) -> Option<DefinitionSite> {
     let whole = index.whole(file);
     let definition = whole.1.definitions.iter().find(|definition| definition.at == at)?;
-    Some(Found { file, definition: definition.clone() })
+    Some(DefinitionSite { file, definition: definition.clone() })
 }
 
 #[cfg(test)]
