@@ -203,6 +203,11 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// Whether it is a lifetime parameter of Rust.
+    pub(crate) fn is_lifetime(&self) -> bool {
+        self.kind == Kind::TypeParameter && self.declared == "'"
+    }
+
     pub fn is_callable(&self) -> bool {
         self.kind.is_callable() || self.is_function
     }

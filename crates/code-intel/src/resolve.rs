@@ -4,14 +4,10 @@
 //! looked up in their scopes, then in what the file imports, then by the rules of the language for packages;
 //! members through the type of what they are members of. What leads out of the workspace is said to be external.
 
-mod branches;
 mod calls;
-mod cpp;
 mod expression;
 mod generics;
-mod go;
-mod go_modules;
-mod java;
+mod languages;
 mod meaning;
 mod members;
 mod memory;
@@ -19,13 +15,8 @@ mod modules;
 mod named_types;
 mod names;
 mod overloads;
-mod python;
 mod references;
 mod renamed;
-mod rust;
-mod rust_library;
-mod rust_names;
-mod script;
 mod type_text;
 mod types;
 
@@ -135,11 +126,11 @@ pub struct Resolver<'i> {
     /// How often something was not looked into because it was too deep or had cost too much.
     given_up: Cell<u32>,
     /// What type parameters stand for in the question at hand (scripts).
-    bound: RefCell<Vec<script::Bound>>,
+    bound: RefCell<Vec<languages::Bound>>,
     /// What was found out: the files do not change while somebody asks.
     only_members: RefCell<HashMap<MemberName, Resolution>>,
     modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
-    go_modules: RefCell<HashMap<String, Option<Rc<go_modules::GoModule>>>>,
+    go_modules: RefCell<HashMap<String, Option<Rc<languages::GoModule>>>>,
     /// What has a name in C and C++.
     globals: RefCell<HashMap<String, Rc<[DefinitionSite]>>>,
     inactive_spans: RefCell<HashMap<FileId, Rc<[Span]>>>,
@@ -248,6 +239,11 @@ impl<'i> Resolver<'i> {
         memory.recall(question, ask, || self.given_up.get() == before)
     }
 
+    /// The bytes of a file that are not compiled.
+    pub(crate) fn inactive_spans(&self, file: FileId) -> Rc<[Span]> {
+        self.rules(file).inactive_spans(file)
+    }
+
     /// The name at a place, line and column from 1.
     pub fn occurrence_at(&self, file: FileId, line: u32, column: u32) -> Result<Occurrence> {
         let whole = self.index.whole(file);
@@ -267,8 +263,7 @@ impl<'i> Resolver<'i> {
         let occurrence = self.occurrence_at(file, line, column)?;
         self.begin();
         let meaning = self.meaning(file, &occurrence);
-        let meaning = self.type_of_trait(file, &occurrence, meaning);
-        Ok(self.first_namespace(file, meaning))
+        Ok(self.rules(file).asked_definition(file, &occurrence, meaning))
     }
 
     /// The same for who asks about the thing itself: where a name that is defined here stands for something outside, as

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use super::{DefinitionSite, Reference, Resolver};
 use crate::facts::{Definition, Kind, Occurrence};
 use crate::index::FileId;
-use crate::languages::Language;
 
 /// A function in a graph of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,20 +41,12 @@ pub enum Direction {
 impl Resolver<'_> {
     /// The functions that call a definition, each with the line of its first call.
     pub fn callers(&self, target: &DefinitionSite) -> Vec<(DefinitionSite, u32)> {
-        if let Some(maker) = self.go_maker(target) {
+        if let Some(maker) = self.rules(target.file).maker(target) {
             return vec![(maker, target.definition.at.line)];
         }
         let mut called: Vec<(Reference, DefinitionSite)> = Vec::new();
         self.each_use(std::slice::from_ref(target), &mut |used| {
-            let around = if self.is_script(used.file) {
-                self.script_caller(&used)
-            } else if self.is_python(used.file) {
-                self.python_caller(target, &used)
-            } else if self.is_go(used.file) {
-                self.go_caller(&used)
-            } else {
-                self.function_around(used.file, used.occurrence.span.start)
-            };
+            let around = self.rules(used.file).caller(target, &used);
             // The name of a method that it overrides is no call.
             let is_call = |function: &DefinitionSite| function.definition.name_span != used.occurrence.span;
             called.extend(around.filter(is_call).map(|function| (used, function)));
@@ -97,9 +88,8 @@ impl Resolver<'_> {
     pub fn function_around(&self, file: FileId, offset: u32) -> Option<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_function = |one: &Definition| one.kind.is_callable() || one.kind == Kind::Property;
-        // In C and C++ a table of functions stands for who calls them.
-        let is_native = matches!(self.language(file), Some(Language::C | Language::Cpp));
-        let is_table = |one: &Definition| is_native && one.kind == Kind::Variable && one.scope.is_none();
+        let rules = self.rules(file);
+        let is_table = |one: &Definition| rules.is_function_table(one);
         let innermost =
             whole.1.innermost(offset, is_function).or_else(|| whole.1.innermost(offset, is_table))?;
         Some(DefinitionSite { file, definition: innermost.clone() })

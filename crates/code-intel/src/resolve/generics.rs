@@ -1,5 +1,6 @@
 //! What the parameters of a generic type stand for in a value of it.
 
+use super::languages::TypeArguments;
 use super::type_text::split_top;
 use super::types::Value;
 use super::{DefinitionSite, Resolver};
@@ -13,12 +14,12 @@ impl Resolver<'_> {
         let Value::Instance { file: given_file, offset: given_offset, text: wanted } = &given else {
             return given;
         };
-        // Scripts have rules of their own for this.
-        if self.is_script(*given_file) {
-            return given;
-        }
-        // The parameters of a Go type have their names anew in each of its methods.
-        if !self.is_go(*given_file) && !self.has_parameter(*given_file, *given_offset, wanted) {
+        let is_replaced = match self.rules(*given_file).type_arguments() {
+            TypeArguments::Own => false,
+            TypeArguments::Everywhere => true,
+            TypeArguments::WhereNamed => self.has_parameter(*given_file, *given_offset, wanted),
+        };
+        if !is_replaced {
             return given;
         }
         let replaced = self.replaced_by(receiver, wanted);

@@ -2,12 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::python::last_of_each;
 use super::types::Value;
 use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
-use crate::facts::{Definition, Facts, Kind, NAMELESS};
+use crate::facts::{Definition, Facts, Kind, NAMELESS, Span};
 use crate::index::FileId;
-use crate::languages::Language;
 
 /// How far up a type's bases are followed.
 const DEEPEST: usize = 12;
@@ -25,10 +23,7 @@ impl Resolver<'_> {
         let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         let mut value = self.value(file, receiver, offset);
         if matches!(value, Value::External | Value::Unknown) {
-            value = self.java_qualified(file, receiver).unwrap_or(value);
-        }
-        if matches!(value, Value::Unknown) && self.is_python(file) && receiver.contains('.') {
-            value = self.checked(file, receiver, offset).unwrap_or(value);
+            value = self.rules(file).value_otherwise(file, receiver, offset, &value).unwrap_or(value);
         }
         match self.member_wanted(&value, name, want) {
             Resolution::Unknown => self.guessed(file, receiver, name, &value),
@@ -59,7 +54,7 @@ impl Resolver<'_> {
             Value::Instance { file, offset, text } => {
                 let types = self.made_types(*file, *offset, text);
                 if types.is_empty() {
-                    let given = self.given_to_foreign(*file, text, name);
+                    let given = self.rules(*file).member_of_foreign(text, name);
                     if !given.is_empty() {
                         return Resolution::of(given);
                     }
@@ -68,22 +63,7 @@ impl Resolver<'_> {
                 self.wanted(&types, name, want)
             }
             Value::Of(types) | Value::Type(types) => self.wanted(&self.aliased(types), name, want),
-            Value::Module(file) => {
-                if self.language(*file) == Some(Language::Go) {
-                    return self.in_go_package_of(*file, name);
-                }
-                let found = self.exported(*file, name, &mut HashSet::new());
-                if !found.is_empty() {
-                    return Resolution::of(found);
-                }
-                let below = self.module_files(*file, &format!(".{name}"));
-                match below.first() {
-                    Some(below) if self.language(*file) == Some(Language::Python) => {
-                        self.module_meaning(*below)
-                    }
-                    _ => Resolution::Unknown,
-                }
-            }
+            Value::Module(file) => self.rules(*file).member_of_module(*file, name),
             Value::Function(found) => {
                 // In JavaScript a function has members: those that are assigned to it.
                 let owner = found.first().map(|one| one.definition.name.clone()).unwrap_or_default();
@@ -97,14 +77,6 @@ impl Resolver<'_> {
             Value::Around(file, offset) => self.wanted(&self.enclosing_type(*file, *offset), name, want),
             Value::Unknown => Resolution::Unknown,
         }
-    }
-
-    fn in_go_package_of(&self, file: FileId, name: &str) -> Resolution {
-        let folder = super::modules::folder(self.index.path(file)).to_owned();
-        let files = self.go_files(&folder);
-        let found =
-            self.everywhere(name, |other, definition, _| !definition.is_member && files.contains(&other));
-        Resolution::of(self.go_built(found))
     }
 
     /// The member of a name that types or their bases have.
@@ -123,9 +95,9 @@ impl Resolver<'_> {
                 found.extend(self.own_members(one, name));
             }
             if height > 0 {
-                found = self.of_first_base(found);
+                found = self.rules_of(&found).of_first_base(found);
             }
-            if self.is_only_assigned(&found) {
+            if self.rules_of(&found).is_only_assigned(&found) {
                 assigned = if assigned.is_empty() { found } else { assigned };
                 found = Vec::new();
             }
@@ -135,7 +107,7 @@ impl Resolver<'_> {
                 found = callable;
             }
             if !found.is_empty() {
-                return Resolution::of(self.preferred(found));
+                return Resolution::of(self.rules_of(&found).preferred(found));
             }
             let mut next = Vec::new();
             for one in &level {
@@ -150,86 +122,25 @@ impl Resolver<'_> {
             level = next;
         }
         if !assigned.is_empty() {
-            return Resolution::of(self.preferred(assigned));
+            return Resolution::of(self.rules_of(&assigned).preferred(assigned));
         }
         if types.is_empty() {
             return Resolution::Unknown;
         }
-        // A Rust type may have it from a trait of the workspace.
-        let language = types.first().and_then(|one| self.language(one.file));
-        let is_bounded = |one: &DefinitionSite| {
-            one.definition.kind == Kind::TypeParameter && !one.definition.bases.is_empty()
-        };
-        if language == Some(Language::Rust) && !types.iter().all(is_bounded) {
-            let traits = self.everywhere(name, |_, definition, facts| {
-                definition
-                    .container
-                    .and_then(|index| facts.definitions.get(index as usize))
-                    .is_some_and(|of| of.kind == Kind::Trait)
-            });
-            if !traits.is_empty() {
-                return Resolution::of(self.implemented(types, traits).into_iter().take(1).collect());
-            }
+        let of_traits = self.rules_of(types).member_of_traits(types, name);
+        if !of_traits.is_empty() {
+            return Resolution::of(of_traits);
         }
         Resolution::External
-    }
-
-    /// Of several members of one name those with a body; a property rather than what sets it.
-    fn preferred(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
-        let language = found.first().and_then(|one| self.language(one.file));
-        match language {
-            Some(Language::Python) => {
-                let declared: Vec<DefinitionSite> = found
-                    .iter()
-                    .filter(|one| one.definition.kind != Kind::Field || !one.definition.declared.is_empty())
-                    .cloned()
-                    .collect();
-                let mut found = if declared.is_empty() { found } else { declared };
-                if found.iter().all(|one| one.definition.kind != Kind::Field) {
-                    found = last_of_each(found);
-                }
-                found
-            }
-            Some(Language::C | Language::Cpp) => found.into_iter().take(1).collect(),
-            Some(Language::Rust | Language::Go) => {
-                // One of a type with that name in this file rather than elsewhere.
-                found.into_iter().take(1).collect()
-            }
-            _ => {
-                let real: Vec<DefinitionSite> =
-                    found.iter().filter(|one| !one.definition.is_declaration).cloned().collect();
-                // Which of the signatures of an overloaded method is meant, the call says.
-                let is_overloaded = language != Some(Language::Java)
-                    && found.iter().all(|one| one.definition.kind.is_callable());
-                if real.is_empty() || is_overloaded { found } else { real }
-            }
-        }
-    }
-
-    /// Whether members are given to a variable: `name.member = ...`, `name = { member: ... }`.
-    pub(super) fn has_members(&self, of: &DefinitionSite) -> bool {
-        let is_script = matches!(
-            self.language(of.file),
-            Some(Language::JavaScript | Language::TypeScript | Language::Tsx)
-        );
-        let outline = self.index.outline(of.file);
-        let index = outline.defined_at(of.definition.name_span).next().map(|(index, _)| index);
-        is_script
-            && outline.definitions.iter().any(|one| {
-                one.is_member
-                    && (one.owner.as_deref() == Some(&of.definition.name)
-                        || one.owner.is_none()
-                            && index.is_some()
-                            && one.container.map(|container| container as usize) == index)
-            })
     }
 
     pub(super) fn own_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         if of.definition.name.is_empty() {
             return self.inline_members(of, name);
         }
-        if self.is_namespace(of) {
-            return self.in_namespace(of, name);
+        let rules = self.rules(of.file);
+        if let Some(found) = rules.in_namespace(of, name) {
+            return found;
         }
         let whole;
         let outline;
@@ -259,22 +170,8 @@ impl Resolver<'_> {
             .filter(fits)
             .map(|one| DefinitionSite { file: of.file, definition: one.clone() })
             .collect();
-        let is_spread = matches!(
-            self.language(of.file),
-            Some(Language::Rust | Language::Go | Language::Cpp | Language::C)
-        );
-        if is_spread && found.iter().all(|one| one.definition.is_declaration) {
-            let folder = super::modules::folder(self.index.path(of.file));
-            let is_among = |file: FileId| {
-                let language = self.language(file);
-                file != of.file
-                    && match self.language(of.file) {
-                        // What a header may leave to a source of C++, one of C cannot give.
-                        Some(Language::C) => language == Some(Language::Cpp),
-                        Some(Language::Go) => super::modules::folder(self.index.path(file)) == folder,
-                        _ => self.can_use(file, of.file),
-                    }
-            };
+        if rules.spreads_members() && found.iter().all(|one| one.definition.is_declaration) {
+            let is_among = |file: FileId| file != of.file && rules.may_hold_members(of.file, file);
             let others = self.everywhere_in(name, is_among, |_, one, _| {
                 one.is_member
                     && one.owner.as_deref() == Some(type_name)
@@ -295,9 +192,8 @@ impl Resolver<'_> {
             let found = bases.flat_map(|base| self.types_of(of.file, of.definition.span.start, base));
             found.filter(|base| base.key() != of.key()).collect()
         };
-        // What a base means may hang on what type parameters stand for (scripts); what has no name has no place of
-        // its own to be remembered by.
-        if self.is_script(of.file) || of.definition.name_span.is_empty() {
+        // What has no name has no place of its own to be remembered by.
+        if self.rules(of.file).binds_type_parameters() || of.definition.name_span.is_empty() {
             return ask();
         }
         self.remembered(&self.bases, of.key(), ask)
@@ -323,7 +219,7 @@ impl Resolver<'_> {
     /// A type by its name, wherever the members say it is.
     fn type_named(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let ask = || self.find_type_named(file, name, offset);
-        if self.is_script(file) {
+        if self.rules(file).binds_type_parameters() {
             return ask();
         }
         self.remembered(&self.named_types, (file, name.to_owned(), offset), ask)
@@ -367,49 +263,18 @@ impl Resolver<'_> {
         }
     }
 
-    /// A member of the type around a place, which is reached without `this` (C++, Java).
-    pub(super) fn implicit_member(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
-        if self.language(file) == Some(Language::C) {
-            return Vec::new();
-        }
-        if self.language(file) == Some(Language::Java) {
-            let levels = self.java_types_around(file, offset);
-            let found = levels.iter().map(|types| self.member_of_types(types, name).found().to_vec());
-            let mut found = found.filter(|found| !found.is_empty());
-            return found.next().unwrap_or_default();
-        }
-        let types = self.enclosing_type(file, offset);
-        let mut found = self.member_of_types(&types, name).found().to_vec();
-        // The name of the type itself is not that of what makes it.
-        found.retain(|one| one.definition.kind != Kind::Constructor);
-        found
-    }
-
-    /// Whether functions or variables that stand outside of classes may have a member of their name (C++).
-    pub(super) fn may_hide(&self, outside: &[DefinitionSite]) -> bool {
-        let is_plain = |one: &DefinitionSite| {
-            let definition = &one.definition;
-            definition.scope.is_none() && !definition.kind.is_type() && definition.kind != Kind::Macro
+    /// The members of a type without a name: those that stand in its braces and in no others.
+    fn inline_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
+        let whole = self.index.whole(of.file);
+        let span = of.definition.span;
+        let depth = |at: u32| {
+            let before = Span { start: span.start, end: at }.of(&whole.0);
+            before.matches(['{', '(']).count()
+                - before.matches(['}', ')']).count().min(before.matches(['{', '(']).count())
         };
-        let Some(first) = outside.first().filter(|_| outside.iter().all(is_plain)) else { return false };
-        let name = &first.definition.name;
-        let is_member = |file: FileId| self.index.outline(file).named(name).any(|(_, one)| one.is_member);
-        self.index.defining(name).into_iter().any(is_member)
-    }
-
-    /// A name of the class in whose body a place is directly (Python).
-    pub(super) fn in_class_body(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
-        let whole = self.index.whole(file);
-        let is_around = |one: &Definition| one.kind == Kind::Class || one.kind.is_callable();
-        match whole.1.innermost(offset, is_around).filter(|one| one.kind == Kind::Class) {
-            Some(class) => self
-                .own_members(&DefinitionSite { file, definition: class.clone() }, name)
-                .into_iter()
-                // One that is made later is not there yet.
-                .max_by_key(|one| (one.definition.span.end <= offset, one.definition.span.start))
-                .into_iter()
-                .collect(),
-            None => Vec::new(),
-        }
+        let is_own =
+            |one: &&Definition| one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1;
+        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
+        found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
     }
 }

@@ -6,18 +6,14 @@ use super::types::{TRANSPARENT, Value};
 use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::Kind;
 use crate::index::FileId;
-use crate::languages::Language;
 
 impl Resolver<'_> {
     /// The types a text names, at a place of a file; aliases are followed.
     pub(super) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let mut found = Vec::new();
         let Some(_deeper) = self.enter() else { return found };
-        if self.is_script(file) {
-            return self.script_types(file, offset, text);
-        }
-        if let Some(nameless) = self.go_nameless(file, offset, text) {
-            return vec![nameless];
+        if let Some(types) = self.rules(file).special_types(file, offset, text) {
+            return types;
         }
         for part in alternatives(text) {
             if let Some((file, offset, part)) = place_of(&part) {
@@ -47,11 +43,7 @@ impl Resolver<'_> {
     /// The types of a value that is being made: also a variant of an enum has fields.
     pub(super) fn made_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let types = self.types_of(file, offset, text);
-        if !types.is_empty() || !self.is_rust(file) {
-            return types;
-        }
-        let variant = self.named_type(file, offset, &head(text));
-        variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
+        if types.is_empty() { self.rules(file).made_variants(file, offset, text) } else { types }
     }
 
     pub(super) fn named_type(&self, file: FileId, offset: u32, head: &str) -> Resolution {
@@ -63,11 +55,9 @@ impl Resolver<'_> {
             return self.in_path(file, before, last, offset);
         }
         if let Some((before, last)) = head.rsplit_once('.') {
-            if self.language(file) == Some(Language::Java) {
-                let types = self.java_type_named(head);
-                if !types.is_empty() {
-                    return Resolution::of(types);
-                }
+            let types = self.rules(file).qualified_type(head);
+            if !types.is_empty() {
+                return Resolution::of(types);
             }
             return self.member_of(&self.value(file, before, offset), last);
         }
@@ -80,10 +70,12 @@ impl Resolver<'_> {
         for one in found {
             let definition = &one.definition;
             // One that is only announced here has its members elsewhere.
-            let real = self.paired(one);
-            if definition.kind.is_type() && !real.is_empty() {
-                all.extend(real);
-                continue;
+            if definition.kind.is_type() {
+                let real = self.rules(one.file).definition_of(one);
+                if !real.is_empty() {
+                    all.extend(real);
+                    continue;
+                }
             }
             let is_alias = definition.kind == Kind::Type && !definition.declared.is_empty();
             if is_alias && self.step() {
@@ -95,8 +87,7 @@ impl Resolver<'_> {
                 };
                 if !behind.is_empty() {
                     all.extend(behind);
-                    // The methods of a Go type stand on its own name.
-                    if self.language(one.file) == Some(Language::Go) {
+                    if self.rules(one.file).aliases_have_members() {
                         all.push(one.clone());
                     }
                     continue;

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use super::{Certainty, DefinitionSite, Reference, Resolution, Resolver, owner_name};
-use crate::facts::{Position, Span};
+use super::{Certainty, DefinitionSite, Reference, Resolution, Resolver};
+use crate::facts::{Definition, Kind, Position};
 use crate::index::FileId;
 use crate::languages::Language;
 
@@ -84,26 +84,22 @@ impl Resolver<'_> {
         // What was read is about these names alone.
         self.index.preload(&[], &[]);
         for one in &sought {
-            self.each_self(one.target, &one.targets, then);
+            self.rules(one.target.file).each_self(one.target, &one.targets, then);
         }
     }
 
     fn sought<'t>(&self, target: &'t DefinitionSite) -> Sought<'t> {
         let mut own = self.same(target);
         let mut targets = own.clone();
-        targets.extend(self.overridden(target));
-        // In Go no method names the one of an interface that it is the same as.
-        if self.is_go(target.file) {
+        let rules = self.rules(target.file);
+        targets.extend(rules.overridden(target));
+        if !rules.overriding_refers() {
             own.clone_from(&targets);
         }
         let is_description =
-            target.definition.is_member && self.is_description(target.file, target.definition.name_span);
-        let (name, family) = (self.searched_name(target), self.family(target));
+            target.definition.is_member && rules.describes_property(target.file, target.definition.name_span);
+        let (name, family) = (rules.searched_name(target), self.family(target));
         Sought { target, name, own, targets, family, is_description, known: RefCell::default() }
-    }
-
-    fn is_description(&self, file: FileId, key: Span) -> bool {
-        self.is_script(file) && self.describes_property(file, key)
     }
 
     /// The files something may be used in, with the name it has there.
@@ -125,6 +121,7 @@ impl Resolver<'_> {
         then: &mut dyn FnMut(Reference),
     ) {
         let whole = self.index.whole(file);
+        let rules = self.rules(file);
         for occurrence in whole.1.uses(&whole.0, called) {
             let key = (file, occurrence.span.start);
             let mut meaning = None;
@@ -134,8 +131,7 @@ impl Resolver<'_> {
                     continue;
                 }
                 if sought.own.contains(&key) {
-                    // What sets a property is a use of what reads it; so is a function of its signatures.
-                    if key != target.key() && self.is_python(file) {
+                    if key != target.key() && rules.redefinition_refers() {
                         then(Reference { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                     }
                     continue;
@@ -146,47 +142,21 @@ impl Resolver<'_> {
                     let known = sought.known.borrow().get(&found.key()).copied();
                     known.unwrap_or_else(|| {
                         let is_meant = sought.targets.contains(&found.key())
-                            || self.makes(found, target)
+                            || self.rules(target.file).constructs(found, target)
                             || !self.family(found).is_disjoint(&sought.family);
                         sought.known.borrow_mut().insert(found.key(), is_meant);
                         is_meant
                     })
                 };
                 let is_used = meaning.found().iter().any(is_meant)
-                    || self.is_field_of_pattern(file, &whole.0, occurrence, target)
-                    || self.is_other_template((file, &whole.0), occurrence, meaning.found(), target)
-                    || sought.is_description && self.is_description(file, occurrence.span);
+                    || rules.also_refers(file, &whole.0, occurrence, meaning.found(), target)
+                    || sought.is_description && rules.describes_property(file, occurrence.span);
                 if is_used {
                     let certainty = match meaning {
                         Resolution::Found(_, certainty) => *certainty,
                         Resolution::External | Resolution::Unknown => Certainty::Resolved,
                     };
                     then(Reference { file, occurrence: *occurrence, certainty });
-                }
-            }
-        }
-    }
-
-    /// In Rust a type is also called `Self` where its members stand.
-    fn each_self(
-        &self,
-        target: &DefinitionSite,
-        targets: &HashSet<(FileId, u32)>,
-        then: &mut dyn FnMut(Reference),
-    ) {
-        if self.language(target.file) != Some(Language::Rust) || !target.definition.kind.is_type() {
-            return;
-        }
-        for file in self.index.using(&target.definition.name) {
-            if !self.has_time() {
-                continue;
-            }
-            let whole = self.index.whole(file);
-            for occurrence in whole.1.uses(&whole.0, "Self") {
-                self.steps.set(0);
-                let types = self.enclosing_type(file, occurrence.span.start);
-                if types.iter().any(|found| targets.contains(&found.key())) {
-                    then(Reference { file, occurrence: *occurrence, certainty: Certainty::Resolved });
                 }
             }
         }
@@ -210,17 +180,97 @@ impl Resolver<'_> {
     pub(super) fn same(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
         let mut keys = HashSet::from([target.key()]);
         keys.extend(self.declared_together(target).iter().map(DefinitionSite::key));
-        let definition = &target.definition;
-        keys.extend(self.paired(target).iter().map(DefinitionSite::key));
-        let is_c = matches!(self.language(target.file), Some(Language::C | Language::Cpp));
-        if is_c && !definition.is_declaration && definition.scope.is_none() && !definition.is_private {
-            let owner = self.owner_of(target);
-            let declared = self.everywhere(&definition.name, |_, other, facts| {
-                other.is_declaration && owner_name(facts, other).map(str::to_owned) == owner
-            });
-            let declared = self.same_parameters(target, self.same_namespace(target, declared));
-            keys.extend(declared.iter().map(DefinitionSite::key));
-        }
+        let rules = self.rules(target.file);
+        keys.extend(rules.definition_of(target).iter().map(DefinitionSite::key));
+        keys.extend(rules.declarations_of(target).iter().map(DefinitionSite::key));
         keys
+    }
+
+    /// The declarations of one thing: a function with its signatures, what reads a property and what sets it.
+    pub(super) fn declared_together(&self, found: &DefinitionSite) -> Vec<DefinitionSite> {
+        let is_property = found.definition.kind == Kind::Property;
+        let rules = self.rules(found.file);
+        let is_function = rules.joins_signatures(true) && found.definition.is_callable();
+        if !is_property && !is_function {
+            return Vec::new();
+        }
+        let whole = self.index.whole(found.file);
+        let definitions = &whole.1.definitions;
+        let Some(own) = definitions.iter().find(|one| one.name_span == found.definition.name_span) else {
+            return Vec::new();
+        };
+        let is_same = |one: &&Definition| {
+            one.name == own.name
+                && one.is_callable() == own.is_callable()
+                && one.container == own.container
+                && one.scope == own.scope
+                && one.owner == own.owner
+                && one.is_member == own.is_member
+        };
+        let has_signature = || definitions.iter().filter(is_same).any(|one| one.is_declaration);
+        let is_one = is_property || rules.joins_signatures(has_signature());
+        let same = definitions.iter().filter(is_same).filter(|_| is_one);
+        same.map(|one| DefinitionSite { file: found.file, definition: one.clone() }).collect()
+    }
+
+    /// What is run where a signature of an overloaded function is called.
+    pub(super) fn implementation(&self, called: &DefinitionSite) -> DefinitionSite {
+        if !called.definition.is_declaration {
+            return called.clone();
+        }
+        let mut together = self.declared_together(called).into_iter();
+        together.find(|one| !one.definition.is_declaration).unwrap_or_else(|| called.clone())
+    }
+
+    /// A member and those of the types above that it stands for; what has one of them in common is the same to who
+    /// asks for uses.
+    pub(super) fn family(&self, found: &DefinitionSite) -> HashSet<(FileId, u32)> {
+        let mut keys = HashSet::from([found.key()]);
+        keys.extend(self.declared_together(found).iter().map(DefinitionSite::key));
+        keys.extend(self.rules(found.file).inherited_family(found));
+        keys
+    }
+
+    /// The places of the methods that a method overrides: who calls those may call it.
+    pub(super) fn overridden_in_bases(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
+        const DEEPEST: usize = 12;
+        let definition = &target.definition;
+        let mut found = HashSet::new();
+        if definition.kind != Kind::Method {
+            return found;
+        }
+        let own_count = self.parameters_of(target).map(|parameters| parameters.len());
+        let mut seen = HashSet::new();
+        let mut level = self.owner_types(target);
+        for _ in 0..DEEPEST {
+            let mut next = Vec::new();
+            for one in &level {
+                if seen.insert(one.key()) && self.step() {
+                    next.extend(self.bases_of(one));
+                }
+            }
+            for base in &next {
+                for member in self.own_members(base, &definition.name) {
+                    let count = self.parameters_of(&member).map(|parameters| parameters.len());
+                    if member.definition.kind == Kind::Method && count == own_count {
+                        found.extend(self.same(&member));
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            level = next;
+        }
+        found
+    }
+
+    /// Whether what was found makes values of a type that is asked about: its constructor is called like it.
+    pub(super) fn is_constructor_of(&self, found: &DefinitionSite, target: &DefinitionSite) -> bool {
+        if found.definition.kind != Kind::Constructor || !target.definition.kind.is_type() {
+            return false;
+        }
+        found.definition.name == target.definition.name
+            && self.owner_types(found).iter().any(|one| one.key() == target.key())
     }
 }

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use super::{DefinitionSite, Resolver};
 use crate::facts::{ImportedName, Position};
-use crate::index::{FileId, module_mark};
-use crate::languages::Language;
+use crate::index::FileId;
 
 /// Names under which one thing is looked for, at most.
 const MOST_NAMES: usize = 20;
@@ -17,9 +16,9 @@ impl Resolver<'_> {
         if target.definition.is_member || target.definition.scope.is_some() {
             return Vec::new();
         }
-        let mut found = self.names_of_modules(target);
-        let has_aliases = matches!(self.language(target.file), Some(Language::Python | Language::Rust));
-        if has_aliases || self.is_script(target.file) {
+        let rules = self.rules(target.file);
+        let mut found = rules.names_of_module(target);
+        if rules.has_import_aliases() {
             found.extend(self.aliases(target));
         }
         found
@@ -59,40 +58,6 @@ impl Resolver<'_> {
             found.extend(
                 users.filter(|file| seen.insert((*file, name.clone()))).map(|file| (file, name.clone())),
             );
-        }
-        found
-    }
-
-    /// What a script gives as a whole, or as its default, is called as who imports it likes.
-    fn names_of_modules(&self, target: &DefinitionSite) -> Vec<(FileId, String)> {
-        let (file, definition) = (target.file, &target.definition);
-        if !self.is_script(file) {
-            return Vec::new();
-        }
-        let is_target = |found: &[DefinitionSite]| found.iter().any(|one| one.key() == target.key());
-        let is_whole = self.given_by_module(file).is_some_and(|given| is_target(&given));
-        let is_default = is_target(&self.exported(file, "default", &mut HashSet::new()));
-        if !is_whole && !is_default {
-            return Vec::new();
-        }
-        // `./folder` is `folder/index`.
-        let path = self.index.path(file);
-        let mut parts = path.rsplit('/');
-        let (name, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let part = if name.starts_with("index.") { folder } else { name };
-        let Some(mark) = module_mark(&format!("./{part}")) else { return Vec::new() };
-        let mut found = Vec::new();
-        for importer in self.index.using(&mark).into_iter().filter(|importer| *importer != file) {
-            let outline = self.index.outline(importer);
-            for import in outline.imports.iter().filter(|import| !import.is_reexport) {
-                let is_other = |one: &&ImportedName| {
-                    (one.name.is_empty() && is_whole || one.name == "default") && one.alias != definition.name
-                };
-                let names: Vec<&ImportedName> = import.names.iter().filter(is_other).collect();
-                if !names.is_empty() && self.module_files(importer, &import.module).contains(&file) {
-                    found.extend(names.into_iter().map(|one| (importer, one.alias.clone())));
-                }
-            }
         }
         found
     }

@@ -5,7 +5,6 @@ use super::type_text::{element_of, head, split_top};
 use super::{DefinitionSite, Resolution, Resolver, Want};
 use crate::facts::Kind;
 use crate::index::FileId;
-use crate::languages::Language;
 
 /// What an expression stands for.
 #[derive(Clone, Debug)]
@@ -105,19 +104,19 @@ const INSIDE: &[&str] = &[
 impl Resolver<'_> {
     /// The value of an expression at a place.
     pub(super) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
-        let special = self.go_value(file, text, offset).or_else(|| self.rust_wrapped(file, text, offset));
-        if let Some(value) = special.or_else(|| self.required_value(file, text, offset)) {
+        let rules = self.rules(file);
+        if let Some(value) = rules.special_value(file, text, offset) {
             return value;
         }
         match steps(text) {
             Some(steps) => self.value_of_steps(file, &steps, offset),
-            None => self.rust_literal(file, text, offset).unwrap_or(Value::Unknown),
+            None => rules.literal_value(file, text, offset).unwrap_or(Value::Unknown),
         }
     }
 
     fn value_of_steps(&self, file: FileId, steps: &[Step], offset: u32) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
-        if let Some((value, rest)) = self.cpp_path_value(file, steps, offset) {
+        if let Some((value, rest)) = self.rules(file).path_value(file, steps, offset) {
             return self.value_behind(file, value, rest, offset);
         }
         let first = match steps.first() {
@@ -158,7 +157,8 @@ impl Resolver<'_> {
                 Step::Element => self.element(value),
                 Step::Made(text) => Value::Instance { file, offset, text: text.clone() },
                 Step::Place(place) => {
-                    self.rust_place(&value, *place).unwrap_or_else(|| nth_returned(value, *place))
+                    let element = self.rules_of_value(&value).tuple_element(&value, *place);
+                    element.unwrap_or_else(|| nth_returned(value, *place))
                 }
                 Step::Name(_) => Value::Unknown,
             };
@@ -182,7 +182,8 @@ impl Resolver<'_> {
             }
             _ => {}
         }
-        if let Some(value) = self.script_value(file, name, offset) {
+        let rules = self.rules(file);
+        if let Some(value) = rules.special_name(file, name, offset) {
             return value;
         }
         let value = match self.name(file, name, offset) {
@@ -190,12 +191,7 @@ impl Resolver<'_> {
             Resolution::External => Value::External,
             Resolution::Unknown => Value::Unknown,
         };
-        match value {
-            Value::Unknown if self.is_python(file) => {
-                self.checked(file, name, offset).unwrap_or(Value::Unknown)
-            }
-            value => value,
-        }
+        rules.value_otherwise(file, name, offset, &value).unwrap_or(value)
     }
 
     pub(super) fn value_of_found(&self, found: &[DefinitionSite]) -> Value {
@@ -203,13 +199,12 @@ impl Resolver<'_> {
         let Some(first) = found.first() else { return Value::Unknown };
         let definition = &first.definition;
         match definition.kind {
-            Kind::Module if self.is_namespace(first) => Value::Of(found.to_vec()),
+            Kind::Module if self.rules(first.file).is_namespace(first) => Value::Of(found.to_vec()),
             Kind::Module => {
                 if definition.name_span.is_empty() || !definition.is_declaration {
                     return Value::Module(first.file);
                 }
-                self.rust_module(first.file, &format!("self::{}", definition.name))
-                    .map_or(Value::Unknown, Value::Module)
+                self.rules(first.file).declared_module(first).map_or(Value::Unknown, Value::Module)
             }
             kind if kind.is_type() => Value::Type(found.to_vec()),
             Kind::Function | Kind::Method | Kind::Constructor => Value::Function(found.to_vec()),
@@ -228,10 +223,10 @@ impl Resolver<'_> {
                         return Value::Instance { file, offset, text: definition.declared.clone() };
                     }
                     if kind == Kind::Parameter
-                        && self.is_script(file)
                         && (definition.value.is_empty() || definition.value.starts_with(['.', '[']))
+                        && let Some(value) = self.rules(file).parameter_value(one)
                     {
-                        return self.parameter_value(one);
+                        return value;
                     }
                     if kind == Kind::Property {
                         return self.value_of_call(Value::Function(vec![one.clone()]));
@@ -241,68 +236,43 @@ impl Resolver<'_> {
                         return value;
                     }
                 }
-                if self.has_members(first) { Value::Of(vec![first.clone()]) } else { Value::Unknown }
+                if self.rules(first.file).has_members(first) {
+                    Value::Of(vec![first.clone()])
+                } else {
+                    Value::Unknown
+                }
             }
         }
     }
 
     fn value_of_member(&self, value: Value, name: &str, want: Want) -> Value {
-        if let Some(value) = self.rust_tuple_field(&value, name) {
+        let rules = self.rules_of_value(&value);
+        if let Some(value) = rules.tuple_field(&value, name) {
             return value;
         }
-        let is_generic = |value: &Value| matches!(value, Value::Instance { .. });
-        if is_generic(&value) && self.is_std(&value) {
-            if let Some(value) = self.rust_library_member(&value, name) {
+        if let Value::Instance { text, .. } = &value
+            && rules.is_wrapper(text)
+        {
+            if let Some(value) = rules.library_member(&value, name) {
                 return value;
             }
-            if SAME.contains(&name) {
+            if let Some(value) = self.common_member(value.clone(), name) {
                 return value;
-            }
-            if INSIDE.contains(&name) {
-                return self.element(value);
             }
         }
         match self.member_wanted(&value, name, want) {
             Resolution::Found(found, _) => {
-                self.expanded(self.value_of_found(&self.members_with_arguments(&value, found)))
+                let rules = self.rules_of(&found);
+                rules.expanded(self.value_of_found(&rules.members_with_arguments(&value, found)))
             }
-            Resolution::External if self.is_script_value(&value) => self.standard_member(&value, name),
-            Resolution::External => {
-                if let Some(value) = self.cpp_library_member(&value, name) {
-                    value
-                } else if let Some(value) = self.java_library_member(&value, name) {
-                    value
-                } else if let Some(value) = self.rust_library_member(&value, name) {
-                    value
-                } else if SAME.contains(&name) {
-                    value
-                } else if INSIDE.contains(&name) {
-                    self.element(value)
-                } else {
-                    Value::External
-                }
-            }
+            Resolution::External => rules.external_member(value, name),
             Resolution::Unknown => Value::Unknown,
         }
     }
 
-    /// Whether a value's type is one of the standard library's wrappers.
-    fn is_std(&self, value: &Value) -> bool {
-        let Value::Instance { text, file, .. } = value else { return false };
-        self.language(*file) == Some(Language::Rust)
-            && matches!(
-                head(text).as_str(),
-                "Option"
-                    | "Result"
-                    | "Vec"
-                    | "VecDeque"
-                    | "Box"
-                    | "Rc"
-                    | "Arc"
-                    | "RefCell"
-                    | "Mutex"
-                    | "RwLock"
-            )
+    /// What members give that many standard libraries have.
+    pub(super) fn common_member(&self, value: Value, name: &str) -> Option<Value> {
+        if SAME.contains(&name) { Some(value) } else { INSIDE.contains(&name).then(|| self.element(value)) }
     }
 
     pub(super) fn value_of_call(&self, value: Value) -> Value {
@@ -332,7 +302,9 @@ impl Resolver<'_> {
                 Value::Unknown
             }
             // What a method of the standard library gave, or what is called by its type.
-            value @ (Value::Instance { .. } | Value::Of(_)) => self.called_type(&value).unwrap_or(value),
+            value @ (Value::Instance { .. } | Value::Of(_)) => {
+                self.rules_of_value(&value).called_type(&value).unwrap_or(value)
+            }
             Value::External => Value::External,
             Value::Module(_) | Value::Around(..) | Value::Unknown => Value::Unknown,
         }
@@ -340,7 +312,7 @@ impl Resolver<'_> {
 
     /// One of the things a value holds.
     pub(super) fn element(&self, value: Value) -> Value {
-        if let Some(item) = self.item(&value) {
+        if let Some(item) = self.rules_of_value(&value).item(&value) {
             return item;
         }
         match value {

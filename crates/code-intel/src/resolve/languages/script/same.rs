@@ -1,15 +1,16 @@
 //! What is one thing to who asks: the signatures of a function, a member and those it overrides; and who calls.
 
+use super::Script;
 use std::collections::HashSet;
 
 use super::text;
 use crate::facts::{Definition, Kind, Occurrence, Receiver};
 use crate::index::FileId;
-use crate::resolve::{DefinitionSite, Reference, Resolver};
+use crate::resolve::{DefinitionSite, Reference};
 
-impl Resolver<'_> {
+impl Script<'_, '_> {
     /// Who calls, where a use is a call: the innermost function that others can call by its name, else the module.
-    pub(in crate::resolve) fn script_caller(&self, used: &Reference) -> Option<DefinitionSite> {
+    pub(super) fn calling_function(&self, used: &Reference) -> Option<DefinitionSite> {
         let whole = self.index.whole(used.file);
         let (text, definitions) = (&whole.0, &whole.1.definitions);
         let at = used.occurrence.span.start;
@@ -45,7 +46,7 @@ impl Resolver<'_> {
 
     /// Of the signatures of an overloaded function those that a use means: at a call the first that takes as many
     /// arguments, else all of them.
-    pub(in crate::resolve) fn overloads(
+    pub(super) fn signatures_for(
         &self,
         file: FileId,
         occurrence: &Occurrence,
@@ -122,74 +123,5 @@ impl Resolver<'_> {
             least += usize::from(!is_optional);
         }
         (least, most)
-    }
-
-    /// The declarations of one thing: a function with its signatures, what reads a property and what sets it.
-    pub(in crate::resolve) fn declared_together(&self, found: &DefinitionSite) -> Vec<DefinitionSite> {
-        let is_property = found.definition.kind == Kind::Property;
-        let may_be_overloaded = self.is_script(found.file) || self.is_python(found.file);
-        let is_function = may_be_overloaded && found.definition.is_callable();
-        if !is_property && !is_function {
-            return Vec::new();
-        }
-        let whole = self.index.whole(found.file);
-        let definitions = &whole.1.definitions;
-        let Some(own) = definitions.iter().find(|one| one.name_span == found.definition.name_span) else {
-            return Vec::new();
-        };
-        let is_same = |one: &&Definition| {
-            one.name == own.name
-                && one.is_callable() == own.is_callable()
-                && one.container == own.container
-                && one.scope == own.scope
-                && one.owner == own.owner
-                && one.is_member == own.is_member
-        };
-        // In Python a function is one with another of its name only where the others are signatures of it.
-        let is_one = is_property
-            || self.is_script(found.file)
-            || definitions.iter().filter(is_same).any(|one| one.is_declaration);
-        let same = definitions.iter().filter(is_same).filter(|_| is_one);
-        same.map(|one| DefinitionSite { file: found.file, definition: one.clone() }).collect()
-    }
-
-    /// What is run where a signature of an overloaded function is called.
-    pub(in crate::resolve) fn implementation(&self, called: &DefinitionSite) -> DefinitionSite {
-        if !called.definition.is_declaration {
-            return called.clone();
-        }
-        let mut together = self.declared_together(called).into_iter();
-        together.find(|one| !one.definition.is_declaration).unwrap_or_else(|| called.clone())
-    }
-
-    /// The name by which something is used: a constructor by that of its class.
-    pub(in crate::resolve) fn searched_name(&self, target: &DefinitionSite) -> String {
-        let own = &target.definition;
-        let is_maker = self.is_script(target.file) && own.kind == Kind::Constructor;
-        let class = if is_maker { self.owner_types(target).into_iter().next() } else { None };
-        class.map_or_else(|| own.name.clone(), |class| class.definition.name)
-    }
-
-    /// A member and those of the types above that it stands for; what has one of them in common is the same to who
-    /// asks for uses.
-    pub(in crate::resolve) fn family(&self, found: &DefinitionSite) -> HashSet<(FileId, u32)> {
-        let mut keys = HashSet::from([found.key()]);
-        keys.extend(self.declared_together(found).iter().map(DefinitionSite::key));
-        let is_inherited = found.definition.is_member && found.definition.kind != Kind::Constructor;
-        if !self.is_script(found.file) || !is_inherited {
-            return keys;
-        }
-        keys.extend(self.expected_of_key(found).iter().map(DefinitionSite::key));
-        let mut seen = HashSet::new();
-        let mut open = self.owner_types(found);
-        while let Some(one) = open.pop() {
-            if !one.definition.kind.is_type() || !seen.insert(one.key()) || !self.step() {
-                continue;
-            }
-            let members = self.own_members(&one, &found.definition.name);
-            keys.extend(members.iter().map(DefinitionSite::key));
-            open.extend(self.bases_of(&one));
-        }
-        keys
     }
 }

@@ -1,11 +1,12 @@
 //! The type that is expected of objects, lists and functions that are written out.
 
 use super::text::{self, arguments_of, function_type, is_vague, parts, unwrapped};
+use super::{LanguageRules, Script};
 use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::resolve::type_text::head;
 use crate::resolve::types::Value;
-use crate::resolve::{DefinitionSite, Resolution, Resolver};
+use crate::resolve::{DefinitionSite, Resolution};
 
 /// Methods of lists that call a function with what the list holds, and at which place.
 const ON_EACH: &[&str] = &[
@@ -23,9 +24,36 @@ const ON_EACH: &[&str] = &[
     "toSorted",
 ];
 
-impl Resolver<'_> {
+impl Script<'_, '_> {
+    /// Whether a key of an object says how a property is read, set or shown: such keys belong to a type of the language
+    /// itself, so they are the same wherever they stand.
+    pub(super) fn is_property_description(&self, file: FileId, key: Span) -> bool {
+        let whole = self.index.whole(file);
+        let (text, facts) = (&whole.0, &whole.1);
+        let from = facts.occurrences.partition_point(|one| one.span.start < key.start);
+        let Some(Occurrence { span, receiver: Receiver::Made(object), .. }) = facts.occurrences.get(from)
+        else {
+            return false;
+        };
+        let is_given_to = |object: Span, functions: &[&str], at: u32| match context_of(facts, object) {
+            Some(Context { expected: Expected::Argument { function, place, .. }, .. }) => {
+                *place == at && functions.contains(&function.of(text))
+            }
+            _ => false,
+        };
+        let is_one_of_many = || match context_of(facts, *object) {
+            Some(Context { expected: Expected::Member { object, .. }, .. }) => {
+                is_given_to(*object, &["Object.defineProperties", "Object.create"], 1)
+            }
+            _ => false,
+        };
+        *span == key
+            && (is_given_to(*object, &["Object.defineProperty", "Reflect.defineProperty"], 2)
+                || is_one_of_many())
+    }
+
     /// The key of an object that is written out: the member of the type that is expected, else the key itself.
-    pub(in crate::resolve) fn object_key(
+    pub(super) fn object_key(
         &self,
         file: FileId,
         object: Span,
@@ -50,7 +78,7 @@ impl Resolver<'_> {
     }
 
     /// The members that the key of an object stands for, by the type that is expected of the object.
-    pub(in crate::resolve) fn expected_of_key(&self, key: &DefinitionSite) -> Vec<DefinitionSite> {
+    pub(super) fn expected_of_key(&self, key: &DefinitionSite) -> Vec<DefinitionSite> {
         let whole = self.index.whole(key.file);
         let name = key.definition.name_span;
         let from = whole.1.occurrences.partition_point(|one| one.span.start < name.start);
@@ -60,33 +88,6 @@ impl Resolver<'_> {
             }
             _ => Vec::new(),
         }
-    }
-
-    /// Whether a key of an object says how a property is read, set or shown: such keys belong to a type of the language
-    /// itself, so they are the same wherever they stand.
-    pub(in crate::resolve) fn describes_property(&self, file: FileId, key: Span) -> bool {
-        let whole = self.index.whole(file);
-        let (text, facts) = (&whole.0, &whole.1);
-        let from = facts.occurrences.partition_point(|one| one.span.start < key.start);
-        let Some(Occurrence { span, receiver: Receiver::Made(object), .. }) = facts.occurrences.get(from)
-        else {
-            return false;
-        };
-        let is_given_to = |object: Span, functions: &[&str], at: u32| match context_of(facts, object) {
-            Some(Context { expected: Expected::Argument { function, place, .. }, .. }) => {
-                *place == at && functions.contains(&function.of(text))
-            }
-            _ => false,
-        };
-        let is_one_of_many = || match context_of(facts, *object) {
-            Some(Context { expected: Expected::Member { object, .. }, .. }) => {
-                is_given_to(*object, &["Object.defineProperties", "Object.create"], 1)
-            }
-            _ => false,
-        };
-        *span == key
-            && (is_given_to(*object, &["Object.defineProperty", "Reflect.defineProperty"], 2)
-                || is_one_of_many())
     }
 
     fn expected_key(&self, file: FileId, object: Span, name: &str) -> Resolution {
@@ -113,7 +114,7 @@ impl Resolver<'_> {
     }
 
     /// What is expected of the object, list or function that is written out at a place.
-    pub(in crate::resolve) fn expected(&self, file: FileId, span: Span) -> Value {
+    pub(super) fn expected(&self, file: FileId, span: Span) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
         let whole = self.index.whole(file);
         let (text, facts) = (&whole.0, &whole.1);
@@ -272,7 +273,7 @@ impl Resolver<'_> {
         Value::Unknown
     }
 
-    pub(in crate::resolve) fn returned_by(&self, function: &Value) -> Value {
+    pub(super) fn returned_by(&self, function: &Value) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
         match function {
             Value::Function(_) => self.value_of_call(function.clone()),
@@ -298,18 +299,6 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a value of a function type gives when it is called; `None` where the type is none.
-    pub(in crate::resolve) fn called_type(&self, value: &Value) -> Option<Value> {
-        let Value::Instance { file, .. } = value else { return None };
-        if !self.is_script(*file) {
-            return None;
-        }
-        match self.returned_by(value) {
-            Value::Unknown => None,
-            other => Some(other),
-        }
-    }
-
     /// What the name of a type stands for, with the arguments it is written with.
     fn behind(&self, alias: &DefinitionSite, written: Option<(FileId, u32, &str)>) -> Value {
         let definition = &alias.definition;
@@ -320,12 +309,7 @@ impl Resolver<'_> {
         Value::Instance { file: alias.file, offset: definition.span.start, text }
     }
 
-    pub(in crate::resolve) fn named_types(
-        &self,
-        file: FileId,
-        offset: u32,
-        text: &str,
-    ) -> Vec<DefinitionSite> {
+    pub(super) fn named_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let head = head(text);
         if head.is_empty() {
             return Vec::new();
@@ -371,10 +355,10 @@ impl Resolver<'_> {
     }
 
     /// A parameter without a type: what is expected of its function at its place.
-    pub(in crate::resolve) fn parameter_value(&self, parameter: &DefinitionSite) -> Value {
+    pub(super) fn expected_parameter(&self, parameter: &DefinitionSite) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
         let (file, definition) = (parameter.file, &parameter.definition);
-        let Some(scope) = definition.scope.filter(|_| self.is_script(file)) else { return Value::Unknown };
+        let Some(scope) = definition.scope else { return Value::Unknown };
         let whole = self.index.whole(file);
         let Some(place) = place_in_scope(&whole.1, scope, definition.span) else { return Value::Unknown };
         let expected = self.expected(file, scope);
@@ -388,13 +372,7 @@ impl Resolver<'_> {
     }
 
     /// An attribute of an element is a member of what its component takes.
-    pub(in crate::resolve) fn attribute(
-        &self,
-        file: FileId,
-        component: &str,
-        name: &str,
-        offset: u32,
-    ) -> Resolution {
+    pub(super) fn attribute(&self, file: FileId, component: &str, name: &str, offset: u32) -> Resolution {
         if component.starts_with(|first: char| first.is_lowercase()) && !component.contains('.') {
             return Resolution::External;
         }

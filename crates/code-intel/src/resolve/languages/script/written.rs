@@ -2,12 +2,12 @@
 
 use super::Bound;
 use super::text::{self, function_type, parts, unwrapped};
+use super::{LanguageRules, Script};
 use crate::facts::{Definition, Kind, Span};
 use crate::index::FileId;
-use crate::languages::Language;
 use crate::resolve::type_text::head;
 use crate::resolve::types::Value;
-use crate::resolve::{DefinitionSite, Resolution, Resolver};
+use crate::resolve::{DefinitionSite, Resolution};
 
 /// Types that have the members of what they are given first.
 const SAME_MEMBERS: &[&str] = &[
@@ -25,13 +25,9 @@ const SAME_MEMBERS: &[&str] = &[
     "Required",
 ];
 
-impl Resolver<'_> {
-    pub(in crate::resolve) fn is_script_value(&self, value: &Value) -> bool {
-        matches!(value, Value::Instance { file, .. } if self.is_script(*file))
-    }
-
+impl Script<'_, '_> {
     /// What a member of a list, a map or a promise of the standard library gives.
-    pub(in crate::resolve) fn standard_member(&self, value: &Value, name: &str) -> Value {
+    pub(super) fn standard_member(&self, value: &Value, name: &str) -> Value {
         let Value::Instance { file, offset, text } = value else { return Value::External };
         let text = unwrapped(text).to_owned();
         let is_known = text.ends_with("[]")
@@ -53,23 +49,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// A value whose type is a type parameter that stands for something.
-    pub(in crate::resolve) fn expanded(&self, value: Value) -> Value {
-        match &value {
-            Value::Instance { text, .. } => match self.bound_to(text) {
-                Some((file, offset, text)) => Value::Instance { file, offset, text },
-                None => value,
-            },
-            _ => value,
-        }
-    }
-
-    pub(in crate::resolve) fn bound_to(&self, text: &str) -> Option<Bound> {
+    pub(super) fn bound_to(&self, text: &str) -> Option<Bound> {
         let place: usize = text.trim().strip_prefix(text::PARAMETER)?.parse().ok()?;
         self.bound.borrow().get(place).cloned()
     }
 
-    pub(in crate::resolve) fn types_of_value(&self, value: &Value) -> Vec<DefinitionSite> {
+    pub(super) fn types_of_value(&self, value: &Value) -> Vec<DefinitionSite> {
         match value {
             Value::Instance { file, offset, text } => self.types_of(*file, *offset, text),
             Value::Of(types) | Value::Type(types) => types.clone(),
@@ -78,12 +63,7 @@ impl Resolver<'_> {
     }
 
     /// The types a text names; those without a name are made up as types whose members stand in the text.
-    pub(in crate::resolve) fn script_types(
-        &self,
-        file: FileId,
-        offset: u32,
-        text: &str,
-    ) -> Vec<DefinitionSite> {
+    pub(super) fn script_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let mut found = Vec::new();
         for part in parts(text) {
             if !self.step() {
@@ -117,21 +97,6 @@ impl Resolver<'_> {
         found
     }
 
-    /// `namespace name { ... }`, and not a file.
-    pub(in crate::resolve) fn is_namespace(&self, found: &DefinitionSite) -> bool {
-        let definition = &found.definition;
-        definition.kind == Kind::Module && !definition.name_span.is_empty() && self.is_script(found.file)
-    }
-
-    /// What a namespace has by a name; within it the name is known by itself.
-    pub(in crate::resolve) fn in_namespace(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
-        let whole = self.index.whole(of.file);
-        let at = whole.1.defined_at(of.definition.name_span).next().map(|(at, _)| at as u32);
-        let is_own = |one: &&Definition| !one.is_member && one.container == at && at.is_some();
-        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
-        found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
-    }
-
     /// `Name<Arguments>`.
     fn generic_type(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let head = head(text);
@@ -152,7 +117,7 @@ impl Resolver<'_> {
         }
         let named = self.named_type(file, offset, &head).found().to_vec();
         // In JavaScript a function can make instances.
-        let is_plain = self.language(file) == Some(Language::JavaScript);
+        let is_plain = self.is_javascript(file);
         let makes =
             |one: &DefinitionSite| one.definition.kind.is_type() || is_plain && one.definition.is_callable();
         let named: Vec<DefinitionSite> = named.into_iter().filter(makes).collect();
@@ -177,20 +142,5 @@ impl Resolver<'_> {
             ..found.definition
         };
         Some(found)
-    }
-
-    /// The members of a type without a name: those that stand in its braces and in no others.
-    pub(in crate::resolve) fn inline_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
-        let whole = self.index.whole(of.file);
-        let span = of.definition.span;
-        let depth = |at: u32| {
-            let before = Span { start: span.start, end: at }.of(&whole.0);
-            before.matches(['{', '(']).count()
-                - before.matches(['}', ')']).count().min(before.matches(['{', '(']).count())
-        };
-        let is_own =
-            |one: &&Definition| one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1;
-        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
-        found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
     }
 }

@@ -3,14 +3,14 @@
 
 use std::rc::Rc;
 
-use super::Resolver;
-use super::modules::{folder, join, normal};
+use super::Go;
 use crate::index::FileId;
 use crate::languages::Language;
+use crate::resolve::modules::{folder, join, normal};
 
 /// What a `go.mod` or a `go.work` says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct GoModule {
+pub(in crate::resolve) struct GoModule {
     name: String,
     /// Modules that are taken from a folder, which is relative to the file.
     replaced: Vec<(String, String)>,
@@ -18,7 +18,7 @@ pub(super) struct GoModule {
     used: Vec<String>,
 }
 
-impl Resolver<'_> {
+impl Go<'_, '_> {
     /// The files of the package that an import means, without the file that imports it.
     pub(super) fn go_package(&self, from: &str, import: &str) -> Vec<FileId> {
         for folder in self.go_folders(folder(from), import) {

@@ -1,12 +1,12 @@
 //! What the standard library of Rust gives: iterators and their adapters, options and results.
 
-use super::expression::steps;
-use super::type_text::{head, split_top};
-use super::types::Value;
-use super::{Resolution, Resolver};
+use super::Rust;
 use crate::facts::Kind;
 use crate::index::FileId;
-use crate::languages::Language;
+use crate::resolve::Resolution;
+use crate::resolve::expression::steps;
+use crate::resolve::type_text::{element_of, head, split_top};
+use crate::resolve::types::Value;
 
 /// Adapters that give the same things, or some of them, in the same order.
 const SAME_ITEMS: &[&str] = &[
@@ -92,11 +92,11 @@ const ONE_ITEM: &[&str] = &[
     "index",
 ];
 
-impl Resolver<'_> {
+impl Rust<'_, '_> {
     /// What a method of the library gives that a value of one of its types, or of an iterator, has.
     pub(super) fn rust_library_member(&self, value: &Value, name: &str) -> Option<Value> {
-        let (Value::Instance { file, offset, text }, true) = (value, self.is_rust_value(value)) else {
-            return self.default_of(value, name);
+        let Value::Instance { file, offset, text } = value else {
+            return default_of(value, name);
         };
         let made = |text: String| Some(Value::Instance { file: *file, offset: *offset, text });
         if let Some(inner) = pointed(text).filter(|_| name != "clone") {
@@ -161,9 +161,6 @@ impl Resolver<'_> {
             ("RwLock::new(", "RwLock"),
             ("RefCell::new(", "RefCell"),
         ];
-        if !self.is_rust(file) {
-            return None;
-        }
         let _deeper = self.enter()?;
         let text = text.trim().trim_start_matches('&');
         let find = |text: &str| WRAPPERS.iter().find(|(word, _)| text.starts_with(word));
@@ -197,31 +194,18 @@ impl Resolver<'_> {
         Some(Value::Instance { file, offset, text: format!("{wrapper}<{text}>") })
     }
 
-    fn is_rust_value(&self, value: &Value) -> bool {
-        matches!(value, Value::Instance { file, .. } if self.language(*file) == Some(Language::Rust))
-    }
-
-    /// `Type::default()` is a value of the type also where the impl is derived.
-    fn default_of(&self, value: &Value, name: &str) -> Option<Value> {
-        let Value::Type(types) = value else { return None };
-        let is_rust = types.first().is_some_and(|one| self.is_rust(one.file));
-        (is_rust && matches!(name, "default" | "from")).then(|| value.clone())
-    }
-
     /// What an iterator of the workspace gives, by what its `next` returns.
-    pub(super) fn item(&self, value: &Value) -> Option<Value> {
+    pub(super) fn iterator_item(&self, value: &Value) -> Option<Value> {
         let types = match value {
-            Value::Instance { file, offset, text } if self.is_rust(*file) => {
-                self.types_of(*file, *offset, text)
-            }
-            Value::Of(types) if types.first().is_some_and(|one| self.is_rust(one.file)) => types.clone(),
+            Value::Instance { file, offset, text } => self.types_of(*file, *offset, text),
+            Value::Of(types) => types.clone(),
             _ => return None,
         };
         for of in &types {
             if of.definition.kind == Kind::TypeParameter {
                 // `I: Iterator<Item = A>`.
                 let bound = of.definition.bases.iter().find(|bound| bound.contains("Item"));
-                if let Some(text) = bound.and_then(|bound| super::type_text::element_of(bound)) {
+                if let Some(text) = bound.and_then(|bound| element_of(bound)) {
                     return Some(Value::Instance { file: of.file, offset: of.definition.span.start, text });
                 }
             }
@@ -232,11 +216,7 @@ impl Resolver<'_> {
                 let next =
                     found.first().filter(|one| one.definition.owner.as_ref() == Some(&of.definition.name))?;
                 let given = next.definition.declared.as_str();
-                let inside = if name == "next" {
-                    super::type_text::element_of(given)?
-                } else {
-                    "Self::Item".to_owned()
-                };
+                let inside = if name == "next" { element_of(given)? } else { "Self::Item".to_owned() };
                 let (file, offset) = (next.file, next.definition.span.start);
                 let text = match inside.strip_prefix("Self::") {
                     Some(associated) => {
@@ -254,43 +234,46 @@ impl Resolver<'_> {
     pub(super) fn rust_tuple_field(&self, value: &Value, name: &str) -> Option<Value> {
         let place: usize = name.parse().ok()?;
         let types = match value {
-            Value::Instance { file, offset, text } if self.is_rust(*file) => {
-                if let Some(value) = self.rust_place(value, place) {
+            Value::Instance { file, offset, text } => {
+                if let Some(value) = tuple_element(value, place) {
                     return Some(value);
                 }
                 self.made_types(*file, *offset, text)
             }
-            Value::Of(types) if types.first().is_some_and(|one| self.is_rust(one.file)) => types.clone(),
+            Value::Of(types) => types.clone(),
             _ => return None,
         };
         types.iter().find_map(|one| {
             let text = one.definition.declared.clone();
             let whole = Value::Instance { file: one.file, offset: one.definition.span.start, text };
-            Some(self.with_arguments(value, self.rust_place(&whole, place)?))
+            Some(self.with_arguments(value, tuple_element(&whole, place)?))
         })
     }
+}
 
-    /// A place in a tuple.
-    pub(super) fn rust_place(&self, value: &Value, place: usize) -> Option<Value> {
-        let Value::Instance { file, offset, text } = value else { return None };
-        if !self.is_rust(*file) {
-            return None;
-        }
-        let text = text.trim().trim_start_matches('&').trim_start_matches("mut ").trim();
-        let inside = text.strip_prefix('(')?.strip_suffix(')')?;
-        let part = split_top(inside, ',').into_iter().nth(place).unwrap_or_default().trim();
-        // In a structure it may be for others.
-        let part = part.strip_prefix("pub").map_or(part, |rest| match rest.trim_start().strip_prefix('(') {
-            Some(rest) => rest.split_once(')').map_or(rest, |(_, rest)| rest),
-            None => rest,
-        });
-        let part = part.trim().to_owned();
-        Some(if part == "_" {
-            Value::Unknown
-        } else {
-            Value::Instance { file: *file, offset: *offset, text: part }
-        })
-    }
+/// `Type::default()` is a value of the type also where the impl is derived.
+fn default_of(value: &Value, name: &str) -> Option<Value> {
+    let Value::Type(types) = value else { return None };
+    (!types.is_empty() && matches!(name, "default" | "from")).then(|| value.clone())
+}
+
+/// A place in a tuple.
+pub(super) fn tuple_element(value: &Value, place: usize) -> Option<Value> {
+    let Value::Instance { file, offset, text } = value else { return None };
+    let text = text.trim().trim_start_matches('&').trim_start_matches("mut ").trim();
+    let inside = text.strip_prefix('(')?.strip_suffix(')')?;
+    let part = split_top(inside, ',').into_iter().nth(place).unwrap_or_default().trim();
+    // In a structure it may be for others.
+    let part = part.strip_prefix("pub").map_or(part, |rest| match rest.trim_start().strip_prefix('(') {
+        Some(rest) => rest.split_once(')').map_or(rest, |(_, rest)| rest),
+        None => rest,
+    });
+    let part = part.trim().to_owned();
+    Some(if part == "_" {
+        Value::Unknown
+    } else {
+        Value::Instance { file: *file, offset: *offset, text: part }
+    })
 }
 
 fn is_map(text: &str) -> bool {
@@ -308,7 +291,7 @@ fn is_cell(text: &str) -> bool {
 fn pointed(text: &str) -> Option<String> {
     let is_pointer =
         matches!(head(text).rsplit("::").next(), Some("Arc" | "Rc" | "Box" | "Pin" | "MutexGuard"));
-    super::type_text::element_of(text).filter(|_| is_pointer)
+    element_of(text).filter(|_| is_pointer)
 }
 
 /// Where a bracket that stands before a text is closed.

@@ -1,12 +1,13 @@
 //! What type parameters stand for: by the arguments a type is written with, and by those of its bases.
 
+use super::Script;
 use std::collections::HashSet;
 
 use super::text;
 use crate::facts::Kind;
 use crate::index::FileId;
+use crate::resolve::DefinitionSite;
 use crate::resolve::types::Value;
-use crate::resolve::{DefinitionSite, Resolver};
 
 /// A type as it is written somewhere, and what it means.
 struct Written {
@@ -16,21 +17,8 @@ struct Written {
     text: String,
 }
 
-impl Resolver<'_> {
-    /// Members with the type parameters of their owner replaced by what they stand for in a value.
-    pub(in crate::resolve) fn members_with_arguments(
-        &self,
-        value: &Value,
-        found: Vec<DefinitionSite>,
-    ) -> Vec<DefinitionSite> {
-        let is_script = found.first().is_some_and(|one| self.is_script(one.file));
-        if !is_script || !matches!(value, Value::Instance { .. } | Value::Of(_)) {
-            return found;
-        }
-        found.into_iter().map(|one| self.with_arguments_of(value, one)).collect()
-    }
-
-    fn with_arguments_of(&self, value: &Value, mut member: DefinitionSite) -> DefinitionSite {
+impl Script<'_, '_> {
+    pub(super) fn with_arguments_of(&self, value: &Value, mut member: DefinitionSite) -> DefinitionSite {
         if member.definition.declared.is_empty() {
             return member;
         }
@@ -51,7 +39,7 @@ impl Resolver<'_> {
     }
 
     /// The names of the type parameters of a type.
-    pub(in crate::resolve) fn type_parameters(&self, of: &DefinitionSite) -> Vec<String> {
+    pub(super) fn type_parameters(&self, of: &DefinitionSite) -> Vec<String> {
         let whole = self.index.whole(of.file);
         let span = of.definition.span;
         let own = whole.1.of_kind(Kind::TypeParameter).filter(|(_, one)| one.scope == Some(span));
@@ -59,7 +47,7 @@ impl Resolver<'_> {
     }
 
     /// A text in which type parameters are replaced by the arguments of a type as it is written.
-    pub(in crate::resolve) fn bind(
+    pub(super) fn bind(
         &self,
         text: &str,
         parameters: &[String],

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{DefinitionSite, Resolver};
+use super::C;
 use crate::facts::{Definition, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 use crate::preprocessor::{Macros, left_out, system};
+use crate::resolve::DefinitionSite;
 
 /// What is read of included files for one, at most.
 const MOST_FILES: usize = 300;
@@ -20,23 +21,19 @@ struct Budget {
     bytes: usize,
 }
 
-impl Resolver<'_> {
+impl C<'_, '_> {
     /// The bytes of a file that the preprocessor leaves out.
-    pub fn inactive_spans(&self, file: FileId) -> Rc<[Span]> {
+    pub(super) fn skipped_spans(&self, file: FileId) -> Rc<[Span]> {
         if let Some(known) = self.inactive_spans.borrow().get(&file) {
             return Rc::clone(known);
         }
-        let spans: Rc<[Span]> = match self.language(file) {
-            Some(language @ (Language::C | Language::Cpp)) => {
-                let mut macros = Macros::of_compiler(language);
-                for flag in self.index.compile_flags(file).iter() {
-                    macros.obey(flag);
-                }
-                let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
-                self.preprocess(file, &mut macros, &mut budget, DEEPEST).into()
-            }
-            _ => Rc::default(),
-        };
+        let language = if self.is_cpp(file) { Language::Cpp } else { Language::C };
+        let mut macros = Macros::of_compiler(language);
+        for flag in self.index.compile_flags(file).iter() {
+            macros.obey(flag);
+        }
+        let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
+        let spans: Rc<[Span]> = self.preprocess(file, &mut macros, &mut budget, DEEPEST).into();
         self.inactive_spans.borrow_mut().insert(file, Rc::clone(&spans));
         spans
     }
@@ -57,7 +54,7 @@ impl Resolver<'_> {
 
     /// Of definitions in one file those that are built, where some are.
     pub(super) fn built<'d>(&self, file: FileId, found: Vec<&'d Definition>) -> Vec<&'d Definition> {
-        let spans = self.inactive_spans(file);
+        let spans = self.skipped_spans(file);
         let is_built = |one: &Definition| !spans.iter().any(|span| span.contains(one.name_span.start));
         if found.iter().all(|one| is_built(one)) || !found.iter().any(|one| is_built(one)) {
             return found;
@@ -74,7 +71,7 @@ impl Resolver<'_> {
         let includes = |file| self.index.imports(file).any(|header| system::gives(header, name));
         let stands_in = |one: &DefinitionSite| {
             let at = one.definition.name_span.start;
-            self.inactive_spans(one.file).iter().any(|span| span.contains(at))
+            self.skipped_spans(one.file).iter().any(|span| span.contains(at))
                 || is_guarded(self.index.source(one.file).get(..at as usize).unwrap_or_default(), name)
         };
         (includes(file) || found.iter().any(|one| includes(one.file))) && found.iter().all(stands_in)

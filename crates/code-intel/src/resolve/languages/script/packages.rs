@@ -1,10 +1,10 @@
 //! Which file a module of a script is: by its path, by the settings of the project, by the packages of the workspace.
 
+use super::Script;
 use stepwell_workspace::files;
 
 use crate::facts::{Manifest, mapped};
 use crate::index::FileId;
-use crate::resolve::Resolver;
 use crate::resolve::modules::{folder, join};
 
 /// Folders that hold what is built; what it is built from is beneath `src`.
@@ -59,8 +59,8 @@ fn package_of(module: &str) -> &str {
     module.match_indices('/').nth(parts - 1).map_or(module, |(at, _)| &module[..at])
 }
 
-impl Resolver<'_> {
-    pub(in crate::resolve) fn script_module(&self, from: &str, module: &str) -> Vec<FileId> {
+impl Script<'_, '_> {
+    pub(super) fn script_module(&self, from: &str, module: &str) -> Vec<FileId> {
         if module.starts_with('.') {
             return self.script_file(&join(folder(from), module)).into_iter().collect();
         }
@@ -76,7 +76,7 @@ impl Resolver<'_> {
     }
 
     /// Whether a module is neither in the workspace nor installed, so that nothing is known of it but its import.
-    pub(in crate::resolve) fn is_nowhere(&self, file: FileId, module: &str) -> bool {
+    pub(super) fn is_nowhere(&self, file: FileId, module: &str) -> bool {
         let path = self.index.path(file);
         if module.is_empty() || !self.module_files(file, module).is_empty() {
             return false;

@@ -1,23 +1,20 @@
 //! What `module`, `exports` and `this` are in JavaScript.
 
+use super::{LanguageRules, Script};
 use crate::facts::{Definition, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
-use crate::languages::Language;
 use crate::resolve::names::is_plain_name;
 use crate::resolve::types::Value;
-use crate::resolve::{DefinitionSite, Resolution, Resolver};
+use crate::resolve::{DefinitionSite, Resolution};
 
-impl Resolver<'_> {
+impl Script<'_, '_> {
     /// What a name means in a script by rules that other languages do not have.
-    pub(in crate::resolve) fn script_meaning(
+    pub(super) fn script_meaning(
         &self,
         file: FileId,
         occurrence: &Occurrence,
         own: &[DefinitionSite],
     ) -> Option<Resolution> {
-        if !self.is_script(file) {
-            return None;
-        }
         if let Receiver::Made(object) = occurrence.receiver {
             return Some(self.object_key(file, object, occurrence, own.to_vec()));
         }
@@ -29,7 +26,7 @@ impl Resolver<'_> {
         {
             return Some(Resolution::of(vec![import]));
         }
-        if self.language(file) != Some(Language::JavaScript) {
+        if !self.is_javascript(file) {
             return None;
         }
         if let Some(given) = own.iter().find_map(|one| self.given(one)) {
@@ -148,14 +145,14 @@ impl Resolver<'_> {
     }
 
     /// `require("module")` with what is taken of it.
-    pub(in crate::resolve) fn required_value(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
-        let rest = text.strip_prefix("require(").filter(|_| self.is_script(file))?;
+    pub(super) fn required_value(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
+        let rest = text.strip_prefix("require(")?;
         let (module, rest) = rest.split_once(')')?;
         let module = module.trim().strip_prefix(['"', '\''])?.strip_suffix(['"', '\''])?;
         let Some(found) = self.module_files(file, module).first().copied() else {
             return Some(Value::External);
         };
-        let value = match self.given_by_module(found) {
+        let value = match self.module_value(found) {
             Some(given) => self.value_of_found(&given),
             None => Value::Module(found),
         };
@@ -186,8 +183,8 @@ impl Resolver<'_> {
     }
 
     /// A member of what `module.exports` is given: an object, or a variable that has members.
-    pub(in crate::resolve) fn given_member(&self, file: FileId, name: &str) -> Option<Vec<DefinitionSite>> {
-        if self.language(file) != Some(Language::JavaScript) {
+    pub(super) fn given_member(&self, file: FileId, name: &str) -> Option<Vec<DefinitionSite>> {
+        if !self.is_javascript(file) {
             return None;
         }
         let outline = self.index.outline(file);
@@ -226,11 +223,7 @@ impl Resolver<'_> {
     }
 
     /// What `module.exports` is given where that is no name: an instance, a function, or the members of the module.
-    pub(in crate::resolve) fn given_value(
-        &self,
-        file: FileId,
-        given: &Definition,
-    ) -> Option<Vec<DefinitionSite>> {
+    pub(super) fn given_value(&self, file: FileId, given: &Definition) -> Option<Vec<DefinitionSite>> {
         let is_whole = given.value.starts_with("new ") || given.is_callable();
         if is_whole {
             return Some(vec![DefinitionSite { file, definition: given.clone() }]);
@@ -267,8 +260,8 @@ impl Resolver<'_> {
     }
 
     /// What a name is by itself: the module, or what `this` has its members from.
-    pub(in crate::resolve) fn script_value(&self, file: FileId, name: &str, offset: u32) -> Option<Value> {
-        if self.language(file) != Some(Language::JavaScript) {
+    pub(super) fn script_value(&self, file: FileId, name: &str, offset: u32) -> Option<Value> {
+        if !self.is_javascript(file) {
             return None;
         }
         match name {

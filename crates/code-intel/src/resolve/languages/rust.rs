@@ -1,28 +1,96 @@
-//! What Rust has that the others have not: modules in braces, lifetimes, traits and their impls, and fields that are
-//! named like a variable.
+//! The rules of Rust.
 
-use super::type_text::head;
-use super::types::Value;
-use super::{DefinitionSite, Resolution, Resolver};
-use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
+mod library;
+mod modules;
+mod names;
+
+use std::collections::HashSet;
+
+use super::{Key, LanguageRules, language_view};
+use crate::facts::{Definition, Facts, Import, ImportedName, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
+use crate::resolve::names::Seen;
+use crate::resolve::type_text::head;
+use crate::resolve::types::Value;
+use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver};
+use library::tuple_element;
+use names::seen_in_modules;
 
-impl Resolver<'_> {
-    pub(super) fn is_rust(&self, file: FileId) -> bool {
-        self.language(file) == Some(Language::Rust)
+language_view! {
+    /// Rust.
+    Rust
+}
+
+impl LanguageRules for Rust<'_, '_> {
+    fn resolver(&self) -> &Resolver<'_> {
+        self.0
     }
 
-    /// What a name in a Rust file means where the general way does not tell.
-    pub(super) fn rust_meaning(
+    fn name_beyond_file(&self, file: FileId, name: &str, offset: u32) -> Resolution {
+        self.rust_name(file, name, offset)
+    }
+
+    fn visible_at_top_level<'d>(
+        &self,
+        facts: &'d Facts,
+        found: Vec<&'d Definition>,
+        offset: u32,
+    ) -> Vec<&'d Definition> {
+        seen_in_modules(facts, found, offset)
+    }
+
+    /// A name that is bound again hides the one before; of what stands for others the first is meant.
+    fn choose<'d>(&self, _: FileId, found: Vec<&'d Definition>, _: u32) -> Vec<&'d Definition> {
+        let first = found.iter().find(|one| one.scope.is_none());
+        first.or(found.last()).copied().into_iter().collect()
+    }
+
+    /// `use name`.
+    fn bare_import(&self, file: FileId, name: &str, offset: u32) -> Option<Resolution> {
+        let outline = self.index.outline(file);
+        let holds = |import: &&Import| {
+            import.module.is_empty() && import.scope.is_none_or(|scope| scope.contains(offset))
+        };
+        let bare = outline.imports.iter().filter(holds).flat_map(|import| &import.names);
+        let imported = { bare }.find(|imported| imported.alias == name)?;
+        let module = self.rust_module(file, &imported.name).map(|found| self.module_meaning(found));
+        module.or(Some(Resolution::External))
+    }
+
+    fn resolve_import(
         &self,
         file: FileId,
-        text: &str,
-        occurrence: &Occurrence,
+        import: &Import,
+        imported: &ImportedName,
+        seen: &mut Seen,
     ) -> Option<Resolution> {
-        if !self.is_rust(file) {
-            return None;
-        }
+        Some(self.rust_path(file, &format!("{}::{}", import.module, imported.name), seen))
+    }
+
+    /// What stands in no module in braces comes first.
+    fn order_exports(&self, own: &mut [&Definition]) {
+        own.sort_by_key(|one| one.container.is_some());
+    }
+
+    fn declared_module(&self, found: &DefinitionSite) -> Option<FileId> {
+        self.rust_module(found.file, &format!("self::{}", found.definition.name))
+    }
+
+    fn find_module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
+        self.rust_module(file, module).into_iter().collect()
+    }
+
+    fn imported_files(&self, file: FileId, import: &Import) -> Vec<FileId> {
+        let of_name = |name: &ImportedName| {
+            let joined = format!("{}::{}", import.module, name.name);
+            let below = self.rust_module(file, joined.trim_start_matches("::"));
+            below.or_else(|| self.rust_module(file, &import.module))
+        };
+        import.names.iter().filter_map(of_name).collect()
+    }
+
+    fn special_reference(&self, file: FileId, text: &str, occurrence: &Occurrence) -> Option<Resolution> {
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default();
         let name = occurrence.span.of(text);
         if before.ends_with('\'') {
@@ -55,34 +123,34 @@ impl Resolver<'_> {
         None
     }
 
-    /// Whether a name in `let Type { name } = value` is that of a field that is asked about.
-    pub(super) fn is_field_of_pattern(
+    fn resolve_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
+        self.in_rust_path(file, path, name, offset)
+    }
+
+    fn overloads(
         &self,
         file: FileId,
         text: &str,
         occurrence: &Occurrence,
-        target: &DefinitionSite,
-    ) -> bool {
-        match occurrence.receiver {
-            Receiver::Made(span) if target.definition.kind == Kind::Field && self.is_rust(file) => {
-                let fields = self.made(file, span, occurrence, text);
-                fields.found().iter().any(|one| one.key() == target.key())
-            }
-            _ => false,
-        }
+        found: Vec<DefinitionSite>,
+    ) -> Vec<DefinitionSite> {
+        self.by_arguments(file, found, text, occurrence)
+    }
+
+    /// The file that `mod name;` stands for.
+    fn definition_of(&self, declared: &DefinitionSite) -> Vec<DefinitionSite> {
+        let definition = &declared.definition;
+        let is_declared = definition.kind == Kind::Module && definition.is_declaration;
+        let file = is_declared.then(|| self.declared_module(declared)).flatten();
+        file.map_or_else(Vec::new, |file| self.module_meaning(file).found().to_vec())
     }
 
     /// The name of a type in the impl of a trait means the one that the trait asks for.
-    pub(super) fn type_of_trait(
-        &self,
-        file: FileId,
-        occurrence: &Occurrence,
-        meaning: Resolution,
-    ) -> Resolution {
+    fn asked_definition(&self, file: FileId, occurrence: &Occurrence, meaning: Resolution) -> Resolution {
         let [found] = meaning.found() else { return meaning };
         let (definition, start) = (&found.definition, occurrence.span.start);
         let is_own = found.file == file && definition.name_span == occurrence.span;
-        if !is_own || !self.is_rust(file) || definition.kind != Kind::Type || !definition.is_member {
+        if !is_own || definition.kind != Kind::Type || !definition.is_member {
             return meaning;
         }
         let whole = self.index.whole(file);
@@ -108,10 +176,142 @@ impl Resolver<'_> {
         if members.is_empty() { meaning } else { Resolution::of(members) }
     }
 
+    /// A member that the workspace gives to a type that is not in it: `impl Trait for str`.
+    fn member_of_foreign(&self, text: &str, name: &str) -> Vec<DefinitionSite> {
+        let plain = without_reference(text);
+        let mut owners = vec![if plain.starts_with('[') { plain.to_owned() } else { head(plain) }];
+        if let Some(inner) = plain.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) {
+            owners.push(format!("[{inner}]"));
+        }
+        if owners[0] == "String" {
+            owners.push("str".to_owned());
+        }
+        for owner in owners {
+            let owner = last_part(&owner).to_owned();
+            let found = self.everywhere(name, |other, one, _| {
+                self.language(other) == Some(Language::Rust)
+                    && one.is_member
+                    && one.owner.as_deref() == Some(&owner)
+            });
+            if !found.is_empty() {
+                return found.into_iter().take(1).collect();
+            }
+        }
+        Vec::new()
+    }
+
+    fn member_of_traits(&self, types: &[DefinitionSite], name: &str) -> Vec<DefinitionSite> {
+        let is_bounded = |one: &DefinitionSite| {
+            one.definition.kind == Kind::TypeParameter && !one.definition.bases.is_empty()
+        };
+        if types.iter().all(is_bounded) {
+            return Vec::new();
+        }
+        let traits = self.everywhere(name, |_, definition, facts| {
+            definition
+                .container
+                .and_then(|index| facts.definitions.get(index as usize))
+                .is_some_and(|of| of.kind == Kind::Trait)
+        });
+        self.implemented(types, traits).into_iter().take(1).collect()
+    }
+
+    fn preferred(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
+        found.into_iter().take(1).collect()
+    }
+
+    fn spreads_members(&self) -> bool {
+        true
+    }
+
+    fn special_value(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
+        self.rust_wrapped(file, text, offset)
+    }
+
+    /// The value of a literal.
+    fn literal_value(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
+        let text = text.trim();
+        let is_closed =
+            text.len() >= 2 && text.ends_with('"') && text[1..text.len() - 1].matches('"').count() == 0;
+        let of = match text.as_bytes().first()? {
+            b'"' if is_closed => "&str",
+            b'b' if text.starts_with("b\"") && is_closed => "&[u8]",
+            b'r' if text.starts_with("r\"") || text.starts_with("r#\"") => "&str",
+            _ => return None,
+        };
+        Some(Value::Instance { file, offset, text: of.to_owned() })
+    }
+
+    fn tuple_element(&self, value: &Value, place: usize) -> Option<Value> {
+        tuple_element(value, place)
+    }
+
+    fn tuple_field(&self, value: &Value, name: &str) -> Option<Value> {
+        self.rust_tuple_field(value, name)
+    }
+
+    fn is_wrapper(&self, text: &str) -> bool {
+        matches!(
+            head(text).as_str(),
+            "Option" | "Result" | "Vec" | "VecDeque" | "Box" | "Rc" | "Arc" | "RefCell" | "Mutex" | "RwLock"
+        )
+    }
+
+    fn library_member(&self, value: &Value, name: &str) -> Option<Value> {
+        self.rust_library_member(value, name)
+    }
+
+    fn item(&self, value: &Value) -> Option<Value> {
+        self.iterator_item(value)
+    }
+
+    /// A variant of an enum has fields too.
+    fn made_variants(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
+        let variant = self.named_type(file, offset, &head(text));
+        variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
+    }
+
+    fn also_refers(
+        &self,
+        file: FileId,
+        text: &str,
+        occurrence: &Occurrence,
+        _: &[DefinitionSite],
+        target: &DefinitionSite,
+    ) -> bool {
+        self.is_field_of_pattern(file, text, occurrence, target)
+    }
+
+    /// A type is also called `Self` where its members stand.
+    fn each_self(&self, target: &DefinitionSite, targets: &HashSet<Key>, then: &mut dyn FnMut(Reference)) {
+        if !target.definition.kind.is_type() {
+            return;
+        }
+        for file in self.index.using(&target.definition.name) {
+            if !self.has_time() {
+                continue;
+            }
+            let whole = self.index.whole(file);
+            for occurrence in whole.1.uses(&whole.0, "Self") {
+                self.steps.set(0);
+                let types = self.enclosing_type(file, occurrence.span.start);
+                if types.iter().any(|found| targets.contains(&found.key())) {
+                    then(Reference { file, occurrence: *occurrence, certainty: Certainty::Resolved });
+                }
+            }
+        }
+    }
+
+    fn has_import_aliases(&self) -> bool {
+        true
+    }
+}
+
+impl Rust<'_, '_> {
     fn lifetime(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_meant =
-            |one: &&Definition| is_lifetime(one) && one.scope.is_some_and(|scope| scope.contains(offset));
+            |one: &&Definition| one.is_lifetime() && one.scope.is_some_and(|scope| scope.contains(offset));
         let named = whole.1.named(name).map(|(_, one)| one);
         let innermost = named.filter(is_meant).min_by_key(|one| one.scope.map_or(0, Span::len));
         innermost.map(|one| DefinitionSite { file, definition: one.clone() }).into_iter().collect()
@@ -127,11 +327,7 @@ impl Resolver<'_> {
     }
 
     /// Of the traits that have a member of a name those that a type implements, and the rest behind them.
-    pub(super) fn implemented(
-        &self,
-        types: &[DefinitionSite],
-        members: Vec<DefinitionSite>,
-    ) -> Vec<DefinitionSite> {
+    fn implemented(&self, types: &[DefinitionSite], members: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
         let (mut own, mut rest) = (Vec::new(), Vec::new());
         for member in members {
             let of = self.owner_types(&member);
@@ -159,51 +355,9 @@ impl Resolver<'_> {
         })
     }
 
-    /// A member that the workspace gives to a type that is not in it: `impl Trait for str`.
-    pub(super) fn given_to_foreign(&self, file: FileId, text: &str, name: &str) -> Vec<DefinitionSite> {
-        if !self.is_rust(file) {
-            return Vec::new();
-        }
-        let plain = without_reference(text);
-        let mut owners = vec![if plain.starts_with('[') { plain.to_owned() } else { head(plain) }];
-        if let Some(inner) = plain.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) {
-            owners.push(format!("[{inner}]"));
-        }
-        if owners[0] == "String" {
-            owners.push("str".to_owned());
-        }
-        for owner in owners {
-            let owner = last_part(&owner).to_owned();
-            let found = self.everywhere(name, |other, one, _| {
-                self.is_rust(other) && one.is_member && one.owner.as_deref() == Some(&owner)
-            });
-            if !found.is_empty() {
-                return found.into_iter().take(1).collect();
-            }
-        }
-        Vec::new()
-    }
-
-    /// The value of a literal.
-    pub(super) fn rust_literal(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
-        if !self.is_rust(file) {
-            return None;
-        }
-        let text = text.trim();
-        let is_closed =
-            text.len() >= 2 && text.ends_with('"') && text[1..text.len() - 1].matches('"').count() == 0;
-        let of = match text.as_bytes().first()? {
-            b'"' if is_closed => "&str",
-            b'b' if text.starts_with("b\"") && is_closed => "&[u8]",
-            b'r' if text.starts_with("r\"") || text.starts_with("r#\"") => "&str",
-            _ => return None,
-        };
-        Some(Value::Instance { file, offset, text: of.to_owned() })
-    }
-
     /// Of several impls that define a name for one type, or of a trait's impls, the one that the arguments of a
     /// call ask for.
-    pub(super) fn by_arguments(
+    fn by_arguments(
         &self,
         file: FileId,
         found: Vec<DefinitionSite>,
@@ -211,7 +365,7 @@ impl Resolver<'_> {
         occurrence: &Occurrence,
     ) -> Vec<DefinitionSite> {
         let [one] = found.as_slice() else { return found };
-        if !self.is_rust(one.file) || one.definition.kind != Kind::Method {
+        if one.definition.kind != Kind::Method {
             return found;
         }
         let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
@@ -227,7 +381,7 @@ impl Resolver<'_> {
             // `Trait::method(value)`.
             let given = match self.first_argument(file, after, occurrence.span.start) {
                 Some(Value::Instance { text, file, offset }) => match self.types_of(file, offset, &text) {
-                    types if types.is_empty() => self.given_to_foreign(file, &text, name),
+                    types if types.is_empty() => self.member_of_foreign(&text, name),
                     types => self.member_of_types(&types, name).found().to_vec(),
                 },
                 Some(Value::Of(types)) => self.member_of_types(&types, name).found().to_vec(),
@@ -308,17 +462,29 @@ impl Resolver<'_> {
             value => Some(value),
         }
     }
+
+    /// Whether a name in `let Type { name } = value` is that of a field that is asked about.
+    fn is_field_of_pattern(
+        &self,
+        file: FileId,
+        text: &str,
+        occurrence: &Occurrence,
+        target: &DefinitionSite,
+    ) -> bool {
+        match occurrence.receiver {
+            Receiver::Made(span) if target.definition.kind == Kind::Field => {
+                let fields = self.made(file, span, occurrence, text);
+                fields.found().iter().any(|one| one.key() == target.key())
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Whether a field stands without a value.
 fn is_shorthand(text: &str, occurrence: &Occurrence) -> bool {
     let after = text.get(occurrence.span.end as usize..).unwrap_or_default().trim_start();
     after.starts_with([',', '}'])
-}
-
-/// Whether a definition is that of a lifetime.
-pub(super) fn is_lifetime(definition: &Definition) -> bool {
-    definition.kind == Kind::TypeParameter && definition.declared == "'"
 }
 
 /// The bytes of the innermost impl around a place.

@@ -1,14 +1,24 @@
-//! What only Go means: values that `make` and `new` give, literals of collections, what comes out of a channel; structs
-//! without a name; methods that are the same by an interface; functions without a name; files that are not built.
+//! The rules of Go.
+
+mod modules;
 
 use std::collections::HashSet;
 
-use super::type_text::split_top;
-use super::types::Value;
-use super::{Certainty, DefinitionSite, Reference, Resolver, owner_name};
+use super::{Key, LanguageRules, TypeArguments, language_view};
 use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
+use crate::resolve::modules::folder;
+use crate::resolve::type_text::split_top;
+use crate::resolve::types::Value;
+use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, owner_name};
+
+pub(in crate::resolve) use modules::GoModule;
+
+language_view! {
+    /// Go.
+    Go
+}
 
 /// Endings of files that are built for one system only, as far as they are common.
 const SYSTEMS: &[&str] = &[
@@ -29,15 +39,45 @@ const SYSTEMS: &[&str] = &[
     "windows",
 ];
 
-impl Resolver<'_> {
-    pub(super) fn is_go(&self, file: FileId) -> bool {
-        self.language(file) == Some(Language::Go)
+impl LanguageRules for Go<'_, '_> {
+    fn resolver(&self) -> &Resolver<'_> {
+        self.0
     }
 
-    pub(super) fn go_value(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
-        if !self.is_go(file) {
-            return None;
+    /// The files of a package share their names.
+    fn name_beyond_file(&self, file: FileId, name: &str, _: u32) -> Resolution {
+        match self.in_package(file, name) {
+            Resolution::Unknown => Resolution::External,
+            found => found,
         }
+    }
+
+    fn find_module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
+        self.go_package(self.index.path(file), module)
+    }
+
+    fn special_reference(&self, file: FileId, text: &str, occurrence: &Occurrence) -> Option<Resolution> {
+        let package = self.package_name(file, occurrence.span.of(text), occurrence)?;
+        Some(Resolution::of(vec![package]))
+    }
+
+    fn member_of_module(&self, file: FileId, name: &str) -> Resolution {
+        self.in_package(file, name)
+    }
+
+    fn preferred(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
+        found.into_iter().take(1).collect()
+    }
+
+    fn spreads_members(&self) -> bool {
+        true
+    }
+
+    fn may_hold_members(&self, of: FileId, other: FileId) -> bool {
+        folder(self.index.path(of)) == folder(self.index.path(other))
+    }
+
+    fn special_value(&self, file: FileId, text: &str, offset: u32) -> Option<Value> {
         let text = text.trim();
         let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text).trim();
         let made = |text: &str| Some(Value::Instance { file, offset, text: text.trim().to_owned() });
@@ -70,10 +110,75 @@ impl Resolver<'_> {
             _ => None,
         }
     }
+
+    fn special_types(&self, file: FileId, offset: u32, text: &str) -> Option<Vec<DefinitionSite>> {
+        self.nameless_struct(file, offset, text).map(|found| vec![found])
+    }
+
+    /// The methods of a type stand on its own name, whatever it is a name for.
+    fn aliases_have_members(&self) -> bool {
+        true
+    }
+
+    /// The parameters of a type have other names in each of its methods.
+    fn type_arguments(&self) -> TypeArguments {
+        TypeArguments::Everywhere
+    }
+
+    /// The methods that a method is the same as by an interface: who calls one may call the other.
+    fn overridden(&self, target: &DefinitionSite) -> HashSet<Key> {
+        let definition = &target.definition;
+        let owners = self.owner_types(target);
+        let Some(owner) = owners.first().filter(|_| definition.kind == Kind::Method) else {
+            return HashSet::new();
+        };
+        let is_interface = owner.definition.kind == Kind::Interface;
+        let count = |one: &DefinitionSite| self.parameters_of(one).map(|parameters| parameters.len());
+        let wanted = count(target);
+        let others = self.everywhere(&definition.name, |file, other, _| {
+            self.language(file) == Some(Language::Go)
+                && other.kind == Kind::Method
+                && other.owner.is_some() == is_interface
+        });
+        let is_same = |other: &DefinitionSite| {
+            let of = self.owner_types(other);
+            count(other) == wanted
+                && of.first().is_some_and(|of| {
+                    if is_interface { self.has_methods_of(of, owner) } else { self.has_methods_of(owner, of) }
+                })
+        };
+        others.iter().filter(|other| is_same(other)).map(DefinitionSite::key).collect()
+    }
+
+    /// No method names the one of an interface that it implements.
+    fn overriding_refers(&self) -> bool {
+        false
+    }
+
+    fn caller(&self, _: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
+        self.caller_around(used)
+    }
+
+    /// What makes a function without a name: who calls that leads to it.
+    fn maker(&self, literal: &DefinitionSite) -> Option<DefinitionSite> {
+        let definition = &literal.definition;
+        let whole = self.index.whole(literal.file);
+        if definition.name_span.of(&whole.0) != "func" {
+            return None;
+        }
+        // What stands just before it stands in its maker.
+        let before = definition.span.start.saturating_sub(1);
+        let span = Span { start: before, end: before };
+        let occurrence = Occurrence { span, at: definition.at, receiver: Receiver::None };
+        self.caller_around(&Reference { file: literal.file, occurrence, certainty: Certainty::Resolved })
+    }
+}
+
+impl Go<'_, '_> {
     /// A struct without a name: the one that stands next behind a place.
-    pub(super) fn go_nameless(&self, file: FileId, offset: u32, text: &str) -> Option<DefinitionSite> {
+    fn nameless_struct(&self, file: FileId, offset: u32, text: &str) -> Option<DefinitionSite> {
         let after = text.trim_start_matches(['*', '&', '[', ']', ' ']).strip_prefix("struct")?;
-        if !self.is_go(file) || after.starts_with(is_part_of_name) {
+        if after.starts_with(is_part_of_name) {
             return None;
         }
         let whole = self.index.whole(file);
@@ -98,29 +203,6 @@ impl Resolver<'_> {
             ..found.definition
         };
         Some(found)
-    }
-
-    /// The methods that a method is the same as by an interface: who calls one may call the other.
-    pub(super) fn go_same_by_interface(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
-        let definition = &target.definition;
-        let owners = self.owner_types(target);
-        let Some(owner) = owners.first().filter(|_| definition.kind == Kind::Method) else {
-            return HashSet::new();
-        };
-        let is_interface = owner.definition.kind == Kind::Interface;
-        let count = |one: &DefinitionSite| self.parameters_of(one).map(|parameters| parameters.len());
-        let wanted = count(target);
-        let others = self.everywhere(&definition.name, |file, other, _| {
-            self.is_go(file) && other.kind == Kind::Method && other.owner.is_some() == is_interface
-        });
-        let is_same = |other: &DefinitionSite| {
-            let of = self.owner_types(other);
-            count(other) == wanted
-                && of.first().is_some_and(|of| {
-                    if is_interface { self.has_methods_of(of, owner) } else { self.has_methods_of(owner, of) }
-                })
-        };
-        others.iter().filter(|other| is_same(other)).map(DefinitionSite::key).collect()
     }
 
     /// Whether a type has all methods of an interface, as far as they are known here.
@@ -149,8 +231,40 @@ impl Resolver<'_> {
         true
     }
 
+    /// Of what files of a package define those that are built here, where there are such.
+    fn go_built(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
+        if found.len() < 2 {
+            return found;
+        }
+        let is_built = |one: &&DefinitionSite| {
+            let path = self.index.path(one.file);
+            let name = path.rsplit('/').next().unwrap_or(path);
+            is_built(name, &self.index.source(one.file))
+        };
+        let built: Vec<DefinitionSite> = found.iter().filter(is_built).cloned().collect();
+        if built.is_empty() { found } else { built }
+    }
+
+    /// The name of a package in Go means the line that imports it.
+    fn package_name(&self, file: FileId, name: &str, occurrence: &Occurrence) -> Option<DefinitionSite> {
+        if occurrence.receiver != Receiver::None {
+            return None;
+        }
+        let local = self.local(file, name, occurrence.span.start);
+        let outline = self.index.outline(file);
+        let imported =
+            outline.imports.iter().flat_map(|import| &import.names).find(|one| one.alias == name)?;
+        if !local.is_empty() {
+            return None;
+        }
+        let mut found = self.module_meaning(file).found().first()?.clone();
+        found.definition.at = imported.at;
+        name.clone_into(&mut found.definition.name);
+        Some(found)
+    }
+
     /// The function a use stands in, also one without a name; outside of all, the package.
-    pub(super) fn go_caller(&self, used: &Reference) -> Option<DefinitionSite> {
+    fn caller_around(&self, used: &Reference) -> Option<DefinitionSite> {
         let offset = used.occurrence.span.start;
         let whole = self.index.whole(used.file);
         let function = self.function_around(used.file, offset);
@@ -186,32 +300,12 @@ impl Resolver<'_> {
         Some(found)
     }
 
-    /// What makes a function without a name: who calls that leads to it.
-    pub(super) fn go_maker(&self, literal: &DefinitionSite) -> Option<DefinitionSite> {
-        let definition = &literal.definition;
-        let whole = self.index.whole(literal.file);
-        if !self.is_go(literal.file) || definition.name_span.of(&whole.0) != "func" {
-            return None;
-        }
-        // What stands just before it stands in its maker.
-        let before = definition.span.start.saturating_sub(1);
-        let span = Span { start: before, end: before };
-        let occurrence = Occurrence { span, at: definition.at, receiver: Receiver::None };
-        self.go_caller(&Reference { file: literal.file, occurrence, certainty: Certainty::Resolved })
-    }
-
-    /// Of what files of a package define those that are built here, where there are such.
-    pub(super) fn go_built(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
-        if found.len() < 2 {
-            return found;
-        }
-        let is_built = |one: &&DefinitionSite| {
-            let path = self.index.path(one.file);
-            let name = path.rsplit('/').next().unwrap_or(path);
-            is_built(name, &self.index.source(one.file))
-        };
-        let built: Vec<DefinitionSite> = found.iter().filter(is_built).cloned().collect();
-        if built.is_empty() { found } else { built }
+    /// A name of the package that a file is in.
+    fn in_package(&self, file: FileId, name: &str) -> Resolution {
+        let files = self.go_files(folder(self.index.path(file)));
+        let is_among = |other: FileId| files.contains(&other);
+        let found = self.everywhere_in(name, is_among, |_, definition, _| !definition.is_member);
+        Resolution::of(self.go_built(found))
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::names::{Seen, without_generics};
-use super::{DefinitionSite, Resolution, Resolver};
+use super::Rust;
 use crate::facts::{Definition, Facts, Kind};
 use crate::index::FileId;
+use crate::resolve::names::{Seen, without_generics};
+use crate::resolve::{DefinitionSite, Resolution};
 
-impl Resolver<'_> {
+impl Rust<'_, '_> {
     pub(super) fn rust_name(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         match name {
             "crate" => {
@@ -112,7 +113,7 @@ impl Resolver<'_> {
     }
 
     /// A name in a module in braces.
-    pub(super) fn in_braces(&self, module: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
+    fn in_braces(&self, module: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         let outline = self.index.outline(module.file);
         let of = module.definition.name_span;
         let defined = outline.defined_at(of).next().filter(|_| !of.is_empty());
@@ -125,13 +126,7 @@ impl Resolver<'_> {
     }
 
     /// `super::name` in a module in braces; `None` where the place is in none.
-    pub(super) fn above_braces(
-        &self,
-        file: FileId,
-        path: &str,
-        name: &str,
-        offset: u32,
-    ) -> Option<Resolution> {
+    fn above_braces(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Resolution> {
         let whole = self.index.whole(file);
         let facts = &whole.1;
         let mut rest = path;
@@ -164,7 +159,7 @@ impl Resolver<'_> {
     }
 
     /// `<Type as Trait>::name`.
-    pub(super) fn as_trait(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Resolution> {
+    fn as_trait(&self, file: FileId, path: &str, name: &str, offset: u32) -> Option<Resolution> {
         let inside = path.trim().strip_prefix('<')?.strip_suffix('>')?;
         let (of, implemented) = inside.rsplit_once(" as ")?;
         let types = self.types_of(file, offset, of);
@@ -173,6 +168,34 @@ impl Resolver<'_> {
             return Some(own);
         }
         Some(self.member_of_types(&self.types_of(file, offset, implemented), name))
+    }
+
+    /// A name within modules and types that were found.
+    fn within_found(&self, found: &[DefinitionSite], name: &str) -> Resolution {
+        for one in found {
+            if one.definition.kind == Kind::Module {
+                let module = if one.definition.is_declaration {
+                    self.rust_module(one.file, &format!("self::{}", one.definition.name))
+                } else {
+                    Some(one.file)
+                };
+                let inside = self.in_braces(one, name);
+                if !inside.is_empty() {
+                    return Resolution::of(inside);
+                }
+                let inside =
+                    module.map(|module| self.exported(module, name, &mut Seen::new())).unwrap_or_default();
+                if !inside.is_empty() {
+                    return Resolution::of(inside);
+                }
+            }
+        }
+        let types: Vec<DefinitionSite> =
+            found.iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
+        if types.is_empty() {
+            return Resolution::Unknown;
+        }
+        self.member_of_types(&types, name)
     }
 }
 
