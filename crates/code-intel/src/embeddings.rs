@@ -1,7 +1,7 @@
 //! Finding code by what it means, with vectors that a server of the person's choice makes of it.
 //!
 //! Every symbol that can be searched for becomes a piece of text. Its vector is kept by the hash of that text, so only
-//! what changed is sent again. Three steps, because a server is not waited for while the index is held: pieces are
+//! what changed is sent again. Three steps, because a server is not waited for while the index is held: symbols are
 //! taken from the index ([`Embeddings::missing`]), made into vectors ([`Embeddings::make`]), kept
 //! ([`Embeddings::keep`]). What may be sent, and what must be taken out of it, a [`Guard`] says.
 
@@ -20,7 +20,7 @@ use crate::facts::{self, Facts};
 use crate::index::Index;
 use crate::languages::Language;
 use crate::search;
-use store::{Key, MOST_VECTORS, Small, Store};
+use store::{Key, MOST_VECTORS, QuantizedVector, Store};
 
 /// A question is answered without vectors rather than late.
 const QUESTION_DEADLINE: Duration = Duration::from_secs(8);
@@ -29,13 +29,13 @@ const BATCH_DEADLINE: Duration = Duration::from_mins(2);
 const LEFT_ALONE: Duration = Duration::from_secs(30);
 /// Characters of a symbol that are sent; more says little more, and models have windows.
 const LONGEST_PIECE: usize = 1600;
-/// Pieces that are taken from the index at once.
+/// Symbols taken from the index per round.
 const ROUND: usize = 4096;
 
-/// The vectors of texts, or why there are none.
+/// The vectors of texts, or the reason why there are none.
 pub type Vectors<'e> = Pin<Box<dyn Future<Output = Result<Vec<Vec<f32>>, String>> + Send + 'e>>;
 
-/// Makes vectors of texts: the port behind which a server stands.
+/// Port to a server that makes vectors of texts.
 pub trait Embedder: Send + Sync {
     /// Names what makes the vectors; those of another name are never compared.
     fn name(&self) -> &str;
@@ -46,7 +46,7 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: Vec<String>, deadline: Duration) -> Vectors<'_>;
 }
 
-/// Says what may leave the machine.
+/// Decides what may leave the machine.
 pub trait Guard: Send + Sync {
     /// Whether anything of a file may be sent.
     fn allows(&self, path: &str) -> bool;
@@ -55,42 +55,42 @@ pub trait Guard: Send + Sync {
     fn clean(&self, text: &str) -> String;
 }
 
-/// A symbol as it is sent.
+/// The text of a symbol as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct SymbolText {
     key: Key,
     text: String,
 }
 
-/// What has no vector yet.
+/// The symbols that have no vector yet.
 #[derive(Clone, Debug, Default)]
 pub struct Missing {
     /// The first of them.
-    pub pieces: Vec<Piece>,
+    pub symbols: Vec<SymbolText>,
     /// How many symbols have none, and how many there are.
     pub count: usize,
     pub all: usize,
 }
 
-/// A vector that was made of a piece.
+/// A vector made for a symbol.
 #[derive(Debug)]
-pub struct Made(Key, Small);
+pub struct NewVector(Key, QuantizedVector);
 
-/// A question as a vector.
+/// The vector of a search.
 #[derive(Clone, Debug)]
-pub struct QueryVector(Small);
+pub struct QueryVector(QuantizedVector);
 
-/// The vectors of a workspace and who makes them.
+/// The vectors of a workspace, with the server that makes them.
 pub struct Embeddings {
     embedder: Arc<dyn Embedder>,
     guard: Arc<dyn Guard>,
-    kept: Mutex<Kept>,
+    kept: Mutex<VectorStore>,
     /// When and why the last question got no vector.
     failure: Mutex<Option<(Instant, String)>>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct VectorStore {
     store: Option<Store>,
     /// What the files hold, as of the last look.
     in_use: HashSet<Key>,
@@ -101,7 +101,7 @@ impl Embeddings {
         Self { embedder, guard, kept: Mutex::default(), failure: Mutex::default() }
     }
 
-    /// The symbols that have no vector.
+    /// Lists the symbols that have no vector.
     pub fn missing(&self, index: &Index) -> Missing {
         let mut missing = Missing::default();
         let mut in_use = HashSet::new();
@@ -125,8 +125,8 @@ impl Embeddings {
                 }
                 if store.get(&key).is_none() {
                     missing.count += 1;
-                    if missing.pieces.len() < ROUND {
-                        missing.pieces.push(Piece { key, text: self.guard.clean(&text) });
+                    if missing.symbols.len() < ROUND {
+                        missing.symbols.push(SymbolText { key, text: self.guard.clean(&text) });
                     }
                 }
             }
@@ -136,14 +136,14 @@ impl Embeddings {
         missing
     }
 
-    /// Makes vectors of pieces, batch by batch; those that were made before a failure, and the failure.
+    /// Makes vectors of symbols in batches. Returns those made before a failure, and the failure.
     pub async fn make(
         &self,
-        pieces: Vec<Piece>,
+        symbols: Vec<SymbolText>,
         mut on_progress: impl FnMut(usize) + Send,
-    ) -> (Vec<Made>, Option<String>) {
-        let mut made = Vec::with_capacity(pieces.len());
-        for batch in pieces.chunks(self.embedder.batch().clamp(1, 256)) {
+    ) -> (Vec<NewVector>, Option<String>) {
+        let mut made = Vec::with_capacity(symbols.len());
+        for batch in symbols.chunks(self.embedder.batch().clamp(1, 256)) {
             let texts = batch.iter().map(|piece| piece.text.clone()).collect();
             let vectors = match self.embedder.embed(texts, BATCH_DEADLINE).await {
                 Ok(vectors) if vectors.len() == batch.len() => vectors,
@@ -151,27 +151,27 @@ impl Embeddings {
                 Err(why) => return (made, Some(why)),
             };
             for (piece, vector) in batch.iter().zip(vectors) {
-                let Some(small) = Small::of(&vector) else {
+                let Some(small) = QuantizedVector::of(&vector) else {
                     return (made, Some("it made a vector without a direction".to_owned()));
                 };
-                made.push(Made(piece.key, small));
+                made.push(NewVector(piece.key, small));
             }
             on_progress(made.len());
         }
         (made, None)
     }
 
-    /// Keeps vectors for the next time.
-    pub fn keep(&self, made: Vec<Made>) {
+    /// Stores vectors.
+    pub fn keep(&self, made: Vec<NewVector>) {
         let mut kept = self.kept.lock();
-        let Kept { store, in_use } = &mut *kept;
+        let VectorStore { store, in_use } = &mut *kept;
         if let Some(store) = store {
-            let made = made.into_iter().map(|Made(key, vector)| (key, vector)).collect();
+            let made = made.into_iter().map(|NewVector(key, vector)| (key, vector)).collect();
             store.put(made, |key| in_use.contains(key));
         }
     }
 
-    /// The vector of a question, in time or not at all.
+    /// Makes the vector of a search within a deadline.
     pub async fn question(&self, words: &str) -> Result<QueryVector, String> {
         let failure = self.failure.lock().clone();
         if let Some((when, why)) = failure
@@ -182,7 +182,7 @@ impl Embeddings {
         let text = self.guard.clean(words);
         let asked = self.embedder.embed(vec![text], QUESTION_DEADLINE).await;
         let small = asked.and_then(|vectors| {
-            let small = vectors.first().and_then(|vector| Small::of(vector));
+            let small = vectors.first().and_then(|vector| QuantizedVector::of(vector));
             small.ok_or_else(|| "the vector has no direction".to_owned())
         });
         let vector =

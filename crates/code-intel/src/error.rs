@@ -1,4 +1,4 @@
-//! What can go wrong with the index.
+//! Errors of the index.
 
 use std::path::PathBuf;
 

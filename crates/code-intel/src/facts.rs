@@ -24,19 +24,20 @@ use std::time::Duration;
 use crate::languages::Language;
 use crate::syntax::{self, Limits, Skipped};
 
-pub(crate) use excerpt::{Said, read_about};
+pub(crate) use excerpt::{ReadFacts, read_about};
 pub(crate) use lookup::{Lookup, name_hash};
 pub(crate) use manifest::{Manifest, mapped};
-pub use outline::{described, doc_line, qualified_name, signature, whole};
-pub use wrapped::items_in_macros;
+pub(crate) use outline::doc_line;
+pub use outline::{described, qualified_name, signature, whole};
+pub(crate) use wrapped::items_in_macros;
 
-/// What reading a file may cost.
+/// Limits for reading a file.
 pub const LIMITS: Limits = Limits { bytes: 2 * 1024 * 1024, time: Duration::from_secs(2), errors: 0 };
 
 /// What the name of a type that has no name of its own ends in: `new Base() { ... }` is `Base{}`.
 pub(crate) const NAMELESS: &str = "{}";
 
-/// What a definition is.
+/// Kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Function,
@@ -115,7 +116,7 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it can be called like a function.
+    /// Whether it is a function, method or constructor.
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Constructor)
     }
@@ -136,14 +137,14 @@ impl Kind {
     }
 }
 
-/// A place in a text: line and column from 1, the column in characters.
+/// A position in a text: line and column from 1, the column in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     pub line: u32,
     pub column: u32,
 }
 
-/// Bytes of a text.
+/// A range of bytes in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     pub start: u32,
@@ -163,13 +164,13 @@ impl Span {
         self.len() == 0
     }
 
-    /// The bytes as text; empty where they are not within it.
+    /// The text of the range; empty where it lies outside.
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 }
 
-/// Something that is given a name.
+/// A definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
     pub name: String,
@@ -213,7 +214,7 @@ impl Definition {
     }
 }
 
-/// One name that an import brings.
+/// A name that an import introduces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedName {
     /// As it is called there; `*` for everything, empty for the module itself.
@@ -235,7 +236,7 @@ pub struct Import {
     pub scope: Option<Span>,
 }
 
-/// How a name is reached.
+/// What a name is a member of, if anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receiver {
     /// By itself.
@@ -250,7 +251,7 @@ pub enum Receiver {
     Argument(Span),
 }
 
-/// A name that stands somewhere.
+/// An occurrence of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrence {
     pub span: Span,
@@ -258,7 +259,7 @@ pub struct Occurrence {
     pub receiver: Receiver,
 }
 
-/// What is expected of a value that is written out (TypeScript, JavaScript; in Go of functions without a name).
+/// The type expected of a literal (TypeScript, JavaScript; in Go of function literals).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// The type that stands here.
@@ -275,14 +276,14 @@ pub enum Expected {
     Returned(Span),
 }
 
-/// An object, a list or a function that is written out, and what is expected of it.
+/// An object, list or function literal with the type expected of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     pub span: Span,
     pub expected: Expected,
 }
 
-/// Everything one file says.
+/// Everything that one file defines, imports and uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     pub definitions: Vec<Definition>,
@@ -296,12 +297,12 @@ pub struct Facts {
     pub(crate) lookup: Lookup,
 }
 
-/// Reads a text.
+/// Reads the facts of a text.
 pub fn read(language: Language, text: &str) -> Result<Facts, Skipped> {
     read_within(language, text, LIMITS)
 }
 
-pub fn read_within(language: Language, text: &str, limits: Limits) -> Result<Facts, Skipped> {
+pub(crate) fn read_within(language: Language, text: &str, limits: Limits) -> Result<Facts, Skipped> {
     if language == Language::Toml {
         return Ok(outline::toml(text));
     }

@@ -10,10 +10,10 @@ mod codec;
 mod compile;
 mod contents;
 mod database;
-mod look;
+mod file_cache;
+mod freshness;
 mod names;
 mod read;
-mod wholes;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -32,12 +32,12 @@ use crate::scip::Scip;
 use crate::syntax::Skipped;
 use compile::Commands;
 use database::Database;
-use look::{Changes, Sight};
-use names::Looked;
+use file_cache::{Cache, FileCache, Key, OUTLINE_BYTES, ParsedFile};
+use freshness::{Changes, FolderState};
+use names::LookupCache;
 pub(crate) use read::module_mark;
-use wholes::{Cache, Key, OUTLINE_BYTES, Shelf, Whole};
 
-/// A file of the index, by its place in it.
+/// Id of a file in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
@@ -59,7 +59,7 @@ pub enum Omission {
 impl Omission {
     const ALL: [Self; 5] = [Self::TooLarge, Self::TooSlow, Self::TooDeep, Self::Minified, Self::Unreadable];
 
-    /// In a few words, for people.
+    /// The reason in a few words, for people.
     pub fn reason(self) -> &'static str {
         match self {
             Self::TooLarge => "it is larger than 2 MiB",
@@ -82,7 +82,7 @@ impl From<Skipped> for Omission {
     }
 }
 
-/// What is known of a file without looking into its outline.
+/// Metadata of a file: what is known without reading its outline.
 #[derive(Clone, Debug)]
 pub struct FileEntry {
     /// Relative to the workspace, with `/`.
@@ -127,7 +127,7 @@ impl FileEntry {
     }
 }
 
-/// What a look at the files found.
+/// Result of a refresh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
     pub files: usize,
@@ -139,21 +139,21 @@ pub struct Refreshed {
 }
 
 /// How far a refresh has come: files done, files to do.
-pub type OnProgress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+pub(crate) type OnProgress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 pub struct Index {
     workspace: Workspace,
     database: Database,
     entries: Vec<Option<FileEntry>>,
     by_path: HashMap<String, FileId>,
-    sight: Sight,
+    sight: FolderState,
     omitted: usize,
     outlines: RefCell<Cache<Facts>>,
-    wholes: Shelf,
+    wholes: FileCache,
     /// Files as far as the question at hand needs them.
-    excerpts: RefCell<HashMap<Key, Arc<Whole>>>,
+    excerpts: RefCell<HashMap<Key, Arc<ParsedFile>>>,
     sources: RefCell<Cache<String>>,
-    found: RefCell<Looked>,
+    found: RefCell<LookupCache>,
     manifests: RefCell<Cache<Manifest>>,
     /// The files that describe packages of scripts; unknown after a file came or went.
     packages: RefCell<Option<Arc<[FileId]>>>,
@@ -166,7 +166,7 @@ pub struct Index {
 const READ_AT_ONCE: usize = 2_000;
 
 impl Index {
-    /// Opens the index of a workspace, kept beneath `folder`. Nothing is read of the workspace yet.
+    /// Opens the index of a workspace, stored in `folder`. Reads no file of the workspace yet.
     pub fn open(folder: &Path, workspace: &Workspace) -> Result<Self> {
         let (database, rows) = Database::open(folder, workspace.root());
         let mut index = Self {
@@ -174,10 +174,10 @@ impl Index {
             database,
             entries: Vec::new(),
             by_path: HashMap::new(),
-            sight: Sight::default(),
+            sight: FolderState::default(),
             omitted: usize::MAX,
             outlines: RefCell::new(Cache::new(OUTLINE_BYTES)),
-            wholes: Shelf::default(),
+            wholes: FileCache::default(),
             excerpts: RefCell::default(),
             sources: RefCell::new(Cache::new(100)),
             found: RefCell::default(),
@@ -203,13 +203,13 @@ impl Index {
                             self.wholes.remove(&(id, old.hash));
                         }
                     }
-                    None => *self.found.get_mut() = Looked::default(),
+                    None => *self.found.get_mut() = LookupCache::default(),
                 }
                 *slot = Some(entry);
             }
             return id;
         }
-        *self.found.get_mut() = Looked::default();
+        *self.found.get_mut() = LookupCache::default();
         *self.packages.borrow_mut() = None;
         let id = FileId(self.entries.len() as u32);
         self.by_path.insert(entry.path.clone(), id);
@@ -217,7 +217,7 @@ impl Index {
         id
     }
 
-    /// Brings the index up to date. Costs a look at each file and folder where nothing changed.
+    /// Brings the index up to date. Where nothing changed, costs one `stat` per file and folder.
     pub fn refresh(&mut self, progress: OnProgress<'_>, is_cancelled: IsCancelled<'_>) -> Result<Refreshed> {
         let started = std::time::Instant::now();
         let Changes { changed, gone, is_cut } = self.changes(is_cancelled)?;
@@ -279,7 +279,7 @@ impl Index {
         if paths.is_empty() {
             return;
         }
-        *self.found.get_mut() = Looked::default();
+        *self.found.get_mut() = LookupCache::default();
         *self.packages.borrow_mut() = None;
         for path in paths {
             if let Some(id) = self.by_path.remove(path)
@@ -297,19 +297,19 @@ impl Index {
         self.entries.clear();
         self.by_path.clear();
         self.sight.forget();
-        *self.found.get_mut() = Looked::default();
+        *self.found.get_mut() = LookupCache::default();
         *self.outlines.borrow_mut() = Cache::new(OUTLINE_BYTES);
-        self.wholes = Shelf::default();
+        self.wholes = FileCache::default();
         *self.sources.borrow_mut() = Cache::new(100);
         *self.packages.borrow_mut() = None;
     }
 
-    /// Whether what was read is kept for the next time.
+    /// Whether the index is stored on disk for the next process.
     pub fn is_kept(&self) -> bool {
         self.database.is_kept()
     }
 
-    /// Bytes the index takes on the disk.
+    /// Size of the index on disk, in bytes.
     pub fn size(&self) -> u64 {
         self.database.size()
     }
@@ -350,7 +350,7 @@ impl Index {
         self.by_path.get(path).copied()
     }
 
-    /// The file a person or a model names, or why it is not in the index.
+    /// Finds the file that a person or a model names; the error says why it is not in the index.
     pub fn named(&self, path: &str) -> Result<FileId> {
         let place = self.workspace.place(path)?;
         let relative = place.relative().to_string_lossy().into_owned();

@@ -120,7 +120,7 @@ const CPP_SIGNS: &[&str] =
     &["namespace ", "class ", "template <", "template<", "std::", "public:", "private:"];
 
 impl Language {
-    /// The name people use.
+    /// Its usual name.
     pub fn name(self) -> &'static str {
         SIGNS.iter().find(|signs| signs.language == self).map_or("", |signs| signs.name)
     }
@@ -135,12 +135,12 @@ impl Language {
         family(self) == family(other)
     }
 
-    /// All languages, in the order of their names.
+    /// Lists all languages by name.
     pub fn all() -> impl Iterator<Item = Self> {
         SIGNS.iter().map(|signs| signs.language)
     }
 
-    /// The language of a file, by its name, else by the program its first line names (`#!/usr/bin/env python3`).
+    /// Detects the language of a file by its name, else by its shebang line.
     pub fn detect(path: &Path, text: &str) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_lowercase();
         let ending = name.rsplit_once('.').map(|(_, ending)| ending);

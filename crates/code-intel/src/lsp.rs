@@ -1,6 +1,6 @@
 //! Answers from language servers of the machine, where the person lets them run: they run code of the project.
 //!
-//! A question is prepared from the index ([`Inquiry::of`]), asked without it ([`Servers::ask`]), and where a server is
+//! A question is prepared from the index ([`PreparedQuery::of`]), asked without it ([`Servers::ask`]), and where a server is
 //! missing, starting, slow, gone or knows nothing, the reason comes instead of an answer, so that the index answers
 //! and says so. A server starts with the first question about its language and ends when it was idle for long; it
 //! never outlives this program.
@@ -8,7 +8,7 @@
 mod calls;
 mod client;
 mod documents;
-mod hearing;
+mod listener;
 mod replies;
 mod running;
 mod table;
@@ -31,19 +31,19 @@ use crate::index::Index;
 use crate::languages::Language;
 use crate::location::{AnswerSource, LocationAnswer, SourceLocation, SymbolQuery, defined_at, sorted};
 use crate::resolve::{DefinitionSite, Direction, Resolver};
-use client::Trouble;
+use client::ServerError;
 use documents::{Files, Synced};
-use replies::{Located, MOST_PLACES, PlaceReader};
-use running::Running;
+use replies::{LocationReader, MOST_PLACES, ReadLocations};
+use running::RunningServer;
 
-pub use table::{ReadyBy, ServerSpec, known, language_id, language_named};
+pub use table::{ReadyBy, ServerSpec, known, language_named};
 
 /// Definitions of one name that are asked about.
 const MOST_SPOTS: usize = 5;
 /// A server that ends so often in a row, without an answer between, is not started again.
 const MOST_CRASHES: u32 = 3;
 
-/// What language servers are run with.
+/// Options for running language servers.
 #[derive(Clone, Debug)]
 pub struct ServersOptions {
     pub workspace: Workspace,
@@ -59,7 +59,7 @@ pub struct ServersOptions {
     pub idle: Duration,
 }
 
-/// What is asked.
+/// A question to a language server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     Definition,
@@ -75,7 +75,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    /// The same with what the index knows of the places. Definitions are no uses, though servers name them among those.
+    /// Adds the definitions that the index has at the locations. Removes definitions from references: servers list both.
     pub fn known(mut self, index: &Index, question: Question) -> Self {
         if let Self::Locations(answer) = &mut self {
             for place in &mut answer.locations {
@@ -91,7 +91,7 @@ impl Reply {
 
 /// A place to ask about.
 #[derive(Clone, Debug)]
-struct Spot {
+struct QueryPosition {
     path: String,
     at: Position,
     /// The definition itself: clangd 14 and others lead from there to a declaration.
@@ -100,26 +100,26 @@ struct Spot {
 
 /// What is asked about, as the index knows it at this moment.
 #[derive(Clone, Debug)]
-pub(crate) struct Inquiry {
-    spots: Vec<Spot>,
+pub(crate) struct PreparedQuery {
+    positions: Vec<QueryPosition>,
     language: Language,
     files: Files,
 }
 
-impl Inquiry {
-    /// The places to ask about; the error says why there are none. The index must be fresh.
+impl PreparedQuery {
+    /// Finds the positions to ask about; the error says why there are none. The index must be up to date.
     pub fn of(index: &Index, asked: &SymbolQuery) -> Result<Self, String> {
         let files: Files = index
             .entries()
             .filter_map(|(_, entry)| Some((entry.path.clone(), (entry.language?, entry.content()))))
             .collect();
-        let spots = match asked {
+        let positions = match asked {
             SymbolQuery::At { path, line, column } => {
                 let place = index.workspace().place(path).map_err(|error| error.to_string())?;
                 let path = place.relative().to_string_lossy().into_owned();
                 let at = Position { line: *line, column: *column };
                 let own = index.file(&path).and_then(|file| defined_at(index, file, at));
-                vec![Spot { path, at, own }]
+                vec![QueryPosition { path, at, own }]
             }
             SymbolQuery::Named { name, path } => {
                 let only = path.as_deref().map(|path| index.named(path)).transpose();
@@ -129,15 +129,15 @@ impl Inquiry {
                     return Err(format!("the code index does not know where `{name}` stands"));
                 }
                 let found = found.iter().filter(|one| only.is_none_or(|only| one.file == only));
-                let spots = found.take(MOST_SPOTS).map(|one| Spot {
+                let positions = found.take(MOST_SPOTS).map(|one| QueryPosition {
                     path: index.path(one.file).to_owned(),
                     at: one.definition.at,
                     own: Some(one.clone()),
                 });
-                spots.collect()
+                positions.collect()
             }
         };
-        let Some(first) = spots.first().map(|spot: &Spot| &spot.path) else {
+        let Some(first) = positions.first().map(|spot: &QueryPosition| &spot.path) else {
             return Err("the code index does not know where that stands".to_owned());
         };
         let Some((language, _)) = files.get(first) else {
@@ -145,21 +145,21 @@ impl Inquiry {
         };
         let language = *language;
         let is_same = |path: &str| files.get(path).is_some_and(|(own, _)| *own == language);
-        let spots = spots.into_iter().filter(|spot| is_same(&spot.path)).collect();
-        Ok(Self { spots, language, files })
+        let positions = positions.into_iter().filter(|spot| is_same(&spot.path)).collect();
+        Ok(Self { positions, language, files })
     }
 }
 
 /// The language servers of a workspace.
 pub struct Servers {
     options: ServersOptions,
-    slots: Mutex<HashMap<String, Arc<tokio::sync::Mutex<Slot>>>>,
+    slots: Mutex<HashMap<String, Arc<tokio::sync::Mutex<ServerSlot>>>>,
 }
 
 /// Where one server runs, or did.
 #[derive(Default)]
-struct Slot {
-    running: Option<Running>,
+struct ServerSlot {
+    running: Option<RunningServer>,
     crashes: u32,
     /// Why it is not there, for people.
     last_end: String,
@@ -170,7 +170,7 @@ impl Servers {
         Self { options, slots: Mutex::default() }
     }
 
-    /// The servers that may be used, each with its program where it is on the machine.
+    /// Lists the allowed servers, each with its program if it is installed.
     pub fn found(&self) -> Vec<(&ServerSpec, Option<PathBuf>)> {
         let root = self.options.workspace.root();
         self.options.specs.iter().map(|spec| (spec, spec.program(root))).collect()
@@ -179,7 +179,7 @@ impl Servers {
     /// Asks the server of the language. The error says, as people read it, why there is no answer.
     pub(crate) async fn ask(
         &self,
-        inquiry: &Inquiry,
+        inquiry: &PreparedQuery,
         question: Question,
         cancel: &CancellationToken,
     ) -> Result<Reply, String> {
@@ -219,10 +219,10 @@ impl Servers {
 
     async fn ask_held(
         &self,
-        slot: &mut Slot,
-        own: &Arc<tokio::sync::Mutex<Slot>>,
+        slot: &mut ServerSlot,
+        own: &Arc<tokio::sync::Mutex<ServerSlot>>,
         (spec, program): (&ServerSpec, PathBuf),
-        inquiry: &Inquiry,
+        inquiry: &PreparedQuery,
         question: Question,
         deadline: Instant,
     ) -> Result<Reply, String> {
@@ -234,7 +234,7 @@ impl Servers {
                 ));
             }
             if slot.running.is_none() {
-                match Running::start(spec, program.clone(), &self.options, &inquiry.files) {
+                match RunningServer::start(spec, program.clone(), &self.options, &inquiry.files) {
                     Ok(running) => {
                         let watch = running.watch_use();
                         tokio::spawn(end_when_idle(Arc::downgrade(own), watch, self.options.idle));
@@ -245,7 +245,7 @@ impl Servers {
             }
             let Some(running) = &mut slot.running else { continue };
             running.touch();
-            let answer = match running.prepare(&inquiry.files, &inquiry.spots[0].path, deadline).await {
+            let answer = match running.prepare(&inquiry.files, &inquiry.positions[0].path, deadline).await {
                 Ok(Synced::Told) => {
                     reply(&self.options.workspace, running, inquiry, question, deadline).await
                 }
@@ -262,7 +262,7 @@ impl Servers {
                     slot.crashes = 0;
                     return Ok(reply);
                 }
-                Err(gone @ Trouble::Gone(_)) => {
+                Err(gone @ ServerError::Gone(_)) => {
                     slot.crashed(gone).await;
                     if Instant::now() >= deadline {
                         return Err(slot.last_end.clone());
@@ -271,11 +271,11 @@ impl Servers {
                 Err(trouble) => {
                     let why = match trouble {
                         // gopls has no numbers for its errors.
-                        Trouble::Refused { code: 0, message: why }
-                        | Trouble::Gone(why)
-                        | Trouble::Late(why)
-                        | Trouble::Useless(why) => why,
-                        Trouble::Refused { code, message } => format!("{message} (error {code})"),
+                        ServerError::Refused { code: 0, message: why }
+                        | ServerError::Gone(why)
+                        | ServerError::Late(why)
+                        | ServerError::Useless(why) => why,
+                        ServerError::Refused { code, message } => format!("{message} (error {code})"),
                     };
                     let complaint = running.complaint().map(|words| format!("; it says: {words}"));
                     return Err(format!("{why}{}", complaint.unwrap_or_default()));
@@ -302,16 +302,16 @@ impl std::fmt::Debug for Servers {
     }
 }
 
-impl Slot {
-    async fn crashed(&mut self, trouble: Trouble) {
+impl ServerSlot {
+    async fn crashed(&mut self, trouble: ServerError) {
         self.crashes += 1;
         let words = match self.running.take() {
             Some(running) => running.last_words().await,
             None => None,
         };
         let why = match trouble {
-            Trouble::Gone(why) | Trouble::Late(why) | Trouble::Useless(why) => why,
-            Trouble::Refused { message, .. } => message,
+            ServerError::Gone(why) | ServerError::Late(why) | ServerError::Useless(why) => why,
+            ServerError::Refused { message, .. } => message,
         };
         self.last_end = match words {
             Some(words) => format!("{why}; its last words: {words}"),
@@ -321,7 +321,11 @@ impl Slot {
 }
 
 /// Ends a server that nobody has asked for long.
-async fn end_when_idle(slot: Weak<tokio::sync::Mutex<Slot>>, mut used: watch::Receiver<()>, idle: Duration) {
+async fn end_when_idle(
+    slot: Weak<tokio::sync::Mutex<ServerSlot>>,
+    mut used: watch::Receiver<()>,
+    idle: Duration,
+) {
     loop {
         match timeout(idle, used.changed()).await {
             Ok(Ok(())) => {}
@@ -340,31 +344,31 @@ async fn end_when_idle(slot: Weak<tokio::sync::Mutex<Slot>>, mut used: watch::Re
 
 async fn reply(
     workspace: &Workspace,
-    running: &Running,
-    inquiry: &Inquiry,
+    running: &RunningServer,
+    inquiry: &PreparedQuery,
     question: Question,
     deadline: Instant,
-) -> Result<Reply, Trouble> {
+) -> Result<Reply, ServerError> {
     let (method, capability) = match question {
         Question::Definition => ("textDocument/definition", "definitionProvider"),
         Question::References => ("textDocument/references", "referencesProvider"),
         Question::Calls { .. } => ("textDocument/prepareCallHierarchy", "callHierarchyProvider"),
     };
     if !running.can(capability, deadline).await? {
-        return Err(Trouble::Useless("it does not answer such questions".to_owned()));
+        return Err(ServerError::Useless("it does not answer such questions".to_owned()));
     }
-    let mut reader = PlaceReader::new(workspace, running.units(deadline).await?);
+    let mut reader = LocationReader::new(workspace, running.units(deadline).await?);
     if let Question::Calls { direction, depth, most } = question {
-        let Spot { path, at, .. } = &inquiry.spots[0];
+        let QueryPosition { path, at, .. } = &inquiry.positions[0];
         let place = running.position(path, *at, deadline).await?;
         let starts = replies::items(running.request(method, &place, deadline).await?)?;
         let (graph, missing) =
             calls::graph(running, &mut reader, starts, (direction, depth, most), deadline).await?;
-        let note = note(running, path, &Located { missing, ..Located::default() });
+        let note = note(running, path, &ReadLocations { missing, ..ReadLocations::default() });
         return Ok(Reply::Calls { server: running.spec.name.clone(), graph, note });
     }
-    let (mut all, mut said) = (Located::default(), 0);
-    for Spot { path, at, own } in &inquiry.spots {
+    let (mut all, mut said) = (ReadLocations::default(), 0);
+    for QueryPosition { path, at, own } in &inquiry.positions {
         let mut params = running.position(path, *at, deadline).await?;
         if question == Question::References {
             // Without declarations, pyright 1.1 leaves out the use that is asked about.
@@ -380,9 +384,9 @@ async fn reply(
         all.is_cut |= found.is_cut;
     }
     if said == 0 {
-        return Err(Trouble::Useless("it knows nothing there".to_owned()));
+        return Err(ServerError::Useless("it knows nothing there".to_owned()));
     }
-    let note = note(running, &inquiry.spots[0].path, &all);
+    let note = note(running, &inquiry.positions[0].path, &all);
     let places = match question {
         // The best first, as the server has them.
         Question::Definition => distinct(all.places),
@@ -406,7 +410,7 @@ fn distinct(places: Vec<SourceLocation>) -> Vec<SourceLocation> {
 }
 
 /// What must be known about an answer.
-fn note(running: &Running, asked: &str, located: &Located) -> Option<String> {
+fn note(running: &RunningServer, asked: &str, located: &ReadLocations) -> Option<String> {
     let name = &running.spec.name;
     let mut notes = Vec::new();
     if located.missing > 0 {

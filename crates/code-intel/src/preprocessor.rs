@@ -61,7 +61,7 @@ impl Macro {
 
 impl Macros {
     /// Those that a compiler defines on this system: Clang, as which GCC passes in most conditions.
-    pub fn of_compiler(language: Language) -> Self {
+    pub(crate) fn of_compiler(language: Language) -> Self {
         let of_system: &[(&str, &str)] = match std::env::consts::OS {
             "macos" => &[("__APPLE__", "1"), ("__MACH__", "1")],
             "windows" => &[("_WIN32", "1"), ("_WIN64", "1"), ("_MSC_VER", "1930")],
@@ -116,7 +116,7 @@ impl Macros {
     }
 
     /// What `-D`, `-U` and `-std` of a command line do.
-    pub fn obey(&mut self, flag: &str) {
+    pub(crate) fn obey(&mut self, flag: &str) {
         if let Some(name) = flag.strip_prefix("-U") {
             self.0.remove(name);
         } else if let Some(defined) = flag.strip_prefix("-D") {
@@ -148,7 +148,7 @@ impl Macros {
     }
 
     /// What a header of the system defines.
-    pub fn include_system(&mut self, header: &str) {
+    pub(crate) fn include_system(&mut self, header: &str) {
         let given = system::macros_of(header);
         self.0.extend(given.map(|(name, value)| (name.to_owned(), Macro::plain(value))));
     }

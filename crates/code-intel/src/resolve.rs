@@ -1,4 +1,4 @@
-//! What a name means: where it is defined, where it is used, who calls it.
+//! Resolves names: definitions, references, calls.
 //!
 //! A question is answered from the outlines of the index and from the one file in question, read whole. Names are
 //! looked up in their scopes, then in what the file imports, then by the rules of the language for packages;
@@ -8,12 +8,12 @@ mod calls;
 mod expression;
 mod generics;
 mod languages;
-mod meaning;
 mod members;
 mod memory;
 mod modules;
 mod named_types;
 mod names;
+mod occurrence;
 mod overloads;
 mod references;
 mod renamed;
@@ -37,7 +37,7 @@ use memory::Memory;
 pub(crate) use calls::CallGraph;
 pub use calls::Direction;
 
-/// How sure an answer is.
+/// How certain a resolution is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// By scopes, imports and types.
@@ -69,7 +69,7 @@ impl DefinitionSite {
     }
 }
 
-/// What a name was found to be.
+/// The result of resolving a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// Best first.
@@ -100,7 +100,7 @@ enum Want {
     Call,
 }
 
-/// A place where a name is used.
+/// A reference to a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     pub file: FileId,
@@ -143,9 +143,9 @@ pub struct Resolver<'i> {
 }
 
 /// One level deeper in a question, until it is dropped.
-struct Deeper(Rc<Cell<u32>>);
+struct DepthGuard(Rc<Cell<u32>>);
 
-impl Drop for Deeper {
+impl Drop for DepthGuard {
     fn drop(&mut self) {
         self.0.set(self.0.get().saturating_sub(1));
     }
@@ -173,12 +173,12 @@ impl<'i> Resolver<'i> {
         }
     }
 
-    /// One that looks for uses for so long at most: a name that thousands of files have is not found out in a moment.
+    /// Creates a resolver that stops searching for references after `time`; [`Resolver::note`] then says what is missing.
     pub fn within(index: &'i Index, time: Duration) -> Self {
         Self { deadline: Some(Instant::now() + time), ..Self::new(index) }
     }
 
-    /// What must be known of uses and callers that were looked for: in how many files they were not.
+    /// Says how many files were not searched for references and callers for want of time.
     pub fn note(&self) -> Option<String> {
         let unread = self.unread.get();
         (unread > 0).then(|| {
@@ -216,7 +216,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// Goes one level deeper, unless that is too deep for the stack or the question has cost enough.
-    fn enter(&self) -> Option<Deeper> {
+    fn enter(&self) -> Option<DepthGuard> {
         if !self.step() {
             return None;
         }
@@ -225,7 +225,7 @@ impl<'i> Resolver<'i> {
             return None;
         }
         self.depth.set(self.depth.get() + 1);
-        Some(Deeper(Rc::clone(&self.depth)))
+        Some(DepthGuard(Rc::clone(&self.depth)))
     }
 
     /// An answer that is kept, unless something was given up on the way.
@@ -245,7 +245,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// The name at a place, line and column from 1.
-    pub fn occurrence_at(&self, file: FileId, line: u32, column: u32) -> Result<Occurrence> {
+    pub(crate) fn occurrence_at(&self, file: FileId, line: u32, column: u32) -> Result<Occurrence> {
         let whole = self.index.whole(file);
         let covers = |occurrence: &&Occurrence| {
             // The length is counted last: a file has many names, a line few.
@@ -258,17 +258,17 @@ impl<'i> Resolver<'i> {
         found.copied().ok_or_else(|| Error::NoName { path: self.index.path(file).to_owned(), line, column })
     }
 
-    /// What the name at a place means.
+    /// Resolves the name at a position, line and column from 1.
     pub fn definition_at(&self, file: FileId, line: u32, column: u32) -> Result<Resolution> {
         let occurrence = self.occurrence_at(file, line, column)?;
         self.begin();
-        let meaning = self.meaning(file, &occurrence);
+        let meaning = self.resolve_occurrence(file, &occurrence);
         Ok(self.rules(file).asked_definition(file, &occurrence, meaning))
     }
 
-    /// The same for who asks about the thing itself: where a name that is defined here stands for something outside, as
-    /// a key of an object may, it is what is defined here.
-    pub fn target_at(&self, file: FileId, line: u32, column: u32) -> Result<Resolution> {
+    /// Resolves the name at a position to the symbol itself: where a definition stands for something external, as a key
+    /// of an object may, to that definition.
+    pub(crate) fn target_at(&self, file: FileId, line: u32, column: u32) -> Result<Resolution> {
         let meaning = self.definition_at(file, line, column)?;
         if !meaning.found().is_empty() {
             return Ok(meaning);
@@ -285,7 +285,7 @@ impl<'i> Resolver<'i> {
         defined.map(|(_, definition)| DefinitionSite { file, definition: definition.clone() }).collect()
     }
 
-    /// The definitions a name alone may mean: a plain name, or `Type.member`.
+    /// Finds all definitions of a name or of `Type.member`, best first.
     pub fn definitions_named(&self, name: &str) -> Vec<DefinitionSite> {
         let parts: Vec<&str> = location::name_parts(name).collect();
         let Some((last, before)) = parts.split_last() else { return Vec::new() };

@@ -23,14 +23,14 @@ use crate::resolve::{DefinitionSite, Resolver};
 use table::{State, Table};
 use wire::{Document, Occurrence, Part};
 
-pub const FILE: &str = "index.scip";
+pub(crate) const FILE: &str = "index.scip";
 
 /// The `index.scip` of a workspace, as far as it was read.
 #[derive(Default)]
 pub(crate) struct Scip(RefCell<State>);
 
 /// Where something is defined.
-pub fn definitions(index: &Index, asked: &SymbolQuery) -> SourceReply {
+pub(crate) fn definitions(index: &Index, asked: &SymbolQuery) -> SourceReply {
     consult(index, |session| {
         let (symbols, mut places) = session.defined(asked)?;
         let others = session.named_elsewhere(asked);
@@ -45,7 +45,7 @@ pub fn definitions(index: &Index, asked: &SymbolQuery) -> SourceReply {
 }
 
 /// Where something is used; its definitions are left out.
-pub fn references(index: &Index, asked: &SymbolQuery) -> SourceReply {
+pub(crate) fn references(index: &Index, asked: &SymbolQuery) -> SourceReply {
     consult(index, |session| {
         let (symbols, mut defined) = session.defined(asked)?;
         defined.extend(session.named_elsewhere(asked));

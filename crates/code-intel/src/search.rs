@@ -1,4 +1,4 @@
-//! Finding code by what it is about.
+//! Search for symbols by what they are about.
 //!
 //! Whole symbols are ranked: the words of a question are looked for in names (taken apart at their humps), in the
 //! text of each definition with its comment, and in paths, and weighed as BM25 does. Words of programming that mean
@@ -17,7 +17,7 @@ use crate::index::{FileEntry, FileId, Index, name_hash};
 use crate::resolve::{DefinitionSite, Resolver};
 use scan::Patterns;
 
-pub use map::map;
+pub(crate) use map::map;
 
 /// Bytes of source whose symbols are compared with a vector at most.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -38,7 +38,7 @@ const MOST_COUNTED: usize = 500;
 
 /// What is asked.
 #[derive(Clone, Copy)]
-pub struct Question<'q> {
+pub(crate) struct Question<'q> {
     pub words: &'q str,
     /// Its vector, with those of the symbols.
     pub vector: Option<(&'q Embeddings, &'q QueryVector)>,
@@ -49,7 +49,7 @@ pub struct Question<'q> {
 
 /// A symbol that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
+pub(crate) struct Hit {
     pub site: DefinitionSite,
     /// With what it stands in: `Class.method`.
     pub path: String,
@@ -60,7 +60,7 @@ pub struct Hit {
 
 /// What a search gave.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hits {
+pub(crate) struct Hits {
     /// Best first.
     pub hits: Vec<Hit>,
     /// There is more source than can be looked through in time.
@@ -82,7 +82,7 @@ struct Candidate {
     order: usize,
 }
 
-pub fn search(index: &Index, question: &Question<'_>) -> Hits {
+pub(crate) fn search(index: &Index, question: &Question<'_>) -> Hits {
     let terms = words::terms(question.words);
     let patterns = Patterns::of(&terms);
     let chosen = patterns.as_ref().map(|patterns| scan::choose(index, &terms, patterns)).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Code read and changed by its structure.
 //!
-//! A [`Source`] is a text with its syntax tree. [`nodes`] shows the tree, [`symbols`] finds what a person or a model
+//! A [`SourceText`] is a text with its syntax tree. [`nodes`] shows the tree, [`symbols`] finds what a person or a model
 //! names, [`edits`] turns an operation on a symbol into [`Splice`]s, [`pattern`] finds code of a form and rewrites it,
 //! [`rename`] gives a definition and everything that means it another name. Nothing is written here: a change is a new
 //! text, and [`check`] refuses one whose syntax is broken or that touches more than it was to.
@@ -29,7 +29,7 @@ use crate::syntax::{self, Limits, Skipped};
 pub(crate) const LIMITS: Limits =
     Limits { bytes: 4 * 1024 * 1024, time: Duration::from_secs(5), errors: 1000 };
 
-/// Why something cannot be done; the words are for the model and for people.
+/// Why an edit is refused, in words for the model and for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("its language is not known by its name or first line")]
@@ -93,15 +93,15 @@ impl From<Skipped> for Refusal {
     }
 }
 
-/// Bytes of a text and what comes in their place.
+/// A replacement of a range of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
     pub range: Range<usize>,
     pub text: String,
 }
 
-/// A text with its syntax tree and what it says.
-pub struct Source<'t> {
+/// A text with its syntax tree and its facts.
+pub struct SourceText<'t> {
     pub language: Language,
     pub text: &'t str,
     tree: Tree,
@@ -109,7 +109,7 @@ pub struct Source<'t> {
     line_end: &'static str,
 }
 
-impl<'t> Source<'t> {
+impl<'t> SourceText<'t> {
     /// Parses a file's text.
     pub fn read(path: &Path, text: &'t str) -> Result<Self> {
         let language = Language::detect(path, text).ok_or(Refusal::UnknownLanguage)?;
@@ -164,13 +164,13 @@ impl<'t> Source<'t> {
         rest.find('\n').map_or(self.text.len(), |at| offset + at + 1)
     }
 
-    /// The line of an offset, from 1.
+    /// Returns the line of an offset, from 1.
     pub fn line(&self, offset: usize) -> usize {
         self.slice(0..offset).matches('\n').count() + 1
     }
 }
 
-/// A text with places of it replaced; `None` where two of them overlap.
+/// Applies replacements to a text; `None` where two overlap.
 pub fn spliced(text: &str, splices: &[Splice]) -> Option<String> {
     let mut ordered: Vec<&Splice> = splices.iter().collect();
     ordered.sort_by_key(|splice| (splice.range.start, splice.range.end));

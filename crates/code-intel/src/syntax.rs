@@ -16,7 +16,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 use crate::grammars::grammar;
 use crate::languages::Language;
 
-/// What a check may cost.
+/// Limits of a parse.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub bytes: usize,
@@ -28,10 +28,11 @@ pub struct Limits {
 
 impl Limits {
     /// For a check that goes with every edit.
-    pub const QUICK: Self = Self { bytes: 2 * 1024 * 1024, time: Duration::from_millis(500), errors: 50 };
+    pub(crate) const QUICK: Self =
+        Self { bytes: 2 * 1024 * 1024, time: Duration::from_millis(500), errors: 50 };
 }
 
-/// Something a parser stumbled over.
+/// A syntax error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// From 1.
@@ -49,7 +50,7 @@ impl fmt::Display for SyntaxError {
     }
 }
 
-/// Why a text was not checked.
+/// Why a text was not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skipped {
     TooLarge,
@@ -60,7 +61,7 @@ pub enum Skipped {
     Unparsed,
 }
 
-/// The errors a changed file has and did not have before; nothing where that cannot be told.
+/// Lists the syntax errors that a change adds to a file; empty where that cannot be determined.
 pub fn introduced(path: &Path, before: &str, after: &str) -> Vec<SyntaxError> {
     const SHOWN: usize = 5;
     let Some(language) = Language::detect(path, after) else { return Vec::new() };
@@ -90,7 +91,7 @@ pub fn introduced(path: &Path, before: &str, after: &str) -> Vec<SyntaxError> {
     fresh
 }
 
-/// All syntax errors of a text, in order, up to the limit.
+/// Lists the syntax errors of a text in order, up to the limit.
 pub fn errors(language: Language, text: &str, limits: Limits) -> Result<Vec<SyntaxError>, Skipped> {
     if text.len() > limits.bytes {
         return Err(Skipped::TooLarge);

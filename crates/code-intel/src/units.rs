@@ -2,7 +2,7 @@
 
 /// In which units columns count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Units {
+pub(crate) enum Units {
     Utf8,
     /// Also where it is not said: who leaves it out counts as editors do.
     #[default]
@@ -20,7 +20,7 @@ impl Units {
     }
 
     /// The column, from 1 and in characters, of so many units into a line.
-    pub fn column(self, line: &str, units: u32) -> u32 {
+    pub(crate) fn column(self, line: &str, units: u32) -> u32 {
         let mut left = units as usize;
         let mut column = 1;
         for character in line.chars() {
@@ -34,7 +34,7 @@ impl Units {
     }
 
     /// So many units into a line is a column, which counts from 1 and in characters.
-    pub fn before(self, line: &str, column: u32) -> u32 {
+    pub(crate) fn before(self, line: &str, column: u32) -> u32 {
         let characters = line.chars().take(column.saturating_sub(1) as usize);
         characters.map(|character| self.of(character)).sum::<usize>() as u32
     }

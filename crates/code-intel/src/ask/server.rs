@@ -5,19 +5,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::target::Target;
 use crate::index::Index;
-use crate::lsp::{Inquiry, Question, Reply, Servers};
+use crate::lsp::{PreparedQuery, Question, Reply, Servers};
 
 /// A question prepared for a language server.
 #[derive(Clone, Debug)]
 pub struct ServerQuestion {
-    inquiry: Result<Inquiry, String>,
+    inquiry: Result<PreparedQuery, String>,
     question: Question,
 }
 
 impl ServerQuestion {
     /// The index must be up to date.
     pub fn prepare(index: &Index, target: &Target, question: Question) -> Self {
-        let inquiry = Inquiry::of(index, &target.query(index));
+        let inquiry = PreparedQuery::of(index, &target.query(index));
         Self { inquiry: inquiry.map_err(|why| format!("no language server was asked: {why}")), question }
     }
 

@@ -11,22 +11,22 @@ use rusqlite::{Connection, OpenFlags, params};
 use stepwell_workspace::files::{self, Privacy};
 
 /// What a vector was made of: model and text, hashed.
-pub type Key = [u8; 16];
+pub(crate) type Key = [u8; 16];
 
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Vectors that are kept; the ones of texts that are no more go first.
-pub const MOST_VECTORS: usize = 60_000;
+pub(crate) const MOST_VECTORS: usize = 60_000;
 
 /// A vector of length one, a byte per number.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Small {
+pub(crate) struct QuantizedVector {
     scale: f32,
     numbers: Box<[i8]>,
 }
 
-impl Small {
+impl QuantizedVector {
     /// The direction of a vector; none where it has none.
-    pub fn of(vector: &[f32]) -> Option<Self> {
+    pub(crate) fn of(vector: &[f32]) -> Option<Self> {
         let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
         let largest = vector.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         if !length.is_normal() || !largest.is_normal() {
@@ -37,7 +37,7 @@ impl Small {
     }
 
     /// The cosine of the angle between two; nothing where they are of different models.
-    pub fn similarity(&self, other: &Self) -> Option<f32> {
+    pub(crate) fn similarity(&self, other: &Self) -> Option<f32> {
         if self.numbers.len() != other.numbers.len() {
             return None;
         }
@@ -62,13 +62,13 @@ impl Small {
 
 /// The vectors of a workspace, in memory and in their file. A file that cannot be used costs nothing but the making.
 #[derive(Debug, Default)]
-pub struct Store {
+pub(crate) struct Store {
     connection: Option<Connection>,
-    vectors: HashMap<Key, Small>,
+    vectors: HashMap<Key, QuantizedVector>,
 }
 
 impl Store {
-    pub fn open(path: &Path) -> Self {
+    pub(crate) fn open(path: &Path) -> Self {
         let mut opened = connect(path);
         if opened.is_err() {
             // Damaged, or not ours: what is in it can be made again.
@@ -81,12 +81,12 @@ impl Store {
         Self { connection: Some(connection), vectors }
     }
 
-    pub fn get(&self, key: &Key) -> Option<&Small> {
+    pub(crate) fn get(&self, key: &Key) -> Option<&QuantizedVector> {
         self.vectors.get(key)
     }
 
     /// Keeps vectors; where there would be too many, those that are not `in_use` go.
-    pub fn put(&mut self, new: Vec<(Key, Small)>, in_use: impl Fn(&Key) -> bool) {
+    pub(crate) fn put(&mut self, new: Vec<(Key, QuantizedVector)>, in_use: impl Fn(&Key) -> bool) {
         let mut gone: Vec<Key> = Vec::new();
         if self.vectors.len() + new.len() > MOST_VECTORS {
             gone = self.vectors.keys().filter(|key| !in_use(key)).copied().collect();
@@ -103,7 +103,7 @@ impl Store {
     }
 }
 
-fn write(connection: &mut Connection, gone: &[Key], new: &[(Key, Small)]) -> rusqlite::Result<()> {
+fn write(connection: &mut Connection, gone: &[Key], new: &[(Key, QuantizedVector)]) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     for key in gone {
         transaction.execute("DELETE FROM vectors WHERE key = ?1", params![key.as_slice()])?;
@@ -115,7 +115,7 @@ fn write(connection: &mut Connection, gone: &[Key], new: &[(Key, Small)]) -> rus
     transaction.commit()
 }
 
-type Opened = (Connection, HashMap<Key, Small>);
+type Opened = (Connection, HashMap<Key, QuantizedVector>);
 
 fn connect(path: &Path) -> Result<Opened, rusqlite::Error> {
     let unusable = |_| rusqlite::Error::InvalidPath(PathBuf::from(path));
@@ -138,7 +138,7 @@ fn connect(path: &Path) -> Result<Opened, rusqlite::Error> {
         let mut vectors = HashMap::new();
         for row in rows {
             let (key, bytes) = row?;
-            if let (Ok(key), Some(vector)) = (Key::try_from(key), Small::from_bytes(&bytes)) {
+            if let (Ok(key), Some(vector)) = (Key::try_from(key), QuantizedVector::from_bytes(&bytes)) {
                 vectors.insert(key, vector);
             }
         }
@@ -162,19 +162,19 @@ mod tests {
             let length = |vector: &[f32]| vector.iter().map(|number| number * number).sum::<f32>().sqrt();
             let product: f32 = one.iter().zip(&two).map(|(one, two)| one * two).sum();
             let exact = product / (length(&one) * length(&two));
-            let (one, two) = (Small::of(&one).unwrap(), Small::of(&two).unwrap());
+            let (one, two) = (QuantizedVector::of(&one).unwrap(), QuantizedVector::of(&two).unwrap());
             prop_assert!((one.similarity(&two).unwrap() - exact).abs() < 0.02);
-            prop_assert_eq!(Small::from_bytes(&one.to_bytes()), Some(one));
+            prop_assert_eq!(QuantizedVector::from_bytes(&one.to_bytes()), Some(one));
         }
     }
 
     #[test]
     fn what_has_no_direction_or_another_length_is_not_compared() {
-        assert_eq!(Small::of(&[0.0, 0.0]), None);
-        assert_eq!(Small::of(&[]), None);
-        assert_eq!(Small::of(&[f32::MAX, f32::MAX]), None);
-        let (one, two) = (Small::of(&[1.0, 0.0]).unwrap(), Small::of(&[1.0]).unwrap());
+        assert_eq!(QuantizedVector::of(&[0.0, 0.0]), None);
+        assert_eq!(QuantizedVector::of(&[]), None);
+        assert_eq!(QuantizedVector::of(&[f32::MAX, f32::MAX]), None);
+        let (one, two) = (QuantizedVector::of(&[1.0, 0.0]).unwrap(), QuantizedVector::of(&[1.0]).unwrap());
         assert_eq!(one.similarity(&two), None);
-        assert_eq!(Small::from_bytes(&[1, 2, 3]), None);
+        assert_eq!(QuantizedVector::from_bytes(&[1, 2, 3]), None);
     }
 }

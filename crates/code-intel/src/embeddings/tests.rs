@@ -100,7 +100,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 
 fn fill(embeddings: &Embeddings, index: &Index) -> Option<String> {
     let missing = embeddings.missing(index);
-    let (made, failure) = run(embeddings.make(missing.pieces, |_| {}));
+    let (made, failure) = run(embeddings.make(missing.symbols, |_| {}));
     embeddings.keep(made);
     failure
 }
@@ -152,7 +152,7 @@ fn only_what_changed_is_sent_again_and_another_model_makes_all_anew() {
     let embeddings = Embeddings::new(Arc::clone(&maker) as _, Arc::new(Strict));
     let missing = embeddings.missing(&lab.index);
     assert_eq!((missing.count, missing.all), (1, 3));
-    assert!(missing.pieces[0].text.contains("very dry"));
+    assert!(missing.symbols[0].text.contains("very dry"));
     let other = Embeddings::new(Scripted::named("b") as _, Arc::new(Strict));
     assert_eq!(other.missing(&lab.index).count, 3);
 }

@@ -11,21 +11,21 @@ use crate::languages::Language;
 use crate::syntax::Skipped;
 
 /// What a text says, and whether all of it.
-pub(crate) enum Said {
+pub(crate) enum ReadFacts {
     Everything(Facts),
     /// What concerns some names.
     Excerpt(Facts),
 }
 
 /// Reads a text as far as it is about some names, where that is worth the trouble.
-pub(crate) fn read_about(language: Language, text: &str, names: &[&str]) -> Result<Said, Skipped> {
+pub(crate) fn read_about(language: Language, text: &str, names: &[&str]) -> Result<ReadFacts, Skipped> {
     /// What is so short is parsed as fast as it is looked through.
     const SHORT: usize = 4_000;
     let is_known = matches!(language, Language::C | Language::Cpp);
     let is_worth_it = is_known && (SHORT..=LIMITS.bytes).contains(&text.len());
     match is_worth_it.then(|| excerpt(language, text, names)).flatten() {
-        Some(excerpt) => read(language, &excerpt).map(Said::Excerpt),
-        None => read(language, text).map(Said::Everything),
+        Some(excerpt) => read(language, &excerpt).map(ReadFacts::Excerpt),
+        None => read(language, text).map(ReadFacts::Everything),
     }
 }
 

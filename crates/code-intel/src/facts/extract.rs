@@ -202,17 +202,17 @@ impl<'t> Extractor<'t> {
     }
 
     /// The node that is visited is a function.
-    pub fn enter_function(&mut self, function: Span, declared: Option<Span>) {
+    pub(crate) fn enter_function(&mut self, function: Span, declared: Option<Span>) {
         self.leave_functions(function.start);
         self.functions.push((function, declared));
     }
 
-    pub fn keep_doc(&mut self, comment: Span) {
+    pub(crate) fn keep_doc(&mut self, comment: Span) {
         self.doc = Some(comment);
     }
 
     /// The comment that stands before what begins at a place, with at most the start of its line between.
-    pub fn doc_before(&self, start: u32) -> Option<Span> {
+    pub(crate) fn doc_before(&self, start: u32) -> Option<Span> {
         let doc = self.doc?;
         let between = Span { start: doc.end, end: start }.of(self.text).trim_start();
         let is_near = doc.end <= start && !between.contains(['\n', ';', '{', '}']);
@@ -220,7 +220,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// The name of what a function is a member of, or of the function itself: what `this` has members by.
-    pub fn function_owner(&self) -> Option<String> {
+    pub(crate) fn function_owner(&self) -> Option<String> {
         let definitions = &self.facts.definitions;
         let of_function = |scope: &Scope| {
             let index = scope.definition? as usize;
@@ -235,7 +235,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// The innermost function around the node that is visited.
-    pub fn function_around(&self) -> Option<(Span, Option<Span>)> {
+    pub(crate) fn function_around(&self) -> Option<(Span, Option<Span>)> {
         self.functions.last().copied()
     }
 
@@ -250,7 +250,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// The text of a type or a value; empty where there is none or too much.
-    pub fn kept_text(&self, node: Option<Node<'_>>) -> String {
+    pub(crate) fn kept_text(&self, node: Option<Node<'_>>) -> String {
         let text = node.map(|node| self.text_of(node)).unwrap_or_default();
         if text.len() > LONGEST_TEXT { String::new() } else { text.to_owned() }
     }
@@ -274,7 +274,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// A name that stands in a text the grammar does not look into.
-    pub fn used_at(&mut self, start: usize, length: usize) {
+    pub(crate) fn used_at(&mut self, start: usize, length: usize) {
         let before = self.text.get(..start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let at = Position {
@@ -286,7 +286,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// The same, in the text of a node: bytes from its start.
-    pub fn used_within(&mut self, node: Node<'_>, start: usize, length: usize) {
+    pub(crate) fn used_within(&mut self, node: Node<'_>, start: usize, length: usize) {
         let mut at = self.position(node);
         let before = self.text_of(node).get(..start).unwrap_or_default();
         let lines = before.bytes().filter(|byte| *byte == b'\n').count() as u32;
@@ -299,7 +299,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// The same for a member of the value that the bytes before it name.
-    pub fn member_within(&mut self, node: Node<'_>, of: Span, start: usize, length: usize) {
+    pub(crate) fn member_within(&mut self, node: Node<'_>, of: Span, start: usize, length: usize) {
         self.receivers.insert((node.start_byte() + start) as u32, Receiver::Value(of));
         self.used_within(node, start, length);
     }
@@ -314,7 +314,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// Puts a definition where its name is known, if the innermost function takes that from outside.
-    pub fn put_where_taken(&mut self, index: u32) {
+    pub(crate) fn put_where_taken(&mut self, index: u32) {
         let own = self.scopes.iter().rev().find(|scope| !scope.is_type).map(|scope| scope.span);
         let Some(definition) = self.facts.definitions.get_mut(index as usize) else { return };
         let is_of = |taken: &&(Span, &str, Option<Span>)| Some(taken.0) == own && taken.1 == definition.name;
@@ -330,26 +330,26 @@ impl<'t> Extractor<'t> {
     }
 
     /// For nodes like `value.name`: the fields that hold the two.
-    pub fn member_access(&mut self, node: Node<'_>, value: &'static str, name: &'static str) {
+    pub(crate) fn member_access(&mut self, node: Node<'_>, value: &'static str, name: &'static str) {
         if let (Some(value), Some(name)) = (node.field(value), node.field(name)) {
             self.reached(name, Receiver::Value(span(value)));
         }
     }
 
     /// The same for `path::name`.
-    pub fn path_access(&mut self, node: Node<'_>, path: &'static str, name: &'static str) {
+    pub(crate) fn path_access(&mut self, node: Node<'_>, path: &'static str, name: &'static str) {
         if let (Some(path), Some(name)) = (node.field(path), node.field(name)) {
             self.reached(name, Receiver::Path(span(path)));
         }
     }
 
     /// Opens a scope for the bytes of a node; it ends by itself.
-    pub fn open_scope(&mut self, node: Node<'_>) {
+    pub(crate) fn open_scope(&mut self, node: Node<'_>) {
         self.push_scope(Scope { span: span(node), definition: None, is_type: false, owner: None });
     }
 
     /// The node is the body of a definition; names in it are its members where it is a type.
-    pub fn open_body(&mut self, node: Node<'_>, definition: u32) {
+    pub(crate) fn open_body(&mut self, node: Node<'_>, definition: u32) {
         let is_type =
             self.facts.definitions.get(definition as usize).is_some_and(|definition| {
                 definition.kind.is_type() && definition.kind != Kind::TypeParameter
@@ -358,7 +358,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// Names in it are members of a type that is defined elsewhere.
-    pub fn open_members(&mut self, node: Node<'_>, owner: &str) {
+    pub(crate) fn open_members(&mut self, node: Node<'_>, owner: &str) {
         let owner = Some(owner.to_owned());
         self.push_scope(Scope { span: span(node), definition: None, is_type: true, owner });
     }
@@ -370,12 +370,12 @@ impl<'t> Extractor<'t> {
     }
 
     /// Whether the innermost scope is that of a type.
-    pub fn is_in_type(&self) -> bool {
+    pub(crate) fn is_in_type(&self) -> bool {
         self.scopes.last().is_some_and(|scope| scope.is_type)
     }
 
     /// The innermost type, by its place among the definitions and by name.
-    pub fn enclosing_type(&self) -> Option<(Option<u32>, String)> {
+    pub(crate) fn enclosing_type(&self) -> Option<(Option<u32>, String)> {
         let scope = self.scopes.iter().rev().find(|scope| scope.is_type)?;
         let name = match (&scope.owner, scope.definition) {
             (Some(owner), _) => owner.clone(),
@@ -386,16 +386,16 @@ impl<'t> Extractor<'t> {
     }
 
     /// The innermost scope that is a function's or a block's, for names that know no types (Python).
-    pub fn container(&self) -> Option<u32> {
+    pub(crate) fn container(&self) -> Option<u32> {
         self.scopes.iter().rev().find_map(|scope| scope.definition)
     }
 
-    pub fn definition_mut(&mut self, index: u32) -> Option<&mut Definition> {
+    pub(crate) fn definition_mut(&mut self, index: u32) -> Option<&mut Definition> {
         self.facts.definitions.get_mut(index as usize)
     }
 
     /// The definition whose name stands at these bytes, among the newest.
-    pub fn defined_at(&self, name: Span) -> Option<u32> {
+    pub(crate) fn defined_at(&self, name: Span) -> Option<u32> {
         const NEWEST: usize = 256;
         let definitions = &self.facts.definitions;
         let from = definitions.len().saturating_sub(NEWEST);
@@ -413,23 +413,23 @@ impl<'t> Extractor<'t> {
     }
 
     /// Whether a function of that name has been seen, among the newest.
-    pub fn names_function(&self, name: &str) -> bool {
+    pub(crate) fn names_function(&self, name: &str) -> bool {
         const NEWEST: usize = 4096;
         let mut newest = self.facts.definitions.iter().rev().take(NEWEST);
         newest.any(|definition| definition.is_callable() && definition.name == name)
     }
 
-    pub fn kind_of(&self, index: u32) -> Option<Kind> {
+    pub(crate) fn kind_of(&self, index: u32) -> Option<Kind> {
         self.facts.definitions.get(index as usize).map(|definition| definition.kind)
     }
 
     /// Adds a definition; `whole` is everything that belongs to it.
-    pub fn define(&mut self, kind: Kind, name: Node<'_>, whole: Node<'_>, place: NameScope) -> u32 {
+    pub(crate) fn define(&mut self, kind: Kind, name: Node<'_>, whole: Node<'_>, place: NameScope) -> u32 {
         let text = self.text_of(name).to_owned();
         self.define_as(kind, text, name, whole, place)
     }
 
-    pub fn define_as(
+    pub(crate) fn define_as(
         &mut self,
         kind: Kind,
         text: String,
@@ -443,7 +443,7 @@ impl<'t> Extractor<'t> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "each is a field of the definition")]
-    pub fn define_at(
+    pub(crate) fn define_at(
         &mut self,
         kind: Kind,
         name: String,
@@ -513,7 +513,7 @@ impl<'t> Extractor<'t> {
     }
 
     /// The bytes of the innermost function, past blocks, types and the like.
-    pub fn innermost_function(&self) -> Option<Span> {
+    pub(crate) fn innermost_function(&self) -> Option<Span> {
         let of_function = |scope: &&Scope| {
             let definition = scope.definition.and_then(|index| self.facts.definitions.get(index as usize));
             definition.is_some_and(Definition::is_callable)
@@ -538,7 +538,7 @@ impl<'t> Extractor<'t> {
         ImportedName { name: name.to_owned(), alias: alias.to_owned(), at: self.position(node) }
     }
 
-    pub fn set_package(&mut self, name: &str) {
+    pub(crate) fn set_package(&mut self, name: &str) {
         name.clone_into(&mut self.facts.package);
     }
 }

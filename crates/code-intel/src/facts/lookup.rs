@@ -102,7 +102,7 @@ impl Facts {
     }
 
     /// Whether the function, class or property at a place of the list is defined once more later in its scope.
-    pub fn is_defined_again(&self, place: usize) -> bool {
+    pub(crate) fn is_defined_again(&self, place: usize) -> bool {
         let Some(one) = self.definitions.get(place) else { return false };
         let is_real =
             |one: &Definition| one.kind.is_callable() || matches!(one.kind, Kind::Class | Kind::Property);

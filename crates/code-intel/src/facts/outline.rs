@@ -185,7 +185,7 @@ pub(super) fn toml(text: &str) -> Facts {
     facts
 }
 
-/// A definition in one line, without its body.
+/// Returns a definition on one line, without its body.
 pub fn signature(text: &str, definition: &Definition) -> String {
     const LONGEST: usize = 200;
     let source = definition.span.of(text);
@@ -237,7 +237,7 @@ fn in_a_line(text: &str) -> String {
 }
 
 /// The first line of the comment before a definition, or of the text that begins a Python body.
-pub fn doc_line(text: &str, definition: &Definition) -> Option<String> {
+pub(crate) fn doc_line(text: &str, definition: &Definition) -> Option<String> {
     let whole = whole(text, definition);
     let before = text.get(whole.start as usize..definition.span.start as usize)?;
     // `enum State { OPEN, PAID }`: the comment is that of what the line begins with.
@@ -265,7 +265,7 @@ fn docstring(source: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.to_owned())
 }
 
-/// A definition with the comments, decorators and attributes that stand directly before it.
+/// Returns the range of a definition with the comments, decorators and attributes directly before it.
 pub fn whole(text: &str, definition: &Definition) -> Span {
     let bytes = text.as_bytes();
     let line_start =
@@ -303,7 +303,7 @@ pub fn qualified_name(facts: &Facts, definition: &Definition) -> String {
     place.map_or_else(|| definition.name.clone(), |place| described(facts, place as u32))
 }
 
-/// The path of names a definition stands in, with its own: `Class.method`.
+/// Returns the qualified name of a definition, such as `Class.method`.
 pub fn described(facts: &Facts, index: u32) -> String {
     const DEEPEST: usize = 16;
     let mut parts = Vec::new();

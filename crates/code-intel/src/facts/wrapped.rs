@@ -72,7 +72,7 @@ pub(super) fn without(text: &str) -> Option<Cleaned> {
 }
 
 /// The bytes of the items that stand in macros.
-pub fn items_in_macros(text: &str) -> Vec<Span> {
+pub(crate) fn items_in_macros(text: &str) -> Vec<Span> {
     let (mut found, mut heads): (Vec<Span>, Vec<u32>) = (Vec::new(), Vec::new());
     for span in without(text).map(|cleaned| cleaned.removed).unwrap_or_default() {
         if span.len() > 1 {

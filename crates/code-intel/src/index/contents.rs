@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::wholes::Whole;
-use super::{FileEntry, FileId, Index, Outline, codec, read, wholes};
+use super::file_cache::ParsedFile;
+use super::{FileEntry, FileId, Index, Outline, codec, file_cache, read};
 use crate::facts::{self, Facts, Manifest};
 
 impl Index {
-    /// What a file says to others, without its local names.
+    /// Returns the facts of a file without its local names.
     pub fn outline(&self, id: FileId) -> Arc<Facts> {
         self.sight.touch(id);
         let Some(entry) = self.entry_in(id) else { return Arc::default() };
@@ -22,12 +22,12 @@ impl Index {
             Outline::Stored => self.database.outline(&entry.path, entry.hash),
         };
         let facts = decoded.unwrap_or_else(|| codec::outline(self.whole(id).1.clone()));
-        let weight = wholes::facts_weight(&facts);
+        let weight = file_cache::facts_weight(&facts);
         self.outlines.borrow_mut().put_heavy(key, facts, weight)
     }
 
-    /// The text of a file and everything it says.
-    pub fn whole(&self, id: FileId) -> Arc<Whole> {
+    /// The text of a file with all its facts.
+    pub fn whole(&self, id: FileId) -> Arc<ParsedFile> {
         self.sight.touch(id);
         let Some(entry) = self.entry_in(id) else { return Arc::default() };
         let key = (id, entry.hash);
@@ -143,7 +143,7 @@ impl Index {
     }
 
     /// A line of a file, without the white space around it and no longer than anyone reads.
-    pub fn source_line(&self, id: FileId, line: u32) -> String {
+    pub(crate) fn source_line(&self, id: FileId, line: u32) -> String {
         const LONGEST: usize = 200;
         let source = self.source(id);
         let line = source.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default();

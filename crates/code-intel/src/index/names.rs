@@ -14,7 +14,7 @@ const MOST_NAMES: usize = 100_000;
 
 /// What was looked up, as long as no file changes.
 #[derive(Default)]
-pub(super) struct Looked {
+pub(super) struct LookupCache {
     /// Files by the last part of their paths.
     by_name: Option<HashMap<String, Vec<FileId>>>,
     /// Files by the folder they lie in.
@@ -26,7 +26,7 @@ pub(super) struct Looked {
     crates: Option<Arc<HashMap<String, FileId>>>,
 }
 
-impl Looked {
+impl LookupCache {
     /// A file has another content: what was looked up in the old one is forgotten, the rest still holds.
     pub fn forget(&mut self, old: &FileEntry, new: &FileEntry) {
         for hash in old.defines.iter().chain(new.defines.iter()) {
@@ -104,7 +104,7 @@ impl Index {
     }
 
     /// The files that define a name for others.
-    pub fn defining(&self, name: &str) -> Vec<FileId> {
+    pub(crate) fn defining(&self, name: &str) -> Vec<FileId> {
         let hash = facts::name_hash(name);
         if let Some(known) = self.found.borrow().defining.get(&hash) {
             return known.clone();
@@ -120,7 +120,7 @@ impl Index {
     }
 
     /// The files in which a name stands.
-    pub fn using(&self, name: &str) -> Vec<FileId> {
+    pub(crate) fn using(&self, name: &str) -> Vec<FileId> {
         let hash = facts::name_hash(name);
         let found = self.entries().filter(|(_, entry)| entry.uses.binary_search(&hash).is_ok());
         found.map(|(id, _)| id).collect()

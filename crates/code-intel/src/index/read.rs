@@ -9,10 +9,10 @@ use stepwell_workspace::files::FileStamp;
 use stepwell_workspace::search::{IsCancelled, Seen};
 use stepwell_workspace::{Inside, Workspace};
 
-use super::wholes::{self, Whole};
+use super::file_cache::{self, ParsedFile};
 use super::{FileEntry, Omission, OnProgress, Outline, codec, is_fresh, place};
 use crate::error::Result;
-use crate::facts::{self, Facts, Said, name_hash};
+use crate::facts::{self, Facts, ReadFacts, name_hash};
 use crate::languages::Language;
 
 const LARGEST: u64 = 2 * 1024 * 1024;
@@ -25,7 +25,7 @@ pub(super) fn text(workspace: &Workspace, place: &Inside) -> Result<String> {
 }
 
 /// What was read: the files, those that are kept whole with the hashes of their texts, and whether it was stopped.
-pub(super) type ReadAll = (Vec<FileEntry>, Vec<(String, [u8; 16], Whole)>, bool);
+pub(super) type ReadAll = (Vec<FileEntry>, Vec<(String, [u8; 16], ParsedFile)>, bool);
 
 /// Reads the files on all processors. What is known already by its content is not parsed again. As many of them as
 /// have room in so many bytes are kept whole.
@@ -53,7 +53,7 @@ pub(super) fn all<'k>(
             let keeps = if kept.load(Ordering::Relaxed) < room { Keeps::Whole } else { Keeps::Outline };
             if let Some((entry, whole)) = one(workspace, path, known(path), keeps) {
                 if let Some(whole) = whole {
-                    kept.fetch_add(wholes::weight(&whole), Ordering::Relaxed);
+                    kept.fetch_add(file_cache::weight(&whole), Ordering::Relaxed);
                     wholes.push((path.clone(), entry.hash, whole));
                 }
                 mine.push(entry);
@@ -78,7 +78,7 @@ pub(super) fn all<'k>(
 }
 
 /// A text with what it says, its place among those that are wanted, and whether it is all that it says.
-pub(super) type ReadAbout = (usize, Whole, bool);
+pub(super) type ReadAbout = (usize, ParsedFile, bool);
 
 /// Texts with what they say about some names, read by all cores at once.
 pub(super) fn about(workspace: &Workspace, wanted: &[(&str, Language)], names: &[&str]) -> Vec<ReadAbout> {
@@ -86,8 +86,8 @@ pub(super) fn about(workspace: &Workspace, wanted: &[(&str, Language)], names: &
         let (path, language) = wanted.get(index)?;
         let text = self::text(workspace, &place(workspace, path).ok()?).ok()?;
         Some(match facts::read_about(*language, &text, names).ok()? {
-            Said::Everything(facts) => (index, (text, facts), true),
-            Said::Excerpt(facts) => (index, (text, facts), false),
+            ReadFacts::Everything(facts) => (index, (text, facts), true),
+            ReadFacts::Excerpt(facts) => (index, (text, facts), false),
         })
     })
 }
@@ -124,7 +124,12 @@ enum Keeps {
 }
 
 /// A file as it was when it had this hash.
-pub(super) fn whole(workspace: &Workspace, path: &str, language: Language, hash: [u8; 16]) -> Option<Whole> {
+pub(super) fn whole(
+    workspace: &Workspace,
+    path: &str,
+    language: Language,
+    hash: [u8; 16],
+) -> Option<ParsedFile> {
     let text = text(workspace, &place(workspace, path).ok()?).ok()?;
     if hash_of(&text) != hash {
         return None;
@@ -146,9 +151,9 @@ fn one(
     path: &str,
     known: Option<&FileEntry>,
     keeps: Keeps,
-) -> Option<(FileEntry, Option<Whole>)> {
+) -> Option<(FileEntry, Option<ParsedFile>)> {
     let place = place(workspace, path).ok()?;
-    // Looked at before it is read: a change in between is seen the next time.
+    // LookupCache at before it is read: a change in between is seen the next time.
     let stamp = Seen::at(place.absolute())?.stamp?;
     let is_fresh = is_fresh(stamp);
     let omitted = |hash, omission, language| Some((omitted(path, stamp, hash, omission, language), None));

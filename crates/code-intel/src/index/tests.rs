@@ -155,7 +155,7 @@ fn what_another_process_has_read_anew_is_not_taken_for_what_was_there() {
     assert_eq!(names(&other, "a.py"), ["two", "three"]);
     refresh(&mut index);
     assert_eq!(names(&index, "a.py"), ["two", "three"]);
-    // Touched, with the content it had: known without being read, here and there.
+    // FilesRead, with the content it had: known without being read, here and there.
     write(folder.path(), "a.py", b"def two(): pass\n\ndef three(): pass\n");
     refresh(&mut index);
     assert_eq!(names(&index, "a.py"), ["two", "three"]);

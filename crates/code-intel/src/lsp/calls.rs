@@ -1,13 +1,13 @@
-//! Who calls whom, step by step, as a server says it.
+//! Call graphs from a server's call hierarchy.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::client::Trouble;
-use super::replies::{self, CallItem, PlaceReader, WirePosition};
-use super::running::Running;
+use super::client::ServerError;
+use super::replies::{self, CallItem, LocationReader, WirePosition};
+use super::running::RunningServer;
 use crate::ask::{Graph, GraphEdge, GraphNode};
 use crate::resolve::Direction;
 
@@ -16,13 +16,13 @@ const MOST_CALLS: usize = 2000;
 
 /// The calls around functions, and how many of them lead to places that the files do not have. What leads out of the
 /// workspace is left out, as the index does.
-pub async fn graph(
-    running: &Running,
-    reader: &mut PlaceReader<'_>,
+pub(crate) async fn graph(
+    running: &RunningServer,
+    reader: &mut LocationReader<'_>,
     starts: Vec<CallItem>,
     (direction, depth, most): (Direction, u32, usize),
     deadline: Instant,
-) -> Result<(Graph, usize), Trouble> {
+) -> Result<(Graph, usize), ServerError> {
     let (method, other) = match direction {
         Direction::Callers => ("callHierarchy/incomingCalls", "from"),
         Direction::Callees => ("callHierarchy/outgoingCalls", "to"),
@@ -36,7 +36,7 @@ pub async fn graph(
         }
     }
     if open.is_empty() {
-        return Err(Trouble::Useless("it knows no function there".to_owned()));
+        return Err(ServerError::Useless("it knows no function there".to_owned()));
     }
     let mut next = 0;
     while next < open.len() {
@@ -48,7 +48,7 @@ pub async fn graph(
         let answer = running.request(method, &json!({"item": item}), deadline).await?;
         let Value::Array(calls) = answer else { continue };
         let items = calls.into_iter().take(MOST_CALLS).map(|mut call| replies::item(call[other].take()));
-        let mut items = items.collect::<Result<Vec<CallItem>, Trouble>>()?;
+        let mut items = items.collect::<Result<Vec<CallItem>, ServerError>>()?;
         // gopls has them in another order each time.
         items.sort_by(|one, two| (&one.uri, one.selection_range).cmp(&(&two.uri, two.selection_range)));
         for item in items {
@@ -71,7 +71,7 @@ pub async fn graph(
 
 /// A call graph while the server's answers come in.
 struct CallGraphBuilder<'r, 'w> {
-    reader: &'r mut PlaceReader<'w>,
+    reader: &'r mut LocationReader<'w>,
     most: usize,
     graph: Graph,
     places: HashMap<(String, WirePosition), usize>,

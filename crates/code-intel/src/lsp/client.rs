@@ -22,7 +22,7 @@ pub const UNKNOWN_METHOD: i64 = -32601;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ServerError {
     /// The server is not there any more.
     Gone(String),
     /// It did not answer in time.
@@ -57,7 +57,7 @@ struct Wires {
     outgoing: mpsc::Sender<Vec<u8>>,
 }
 
-type Answer = Result<Option<Box<RawValue>>, Trouble>;
+type Answer = Result<Option<Box<RawValue>>, ServerError>;
 
 #[derive(Debug, Deserialize)]
 struct Envelope {
@@ -96,10 +96,10 @@ impl Client {
     }
 
     /// Asks and waits for the answer, which is `null` where there is none.
-    pub async fn request(&self, method: &str, params: &Value, deadline: Instant) -> Result<Value, Trouble> {
+    pub async fn request(&self, method: &str, params: &Value, deadline: Instant) -> Result<Value, ServerError> {
         let failure = |unanswered| match unanswered {
-            Unanswered::Closed(reason) => Trouble::Gone(reason),
-            Unanswered::Late => Trouble::Late(format!("it did not answer `{method}` in time")),
+            Unanswered::Closed(reason) => ServerError::Gone(reason),
+            Unanswered::Late => ServerError::Late(format!("it did not answer `{method}` in time")),
         };
         let pending = self.wires.pending.register().map_err(failure)?;
         let wires = Arc::clone(&self.wires);
@@ -112,15 +112,15 @@ impl Client {
         let result = pending.answer(deadline).await.map_err(failure)??;
         let Some(result) = result else { return Ok(Value::Null) };
         serde_json::from_str(result.get())
-            .map_err(|error| Trouble::Useless(format!("its answer to `{method}` cannot be read: {error}")))
+            .map_err(|error| ServerError::Useless(format!("its answer to `{method}` cannot be read: {error}")))
     }
 
-    pub fn notify(&self, method: &str, params: &Value) -> Result<(), Trouble> {
+    pub fn notify(&self, method: &str, params: &Value) -> Result<(), ServerError> {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
     }
 
-    fn send(&self, message: &Value) -> Result<(), Trouble> {
-        self.wires.send(message).map_err(|()| Trouble::Late("it does not read what it is told".to_owned()))
+    fn send(&self, message: &Value) -> Result<(), ServerError> {
+        self.wires.send(message).map_err(|()| ServerError::Late("it does not read what it is told".to_owned()))
     }
 
     pub fn is_closed(&self) -> bool {
@@ -154,7 +154,7 @@ async fn read_on(
             Ok(Frame::TooLong { length, beginning }) => {
                 if let Some(id) = id_in(&beginning) {
                     let what = format!("its answer has {} MiB, which is too much", length / (1024 * 1024));
-                    wires.pending.resolve(RequestId(id), Err(Trouble::Useless(what)));
+                    wires.pending.resolve(RequestId(id), Err(ServerError::Useless(what)));
                 }
             }
             Err(FrameError::Closed) => break "it ended".to_owned(),
@@ -187,7 +187,7 @@ fn hand_out(message: Envelope, wires: &Wires, listener: &dyn Listener) {
         }
         (None, Some(id)) => {
             let answer = match message.error {
-                Some(Failure { code, message }) => Err(Trouble::Refused { code, message }),
+                Some(Failure { code, message }) => Err(ServerError::Refused { code, message }),
                 None => Ok(message.result),
             };
             if let Some(id) = id.as_i64() {

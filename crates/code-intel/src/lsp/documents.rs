@@ -11,7 +11,7 @@ use stepwell_workspace::Workspace;
 use stepwell_workspace::files::{self, FileStamp};
 use url::Url;
 
-use super::client::{Client, Trouble};
+use super::client::{Client, ServerError};
 use super::table::{ServerSpec, language_id};
 use crate::languages::Language;
 
@@ -32,10 +32,10 @@ const MANIFESTS: &[&str] = &[
 ];
 
 /// The files of a workspace by their paths, as the index has seen them.
-pub type Files = BTreeMap<String, (Language, [u8; 16])>;
+pub(crate) type Files = BTreeMap<String, (Language, [u8; 16])>;
 
 #[derive(Debug, Default)]
-pub struct Documents {
+pub(crate) struct Documents {
     known: Files,
     manifests: HashMap<&'static str, Option<FileStamp>>,
     open: HashMap<String, Open>,
@@ -49,7 +49,7 @@ struct Open {
 
 /// What came of telling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Synced {
+pub(crate) enum Synced {
     Told,
     /// So much changed that the server is better started anew.
     TooMuch,
@@ -57,18 +57,18 @@ pub enum Synced {
 
 impl Documents {
     /// The documents of a server that starts now: it reads the files as they are.
-    pub fn at_start(workspace: &Workspace, files: &Files) -> Self {
+    pub(crate) fn at_start(workspace: &Workspace, files: &Files) -> Self {
         Self { known: files.clone(), manifests: manifests(workspace), open: HashMap::new() }
     }
 
     /// Tells the server what changed, and opens the file that is asked about.
-    pub fn sync(
+    pub(crate) fn sync(
         &mut self,
         client: &Client,
         spec: &ServerSpec,
         workspace: &Workspace,
         (files, asked): (&Files, &str),
-    ) -> Result<Synced, Trouble> {
+    ) -> Result<Synced, ServerError> {
         use Language::{Json, Toml, Yaml};
         let is_own = |language: Language| spec.languages.contains(&language);
         let is_told = |language| is_own(language) || matches!(language, Json | Toml | Yaml);
@@ -128,7 +128,7 @@ impl Documents {
     }
 
     /// Gives the files that are open their present text.
-    fn renew(&mut self, client: &Client, workspace: &Workspace, files: &Files) -> Result<(), Trouble> {
+    fn renew(&mut self, client: &Client, workspace: &Workspace, files: &Files) -> Result<(), ServerError> {
         for (path, open) in &mut self.open {
             let Some((_, content)) = files.get(path).filter(|(_, content)| *content != open.content) else {
                 continue;
@@ -151,9 +151,9 @@ impl Documents {
         workspace: &Workspace,
         files: &Files,
         path: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ServerError> {
         let Some((language, content)) = files.get(path) else {
-            return Err(Trouble::Useless(format!("`{path}` is not in the code index")));
+            return Err(ServerError::Useless(format!("`{path}` is not in the code index")));
         };
         let text = text(workspace, path)?;
         self.open.insert(path.to_owned(), Open { version: 1, content: *content });
@@ -171,11 +171,11 @@ fn manifests(workspace: &Workspace) -> HashMap<&'static str, Option<FileStamp>> 
 }
 
 /// The present text of a file.
-pub fn text(workspace: &Workspace, path: &str) -> Result<String, Trouble> {
+pub(crate) fn text(workspace: &Workspace, path: &str) -> Result<String, ServerError> {
     let read = workspace.place(path).and_then(|place| workspace.read_text(&place, LARGEST));
-    read.map(|read| read.text).map_err(|error| Trouble::Useless(error.to_string()))
+    read.map(|read| read.text).map_err(|error| ServerError::Useless(error.to_string()))
 }
 
-pub fn uri(workspace: &Workspace, path: &str) -> Option<String> {
+pub(crate) fn uri(workspace: &Workspace, path: &str) -> Option<String> {
     Url::from_file_path(workspace.root().join(path)).ok().map(String::from)
 }

@@ -7,27 +7,27 @@ use serde_json::Value;
 use stepwell_workspace::Workspace;
 use url::Url;
 
-use super::client::Trouble;
+use super::client::ServerError;
 use super::documents;
 use crate::facts::Position;
 use crate::location::SourceLocation;
 use crate::units::Units;
 
 /// Places of one answer.
-pub const MOST_PLACES: usize = 5000;
+pub(crate) const MOST_PLACES: usize = 5000;
 
 /// Files whose lines are kept at the same time.
 const MOST_TEXTS: usize = 64;
 
 /// Line and column from 0, the column in the units that were agreed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub struct WirePosition {
+pub(crate) struct WirePosition {
     pub line: u32,
     pub character: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-pub struct WireRange {
+pub(crate) struct WireRange {
     pub start: WirePosition,
     pub end: WirePosition,
 }
@@ -50,7 +50,7 @@ enum WireLocation {
 /// A function as a server shows it in a graph of calls.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CallItem {
+pub(crate) struct CallItem {
     pub name: String,
     pub uri: String,
     pub selection_range: WireRange,
@@ -61,35 +61,35 @@ pub struct CallItem {
 
 /// The places of an answer, and how many of them the files do not have.
 #[derive(Debug, Default)]
-pub struct Located {
+pub(crate) struct ReadLocations {
     pub places: Vec<SourceLocation>,
     pub missing: usize,
     pub is_cut: bool,
 }
 
 /// Reads places; keeps the text of each file it looks into.
-pub struct PlaceReader<'w> {
+pub(crate) struct LocationReader<'w> {
     workspace: &'w Workspace,
     units: Units,
     texts: HashMap<String, Option<Vec<String>>>,
 }
 
-impl<'w> PlaceReader<'w> {
-    pub fn new(workspace: &'w Workspace, units: Units) -> Self {
+impl<'w> LocationReader<'w> {
+    pub(crate) fn new(workspace: &'w Workspace, units: Units) -> Self {
         Self { workspace, units, texts: HashMap::new() }
     }
 
     /// The places of an answer: nothing, one location, a list of them, or of links.
-    pub fn places(&mut self, answer: Value) -> Result<Located, Trouble> {
+    pub(crate) fn places(&mut self, answer: Value) -> Result<ReadLocations, ServerError> {
         let list = match answer {
             Value::Null => Vec::new(),
             Value::Array(list) => list,
             one => vec![one],
         };
-        let mut found = Located { is_cut: list.len() > MOST_PLACES, ..Located::default() };
+        let mut found = ReadLocations { is_cut: list.len() > MOST_PLACES, ..ReadLocations::default() };
         for one in list.into_iter().take(MOST_PLACES) {
             let location: WireLocation = serde_json::from_value(one)
-                .map_err(|error| Trouble::Useless(format!("its answer names no place: {error}")))?;
+                .map_err(|error| ServerError::Useless(format!("its answer names no place: {error}")))?;
             let (uri, range) = match location {
                 WireLocation::Plain { uri, range } => (uri, range),
                 WireLocation::Link { target_uri, target_selection_range } => {
@@ -105,7 +105,7 @@ impl<'w> PlaceReader<'w> {
     }
 
     /// A place; none where the file does not have it, as one that was deleted since.
-    pub fn place(&mut self, uri: &str, range: WireRange) -> Option<SourceLocation> {
+    pub(crate) fn place(&mut self, uri: &str, range: WireRange) -> Option<SourceLocation> {
         let line_number = range.start.line.checked_add(1)?;
         let Some(path) = self.relative(uri) else {
             let file = Url::parse(uri).ok().and_then(|url| url.to_file_path().ok());
@@ -141,13 +141,14 @@ impl<'w> PlaceReader<'w> {
 }
 
 /// The functions of an answer.
-pub fn items(answer: Value) -> Result<Vec<CallItem>, Trouble> {
+pub(crate) fn items(answer: Value) -> Result<Vec<CallItem>, ServerError> {
     let Value::Array(list) = answer else { return Ok(Vec::new()) };
     list.into_iter().map(item).collect()
 }
 
-pub fn item(whole: Value) -> Result<CallItem, Trouble> {
+pub(crate) fn item(whole: Value) -> Result<CallItem, ServerError> {
     let read: Result<CallItem, _> = CallItem::deserialize(&whole);
-    let item = read.map_err(|error| Trouble::Useless(format!("its answer names no function: {error}")))?;
+    let item =
+        read.map_err(|error| ServerError::Useless(format!("its answer names no function: {error}")))?;
     Ok(CallItem { whole, ..item })
 }

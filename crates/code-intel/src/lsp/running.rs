@@ -16,9 +16,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 use super::ServersOptions;
-use super::client::{Client, Trouble};
+use super::client::{Client, ServerError};
 use super::documents::{Documents, Files, Synced, text, uri};
-use super::hearing::Hearing;
+use super::listener::ServerListener;
 use super::table::ServerSpec;
 use crate::facts::Position;
 use crate::units::Units;
@@ -40,22 +40,22 @@ const MOST_REPEATS: u32 = 5;
 #[derive(Clone, Debug)]
 enum Stage {
     Starting,
-    Started(Arc<Hello>),
-    Failed(Trouble),
+    Started(Arc<Initialized>),
+    Failed(ServerError),
 }
 
 /// What a server says of itself.
 #[derive(Debug)]
-struct Hello {
+struct Initialized {
     capabilities: Value,
     units: Units,
 }
 
-pub struct Running {
+pub(crate) struct RunningServer {
     pub spec: ServerSpec,
     workspace: Workspace,
     client: Client,
-    hearing: Arc<Hearing>,
+    hearing: Arc<ServerListener>,
     stage: watch::Receiver<Stage>,
     documents: Documents,
     last_words: Arc<Mutex<Vec<u8>>>,
@@ -67,15 +67,15 @@ pub struct Running {
     is_settled: bool,
 }
 
-impl Running {
+impl RunningServer {
     /// Starts the program. It says hello beside everything else, so a slow start outlives an impatient question.
-    pub fn start(
+    pub(crate) fn start(
         spec: &ServerSpec,
         program: PathBuf,
         options: &ServersOptions,
         files: &Files,
-    ) -> Result<Self, Trouble> {
-        let failed = |error: String| Trouble::Gone(error);
+    ) -> Result<Self, ServerError> {
+        let failed = |error: String| ServerError::Gone(error);
         let workspace = options.workspace.clone();
         let call = ProgramCall {
             program: program.into(),
@@ -97,7 +97,7 @@ impl Running {
         let root = Url::from_directory_path(workspace.root())
             .map_err(|()| failed("the workspace has no address".to_owned()))?;
         let folder = json!({"uri": root.as_str().trim_end_matches('/'), "name": "workspace"});
-        let hearing = Arc::new(Hearing::new(spec.initialization.clone(), folder.clone()));
+        let hearing = Arc::new(ServerListener::new(spec.initialization.clone(), folder.clone()));
         let client = Client::new(pipes.stdout, pipes.stdin, Arc::clone(&hearing) as _);
         let last_words = Arc::default();
         let listening = tokio::spawn(keep_last_words(pipes.stderr, Arc::clone(&last_words)));
@@ -121,20 +121,20 @@ impl Running {
         })
     }
 
-    pub fn watch_use(&self) -> watch::Receiver<()> {
+    pub(crate) fn watch_use(&self) -> watch::Receiver<()> {
         self.used.subscribe()
     }
 
-    pub fn touch(&self) {
+    pub(crate) fn touch(&self) {
         self.used.send_replace(());
     }
 
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
     /// What it wrote last, for who must say why it is gone.
-    pub async fn last_words(mut self) -> Option<String> {
+    pub(crate) async fn last_words(mut self) -> Option<String> {
         // Both of its streams end with it, in any order.
         timeout(LAST_WORDS, &mut self.listening).await.ok();
         let kept = self.last_words.lock();
@@ -147,7 +147,7 @@ impl Running {
 
     /// What it needs to know the whole project of a file and does not find, in words. Servers look in the folders the
     /// file is in, up to the top, and rust-analyzer also one level beneath the root.
-    pub fn missing_project(&self, asked: &str) -> Option<String> {
+    pub(crate) fn missing_project(&self, asked: &str) -> Option<String> {
         let names = &self.spec.project;
         let file = self.workspace.root().join(asked);
         let is_there = |name: &String| file.ancestors().skip(1).any(|folder| folder.join(name).is_file());
@@ -155,17 +155,17 @@ impl Running {
         (!names.is_empty() && !names.iter().any(is_there)).then(named)
     }
 
-    pub fn complaint(&self) -> Option<String> {
+    pub(crate) fn complaint(&self) -> Option<String> {
         self.hearing.complaint()
     }
 
     /// Waits until it can be asked about a file as it is now.
-    pub async fn prepare(
+    pub(crate) async fn prepare(
         &mut self,
         files: &Files,
         asked: &str,
         deadline: Instant,
-    ) -> Result<Synced, Trouble> {
+    ) -> Result<Synced, ServerError> {
         self.hello(deadline).await?;
         let synced = self.documents.sync(&self.client, &self.spec, &self.workspace, (files, asked))?;
         if synced == Synced::TooMuch {
@@ -175,46 +175,51 @@ impl Running {
             // Who has answered about a file has begun with what it wants to read besides.
             let document = json!({"textDocument": {"uri": uri(&self.workspace, asked)}});
             match self.client.request("textDocument/documentSymbol", &document, deadline).await {
-                Ok(_) | Err(Trouble::Refused { .. }) => {}
+                Ok(_) | Err(ServerError::Refused { .. }) => {}
                 Err(trouble) => return Err(trouble),
             }
             self.hearing.begun(self.spec.ready).await;
         }
         self.hearing.ready(self.spec.ready, deadline).await?;
         if self.is_closed() {
-            return Err(Trouble::Gone("it ended while it read the project".to_owned()));
+            return Err(ServerError::Gone("it ended while it read the project".to_owned()));
         }
         self.is_settled = true;
         Ok(Synced::Told)
     }
 
     /// What it said of itself.
-    async fn hello(&self, deadline: Instant) -> Result<Arc<Hello>, Trouble> {
+    async fn hello(&self, deadline: Instant) -> Result<Arc<Initialized>, ServerError> {
         let mut stage = self.stage.clone();
         let arrived = timeout_at(deadline, stage.wait_for(|stage| !matches!(stage, Stage::Starting))).await;
         match arrived {
             Ok(Ok(stage)) => match &*stage {
                 Stage::Started(hello) => Ok(Arc::clone(hello)),
                 Stage::Failed(trouble) => Err(trouble.clone()),
-                Stage::Starting => Err(Trouble::Late("it is still starting".to_owned())),
+                Stage::Starting => Err(ServerError::Late("it is still starting".to_owned())),
             },
-            Ok(Err(_)) => Err(Trouble::Gone("it was given up".to_owned())),
-            Err(_late) => Err(Trouble::Late("it is still starting".to_owned())),
+            Ok(Err(_)) => Err(ServerError::Gone("it was given up".to_owned())),
+            Err(_late) => Err(ServerError::Late("it is still starting".to_owned())),
         }
     }
 
     /// Whether it answers such questions at all.
-    pub async fn can(&self, capability: &str, deadline: Instant) -> Result<bool, Trouble> {
+    pub(crate) async fn can(&self, capability: &str, deadline: Instant) -> Result<bool, ServerError> {
         let hello = self.hello(deadline).await?;
         Ok(!matches!(hello.capabilities.get(capability), None | Some(Value::Null | Value::Bool(false))))
     }
 
-    pub async fn units(&self, deadline: Instant) -> Result<Units, Trouble> {
+    pub(crate) async fn units(&self, deadline: Instant) -> Result<Units, ServerError> {
         Ok(self.hello(deadline).await?.units)
     }
 
     /// A place as the server is asked about it.
-    pub async fn position(&self, path: &str, at: Position, deadline: Instant) -> Result<Value, Trouble> {
+    pub(crate) async fn position(
+        &self,
+        path: &str,
+        at: Position,
+        deadline: Instant,
+    ) -> Result<Value, ServerError> {
         let text = text(&self.workspace, path)?;
         let line = text.lines().nth(at.line.saturating_sub(1) as usize).unwrap_or_default();
         let character = self.units(deadline).await?.before(line, at.column);
@@ -222,18 +227,23 @@ impl Running {
         Ok(json!({"textDocument": {"uri": uri(&self.workspace, path)}, "position": position}))
     }
 
-    pub async fn request(&self, method: &str, params: &Value, deadline: Instant) -> Result<Value, Trouble> {
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: &Value,
+        deadline: Instant,
+    ) -> Result<Value, ServerError> {
         for _ in 0..MOST_REPEATS {
             match self.client.request(method, params, deadline).await {
-                Err(Trouble::Refused { code: CONTENT_MODIFIED | SERVER_CANCELLED, .. }) => {}
+                Err(ServerError::Refused { code: CONTENT_MODIFIED | SERVER_CANCELLED, .. }) => {}
                 answer => return answer,
             }
         }
-        Err(Trouble::Late("the files change too fast for it".to_owned()))
+        Err(ServerError::Late("the files change too fast for it".to_owned()))
     }
 
     /// Asks it to end, and ends it after a moment.
-    pub async fn end(self) {
+    pub(crate) async fn end(self) {
         let deadline = Instant::now() + GRACE;
         if !self.is_closed() && matches!(*self.stage.borrow(), Stage::Started(_)) {
             self.client.request("shutdown", &Value::Null, deadline).await.ok();
@@ -282,16 +292,16 @@ async fn say_hello(client: Client, initialization: Value, folder: Value, tell: w
                 _ => Units::Utf16,
             };
             match client.notify("initialized", &json!({})) {
-                Ok(()) => Stage::Started(Arc::new(Hello { capabilities, units })),
+                Ok(()) => Stage::Started(Arc::new(Initialized { capabilities, units })),
                 Err(trouble) => Stage::Failed(trouble),
             }
         }
         // One that does not even say hello is as good as gone.
-        Err(Trouble::Refused { message, .. }) => {
-            Stage::Failed(Trouble::Gone(format!("it refuses to start: {message}")))
+        Err(ServerError::Refused { message, .. }) => {
+            Stage::Failed(ServerError::Gone(format!("it refuses to start: {message}")))
         }
-        Err(Trouble::Late(why) | Trouble::Useless(why)) => Stage::Failed(Trouble::Gone(why)),
-        Err(gone @ Trouble::Gone(_)) => Stage::Failed(gone),
+        Err(ServerError::Late(why) | ServerError::Useless(why)) => Stage::Failed(ServerError::Gone(why)),
+        Err(gone @ ServerError::Gone(_)) => Stage::Failed(gone),
     };
     tell.send_replace(stage);
 }

@@ -7,7 +7,7 @@ use stepwell_workspace::process;
 
 use crate::languages::Language;
 
-/// How a server says that it has read the project.
+/// How a server signals that it has loaded the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadyBy {
     /// It answers questions whenever it is asked, and waits by itself for what it needs.
@@ -20,7 +20,7 @@ pub enum ReadyBy {
     LanguageStatus,
 }
 
-/// A language server: what it is for and how it is started.
+/// A language server: its languages and how to start it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerSpec {
     pub name: String,
@@ -37,7 +37,7 @@ pub struct ServerSpec {
 }
 
 impl ServerSpec {
-    /// Its program, where it is on the machine. What the workspace itself brings along does not count.
+    /// Finds its program on the search path. Programs inside the workspace do not count.
     pub fn program(&self, workspace: &Path) -> Option<PathBuf> {
         let path = Path::new(&self.command);
         if path.is_absolute() {
@@ -71,7 +71,7 @@ const ROWS: &[Row] = &[
 
 const SCRIPTS: &[Language] = &[Language::TypeScript, Language::Tsx, Language::JavaScript];
 
-/// The servers that are known by themselves, in the order in which they are looked for.
+/// Lists the servers known without configuration, in order of preference.
 pub fn known() -> Vec<ServerSpec> {
     ROWS.iter().map(spec).collect()
 }
@@ -103,7 +103,7 @@ fn spec(row: &Row) -> ServerSpec {
 }
 
 /// What language servers call a language.
-pub fn language_id(language: Language) -> &'static str {
+pub(crate) fn language_id(language: Language) -> &'static str {
     match language {
         Language::Bash => "shellscript",
         Language::C => "c",
@@ -126,7 +126,7 @@ pub fn language_id(language: Language) -> &'static str {
     }
 }
 
-/// The language of a name that a person writes: `Python`, `c++`, `cpp`, `typescriptreact`.
+/// Finds a language by a name people write: `Python`, `c++`, `cpp`, `typescriptreact`.
 pub fn language_named(name: &str) -> Option<Language> {
     let is_meant = |language: &Language| {
         language.name().eq_ignore_ascii_case(name) || language_id(*language).eq_ignore_ascii_case(name)

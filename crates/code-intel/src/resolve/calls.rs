@@ -1,4 +1,4 @@
-//! Who calls whom.
+//! Callers, callees and call graphs.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use super::{DefinitionSite, Reference, Resolver};
 use crate::facts::{Definition, Kind, Occurrence};
 use crate::index::FileId;
 
-/// A function in a graph of calls.
+/// A function in a call graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub found: DefinitionSite,
@@ -14,7 +14,7 @@ pub struct Node {
     pub depth: u32,
 }
 
-/// A call, by the places of the two functions among the nodes.
+/// A call, by the index of both functions in `nodes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Edge {
     pub caller: usize,
@@ -31,7 +31,7 @@ pub struct CallGraph {
     pub is_cut: bool,
 }
 
-/// Which way a graph goes.
+/// Direction in which a call graph is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Callers,
@@ -39,7 +39,7 @@ pub enum Direction {
 }
 
 impl Resolver<'_> {
-    /// The functions that call a definition, each with the line of its first call.
+    /// Finds the functions that call a definition, each with the line of its first call.
     pub fn callers(&self, target: &DefinitionSite) -> Vec<(DefinitionSite, u32)> {
         if let Some(maker) = self.rules(target.file).maker(target) {
             return vec![(maker, target.definition.at.line)];
@@ -57,7 +57,7 @@ impl Resolver<'_> {
         called.into_iter().map(|(used, function)| (function, used.occurrence.at.line)).collect()
     }
 
-    /// The functions of the workspace that a definition calls, each with the line of the first call.
+    /// Finds the functions of the workspace that a definition calls, each with the line of the first call.
     pub fn callees(&self, of: &DefinitionSite) -> Vec<(DefinitionSite, u32)> {
         let whole = self.index.whole(of.file);
         let mut found: Vec<(DefinitionSite, u32)> = Vec::new();
@@ -74,7 +74,7 @@ impl Resolver<'_> {
                 continue;
             }
             self.begin();
-            for one in self.meaning(of.file, occurrence).found() {
+            for one in self.resolve_occurrence(of.file, occurrence).found() {
                 let one = &self.implementation(one);
                 if (one.definition.is_callable() || one.definition.kind.is_type()) && seen.insert(one.key()) {
                     found.push((one.clone(), occurrence.at.line));
@@ -85,7 +85,7 @@ impl Resolver<'_> {
     }
 
     /// The innermost function around a place that has a name.
-    pub fn function_around(&self, file: FileId, offset: u32) -> Option<DefinitionSite> {
+    pub(crate) fn function_around(&self, file: FileId, offset: u32) -> Option<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_function = |one: &Definition| one.kind.is_callable() || one.kind == Kind::Property;
         let rules = self.rules(file);
@@ -95,7 +95,7 @@ impl Resolver<'_> {
         Some(DefinitionSite { file, definition: innermost.clone() })
     }
 
-    /// The calls around a definition, up to a number of steps.
+    /// Builds the call graph around a definition, up to `depth` calls away.
     pub fn call_graph(
         &self,
         start: &DefinitionSite,

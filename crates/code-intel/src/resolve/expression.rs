@@ -1,6 +1,8 @@
 //! Expressions, as far as they say what a value is: names, members, calls. Everything else is not understood, and
 //! that is said.
 
+use super::type_text::has_word;
+
 /// One step on the way to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -21,18 +23,8 @@ pub(super) enum Step {
 const DEEPEST: usize = 24;
 
 /// Functions of C++ that give a value of the type in their angle brackets, or a pointer to one.
-const MAKERS: &[&str] = &[
-    "static_cast",
-    "dynamic_cast",
-    "const_cast",
-    "reinterpret_cast",
-    "static_pointer_cast",
-    "dynamic_pointer_cast",
-    "make_unique",
-    "make_shared",
-    "any_cast",
-    "get_if",
-];
+const MAKERS: &str = "static_cast dynamic_cast const_cast reinterpret_cast static_pointer_cast dynamic_pointer_cast \
+    make_unique make_shared any_cast get_if";
 
 /// The steps of an expression; `None` where it is anything else.
 pub(super) fn steps(text: &str) -> Option<Vec<Step>> {
@@ -126,7 +118,7 @@ fn within(text: &str, depth: usize) -> Option<Vec<Step>> {
             }
             let last = steps.last();
             if let Some(Step::Name(name) | Step::Path(name)) = last
-                && MAKERS.contains(&name.as_str())
+                && has_word(MAKERS, name.as_str())
                 && after.starts_with('(')
             {
                 steps = vec![Step::Made(rest[1..end - 1].trim().to_owned())];

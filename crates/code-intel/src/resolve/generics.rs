@@ -1,7 +1,7 @@
-//! What the parameters of a generic type stand for in a value of it.
+//! Type arguments of generic types.
 
 use super::languages::TypeArguments;
-use super::type_text::split_top;
+use super::type_text::{has_word, split_top};
 use super::types::Value;
 use super::{DefinitionSite, Resolver};
 use crate::facts::{Definition, Kind};
@@ -86,7 +86,7 @@ impl Resolver<'_> {
         let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let may_be = |word: &&str| {
             word.starts_with(char::is_uppercase)
-                && !LIBRARY.contains(word)
+                && !has_word(LIBRARY, word)
                 && self.index.defining(word).is_empty()
         };
         let words: Vec<&str> = text.split(|character| !is_part(character)).filter(may_be).collect();
@@ -117,43 +117,9 @@ impl Resolver<'_> {
 }
 
 /// Types of standard libraries that are met so often that they need no look.
-const LIBRARY: &[&str] = &[
-    "Option",
-    "Result",
-    "Vec",
-    "String",
-    "Box",
-    "Rc",
-    "Arc",
-    "Self",
-    "Some",
-    "None",
-    "Ok",
-    "Err",
-    "HashMap",
-    "BTreeMap",
-    "HashSet",
-    "Iterator",
-    "Item",
-    "List",
-    "Map",
-    "Set",
-    "Object",
-    "Integer",
-    "Long",
-    "Boolean",
-    "Promise",
-    "Array",
-    "Date",
-    "Error",
-    "Record",
-    "Partial",
-    "Readonly",
-    "Function",
-    "Optional",
-    "Collection",
-    "Stream",
-];
+const LIBRARY: &str = "Option Result Vec String Box Rc Arc Self Some None Ok Err HashMap BTreeMap HashSet Iterator Item \
+    List Map Set Object Integer Long Boolean Promise Array Date Error Record Partial Readonly Function \
+    Optional Collection Stream";
 
 /// Begins and ends the place at which a type is understood that stands within another's text.
 const MARK: char = '\u{1}';

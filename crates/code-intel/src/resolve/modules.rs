@@ -17,7 +17,7 @@ impl Resolver<'_> {
         found
     }
 
-    /// The files of the workspace that a file imports directly.
+    /// Lists the files of the workspace that a file imports directly.
     pub fn dependencies(&self, file: FileId) -> Vec<FileId> {
         let outline = self.index.outline(file);
         let mut found = Vec::new();

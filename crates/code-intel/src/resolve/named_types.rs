@@ -1,7 +1,7 @@
-//! Types by their names.
+//! Types by name.
 
 use super::generics::place_of;
-use super::type_text::{alternatives, element_of, head};
+use super::type_text::{alternatives, element_of, has_word, head};
 use super::types::{TRANSPARENT, Value};
 use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::Kind;
@@ -25,7 +25,7 @@ impl Resolver<'_> {
                 continue;
             }
             let last = head.rsplit(['.', ':']).next().unwrap_or(&head);
-            if TRANSPARENT.contains(&last)
+            if has_word(TRANSPARENT, last)
                 && part.contains(['<', '['])
                 && let Some(inner) = element_of(&part)
             {

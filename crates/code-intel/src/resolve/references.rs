@@ -1,4 +1,4 @@
-//! Where something is used.
+//! References to a definition.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -12,7 +12,7 @@ use crate::languages::Language;
 const AT_ONCE: usize = 64;
 
 /// Something that is looked for.
-struct Sought<'t> {
+struct SearchTarget<'t> {
     target: &'t DefinitionSite,
     name: String,
     /// The places that define it.
@@ -27,13 +27,13 @@ struct Sought<'t> {
 }
 
 impl Resolver<'_> {
-    /// Where a definition is used, in every file; its own name is left out.
+    /// Finds all references to a definition, in every file, without the definition itself.
     pub fn references(&self, target: &DefinitionSite) -> Vec<Reference> {
         self.references_to_all(std::slice::from_ref(target))
     }
 
-    /// The same for several: where any of them is used, each place once.
-    pub fn references_to_all(&self, targets: &[DefinitionSite]) -> Vec<Reference> {
+    /// Finds the references to any of several definitions, each position once.
+    pub(crate) fn references_to_all(&self, targets: &[DefinitionSite]) -> Vec<Reference> {
         let mut uses = Vec::new();
         self.each_use(targets, &mut |used| uses.push(used));
         uses.sort_by(|left, right| self.place_of_use(left).cmp(&self.place_of_use(right)));
@@ -49,8 +49,8 @@ impl Resolver<'_> {
     /// The same one by one, in no order, while the file is at hand: there may be more of them than have room in memory.
     /// Every file is read once, whatever number of definitions have the name.
     pub(super) fn each_use(&self, targets: &[DefinitionSite], then: &mut dyn FnMut(Reference)) {
-        let sought: Vec<Sought<'_>> = targets.iter().map(|target| self.sought(target)).collect();
-        let mut places: HashMap<(FileId, String), Vec<&Sought<'_>>> = HashMap::new();
+        let sought: Vec<SearchTarget<'_>> = targets.iter().map(|target| self.sought(target)).collect();
+        let mut places: HashMap<(FileId, String), Vec<&SearchTarget<'_>>> = HashMap::new();
         let mut searched: Vec<(FileId, String)> = Vec::new();
         for one in &sought {
             for place in self.places_to_search(one) {
@@ -88,7 +88,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn sought<'t>(&self, target: &'t DefinitionSite) -> Sought<'t> {
+    fn sought<'t>(&self, target: &'t DefinitionSite) -> SearchTarget<'t> {
         let mut own = self.same(target);
         let mut targets = own.clone();
         let rules = self.rules(target.file);
@@ -99,11 +99,11 @@ impl Resolver<'_> {
         let is_description =
             target.definition.is_member && rules.describes_property(target.file, target.definition.name_span);
         let (name, family) = (rules.searched_name(target), self.family(target));
-        Sought { target, name, own, targets, family, is_description, known: RefCell::default() }
+        SearchTarget { target, name, own, targets, family, is_description, known: RefCell::default() }
     }
 
     /// The files something may be used in, with the name it has there.
-    fn places_to_search(&self, sought: &Sought<'_>) -> Vec<(FileId, String)> {
+    fn places_to_search(&self, sought: &SearchTarget<'_>) -> Vec<(FileId, String)> {
         let target = sought.target;
         let is_local = target.definition.scope.is_some();
         let mut files = if is_local { vec![target.file] } else { self.index.using(&sought.name) };
@@ -117,7 +117,7 @@ impl Resolver<'_> {
         &self,
         file: FileId,
         called: &str,
-        concerned: &[&Sought<'_>],
+        concerned: &[&SearchTarget<'_>],
         then: &mut dyn FnMut(Reference),
     ) {
         let whole = self.index.whole(file);
@@ -137,7 +137,7 @@ impl Resolver<'_> {
                     continue;
                 }
                 self.begin();
-                let meaning = meaning.get_or_insert_with(|| self.meaning(file, occurrence));
+                let meaning = meaning.get_or_insert_with(|| self.resolve_occurrence(file, occurrence));
                 let is_meant = |found: &DefinitionSite| {
                     let known = sought.known.borrow().get(&found.key()).copied();
                     known.unwrap_or_else(|| {

@@ -1,5 +1,4 @@
-//! What is called otherwise in other files: by imports that give it another name, by modules that hand it on under one,
-//! and by what a module gives as a whole or as its default.
+//! Other names of a definition: import aliases, re-exports and default exports.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,11 @@
-//! The text of a type, taken apart.
+//! Parses the text of a type.
 
 use super::names::without_generics;
+
+/// Whether a list of words has a word.
+pub(super) fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
 
 /// Splits where a character stands outside of all brackets.
 pub(super) fn split_top(text: &str, at: char) -> Vec<&str> {
@@ -81,6 +86,10 @@ pub(super) fn head(text: &str) -> String {
     if head.is_empty() { without_generics(text) } else { head.to_owned() }
 }
 
+/// Types that hold what their last argument says.
+const MAPS: &str = "dict Dict Map HashMap BTreeMap Mapping MutableMapping Record Coroutine OrderedDict defaultdict \
+    std::map unordered_map";
+
 /// The type of what a collection or a wrapper holds.
 pub(super) fn element_of(text: &str) -> Option<String> {
     let text = text.trim().trim_matches('"').trim_start_matches(['&', '*']).trim_start_matches("mut ");
@@ -102,23 +111,7 @@ pub(super) fn element_of(text: &str) -> Option<String> {
         split_top(inner, ',').into_iter().filter(|part| !part.trim().starts_with('\'')).collect();
     let head = text[..open].trim();
     // What a map or a generator holds comes last or first.
-    let is_map = [
-        "dict",
-        "Dict",
-        "Map",
-        "HashMap",
-        "BTreeMap",
-        "Mapping",
-        "MutableMapping",
-        "Record",
-        "Coroutine",
-        "OrderedDict",
-        "defaultdict",
-        "std::map",
-        "unordered_map",
-    ]
-    .iter()
-    .any(|name| head.ends_with(name));
+    let is_map = MAPS.split(' ').any(|name| head.ends_with(name));
     let part = if is_map { parts.last() } else { parts.first() };
     let part = part?.trim();
     // `impl Iterator<Item = T>`.

@@ -1,7 +1,7 @@
-//! What the value of an expression is.
+//! Types of expressions.
 
 use super::expression::{Step, steps};
-use super::type_text::{element_of, head, split_top};
+use super::type_text::{element_of, has_word, head, split_top};
 use super::{DefinitionSite, Resolution, Resolver, Want};
 use crate::facts::Kind;
 use crate::index::FileId;
@@ -28,78 +28,15 @@ pub(super) enum Value {
 }
 
 /// Types that stand for what is in them.
-pub(super) const TRANSPARENT: &[&str] = &[
-    "Box",
-    "Rc",
-    "Arc",
-    "Ref",
-    "RefMut",
-    "Cow",
-    "Pin",
-    "MutexGuard",
-    "Optional",
-    "Promise",
-    "Awaitable",
-    "Coroutine",
-    "Readonly",
-    "Partial",
-    "Required",
-    "NonNullable",
-    "ClassVar",
-    "Final",
-    "Annotated",
-    "Type",
-    "type",
-    "unique_ptr",
-    "shared_ptr",
-    "weak_ptr",
-    "optional",
-    "reference_wrapper",
-    "atomic",
-    "InstanceType",
-    "Self",
-];
+pub(super) const TRANSPARENT: &str = "Box Rc Arc Ref RefMut Cow Pin MutexGuard Optional Promise Awaitable Coroutine Readonly Partial \
+    Required NonNullable ClassVar Final Annotated Type type unique_ptr shared_ptr weak_ptr optional \
+    reference_wrapper atomic InstanceType Self";
 
 /// Methods of the standard libraries that give what they are called on, or what is in it.
-const SAME: &[&str] = &[
-    "clone",
-    "as_ref",
-    "as_mut",
-    "borrow",
-    "borrow_mut",
-    "to_owned",
-    "iter",
-    "iter_mut",
-    "into_iter",
-    "by_ref",
-    "as_deref",
-    "as_deref_mut",
-    "cloned",
-    "copied",
-    "lock",
-    "read",
-    "write",
-    "get_mut",
-    "into",
-    "rev",
-    "take",
-    "peekable",
-    "enumerate_values",
-    "get",
-];
-const INSIDE: &[&str] = &[
-    "unwrap",
-    "expect",
-    "unwrap_or_default",
-    "unwrap_or",
-    "unwrap_or_else",
-    "next",
-    "last",
-    "first",
-    "pop",
-    "ok_or",
-    "ok_or_else",
-];
+const SAME: &str = "clone as_ref as_mut borrow borrow_mut to_owned iter iter_mut into_iter by_ref as_deref as_deref_mut \
+    cloned copied lock read write get_mut into rev take peekable enumerate_values get";
+const INSIDE: &str =
+    "unwrap expect unwrap_or_default unwrap_or unwrap_or_else next last first pop ok_or ok_or_else";
 
 impl Resolver<'_> {
     /// The value of an expression at a place.
@@ -272,7 +209,7 @@ impl Resolver<'_> {
 
     /// What members give that many standard libraries have.
     pub(super) fn common_member(&self, value: Value, name: &str) -> Option<Value> {
-        if SAME.contains(&name) { Some(value) } else { INSIDE.contains(&name).then(|| self.element(value)) }
+        if has_word(SAME, name) { Some(value) } else { has_word(INSIDE, name).then(|| self.element(value)) }
     }
 
     pub(super) fn value_of_call(&self, value: Value) -> Value {

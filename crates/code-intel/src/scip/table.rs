@@ -20,7 +20,7 @@ const LARGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
 const MOST_PAIRS: usize = 200_000;
 
 /// A document's place in the file.
-pub struct Entry {
+pub(crate) struct Entry {
     offset: u64,
     length: u64,
     /// Hashes of the symbols that stand in it and of the names it defines, in order.
@@ -29,7 +29,7 @@ pub struct Entry {
 }
 
 /// The file, read once to know where everything is. Documents are read when they are asked for.
-pub struct Table {
+pub(crate) struct Table {
     pub stamp: FileStamp,
     file: File,
     entries: HashMap<String, Entry>,
@@ -38,7 +38,7 @@ pub struct Table {
 
 /// What is known of a workspace's `index.scip`.
 #[derive(Default)]
-pub enum State {
+pub(crate) enum State {
     #[default]
     Absent,
     Read(std::sync::Arc<Table>),
@@ -48,7 +48,7 @@ pub enum State {
 
 impl State {
     /// The state now, read again only where the file changed.
-    pub fn renew(&mut self, workspace: &Workspace) {
+    pub(crate) fn renew(&mut self, workspace: &Workspace) {
         // Hidden by a rule: as if there were none.
         let Ok(place) = workspace.place(FILE) else { return *self = Self::Absent };
         let stamp = match files::stamp(place.absolute()) {
@@ -119,12 +119,12 @@ impl Table {
         Ok(Self { stamp, file, entries, together })
     }
 
-    pub fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.entries.contains_key(path)
     }
 
     /// The bytes of a document; `None` where the file has none of that name or has changed under our hands.
-    pub fn document(&self, path: &str) -> Option<Vec<u8>> {
+    pub(crate) fn document(&self, path: &str) -> Option<Vec<u8>> {
         let entry = self.entries.get(path)?;
         let mut bytes = vec![0; entry.length as usize];
         self.file.read_exact_at(&mut bytes, entry.offset).ok()?;
@@ -132,12 +132,12 @@ impl Table {
     }
 
     /// The documents in which a symbol may stand, in order.
-    pub fn with_symbol(&self, symbol: &str) -> Vec<&str> {
+    pub(crate) fn with_symbol(&self, symbol: &str) -> Vec<&str> {
         self.paths(|entry| entry.symbols.binary_search(&name_hash(symbol)).is_ok())
     }
 
     /// The documents that may define a name for others, in order.
-    pub fn with_name(&self, name: &str) -> Vec<&str> {
+    pub(crate) fn with_name(&self, name: &str) -> Vec<&str> {
         self.paths(|entry| entry.defines.binary_search(&name_hash(name)).is_ok())
     }
 
@@ -149,7 +149,7 @@ impl Table {
     }
 
     /// The symbols whose uses are told with those of this one.
-    pub fn together(&self, symbol: &str) -> &[String] {
+    pub(crate) fn together(&self, symbol: &str) -> &[String] {
         self.together.get(symbol).map_or(&[], Vec::as_slice)
     }
 }

@@ -7,11 +7,11 @@ use crate::units::Units;
 
 /// The bytes are no message of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged;
+pub(crate) struct Damaged;
 
 /// A field's value, as far as one is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'b> {
+pub(crate) enum Value<'b> {
     Number(u64),
     Bytes(&'b [u8]),
     /// A number of fixed width, which no field that is read here has.
@@ -19,16 +19,16 @@ pub enum Value<'b> {
 }
 
 impl<'b> Value<'b> {
-    pub fn bytes(self) -> Result<&'b [u8], Damaged> {
+    pub(crate) fn bytes(self) -> Result<&'b [u8], Damaged> {
         if let Self::Bytes(bytes) = self { Ok(bytes) } else { Err(Damaged) }
     }
 
-    pub fn text(self) -> Result<&'b str, Damaged> {
+    pub(crate) fn text(self) -> Result<&'b str, Damaged> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Damaged)
     }
 
     /// What is no number of 32 bits, such as a negative one, stands for no place and no role.
-    pub fn number(self) -> Result<u32, Damaged> {
+    pub(crate) fn number(self) -> Result<u32, Damaged> {
         if let Self::Number(number) = self {
             u32::try_from(number).map_err(|_| Damaged)
         } else {
@@ -38,7 +38,7 @@ impl<'b> Value<'b> {
 }
 
 /// The fields of a message, in order; ends after the first that is damaged.
-pub struct Fields<'b>(pub &'b [u8]);
+pub(crate) struct Fields<'b>(pub &'b [u8]);
 
 impl<'b> Fields<'b> {
     fn read(&mut self) -> Result<(u64, Value<'b>), Damaged> {
@@ -62,7 +62,7 @@ impl<'b> Fields<'b> {
         Ok(taken)
     }
 
-    pub fn varint(&mut self) -> Result<u64, Damaged> {
+    pub(crate) fn varint(&mut self) -> Result<u64, Damaged> {
         let mut number = 0;
         for place in 0..10 {
             let (first, rest) = self.0.split_first().ok_or(Damaged)?;
@@ -91,12 +91,12 @@ impl<'b> Iterator for Fields<'b> {
     }
 }
 
-pub const DEFINITION: u32 = 1;
-pub const FORWARD_DEFINITION: u32 = 64;
+pub(crate) const DEFINITION: u32 = 1;
+pub(crate) const FORWARD_DEFINITION: u32 = 64;
 
 /// A symbol at a place: lines from 0, columns in the document's units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Occurrence<'b> {
+pub(crate) struct Occurrence<'b> {
     pub line: u32,
     pub start: u32,
     pub last_line: u32,
@@ -106,17 +106,17 @@ pub struct Occurrence<'b> {
 }
 
 impl Occurrence<'_> {
-    pub fn is_definition(&self) -> bool {
+    pub(crate) fn is_definition(&self) -> bool {
         self.roles & DEFINITION != 0
     }
 
-    pub fn is_declaration(&self) -> bool {
+    pub(crate) fn is_declaration(&self) -> bool {
         self.roles & FORWARD_DEFINITION != 0
     }
 }
 
 #[derive(Debug, Default)]
-pub struct Document<'b> {
+pub(crate) struct Document<'b> {
     pub path: &'b str,
     pub units: Units,
     pub occurrences: Vec<Occurrence<'b>>,
@@ -125,7 +125,7 @@ pub struct Document<'b> {
 }
 
 impl<'b> Document<'b> {
-    pub fn decode(bytes: &'b [u8]) -> Result<Self, Damaged> {
+    pub(crate) fn decode(bytes: &'b [u8]) -> Result<Self, Damaged> {
         let mut document = Self::default();
         for field in Fields(bytes) {
             match field? {
@@ -210,7 +210,7 @@ fn together<'b>(bytes: &'b [u8], pairs: &mut Vec<(&'b str, &'b str)>) -> Result<
 
 /// What the last part of a symbol is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub(crate) enum Part {
     Type,
     Method,
     Term,
@@ -219,12 +219,12 @@ pub enum Part {
     Inner,
 }
 
-pub fn is_local(symbol: &str) -> bool {
+pub(crate) fn is_local(symbol: &str) -> bool {
     symbol.starts_with("local ")
 }
 
 /// The names a symbol is made of, outermost first, each with what it is; empty for a local one.
-pub fn names(symbol: &str) -> Vec<(String, Part)> {
+pub(crate) fn names(symbol: &str) -> Vec<(String, Part)> {
     let mut names = Vec::new();
     if is_local(symbol) {
         return names;

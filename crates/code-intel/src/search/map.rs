@@ -1,4 +1,4 @@
-//! What there is in a folder, within a number of tokens.
+//! Overview of a folder within a number of tokens.
 
 use crate::facts;
 use crate::index::{FileId, Index, name_hash};
@@ -8,7 +8,7 @@ const BYTES_PER_TOKEN: usize = 4;
 const MOST_SYMBOLS: usize = 12;
 
 /// The symbols that matter most, file by file, in about so many tokens: what is used by many files comes first.
-pub fn map(index: &Index, tokens: usize) -> String {
+pub(crate) fn map(index: &Index, tokens: usize) -> String {
     let mut files: Vec<(f64, String)> = Vec::new();
     let candidates = candidates(index, tokens);
     let outlines = candidates.iter().map(|file| index.outline(*file)).collect::<Vec<_>>();

@@ -84,7 +84,7 @@ pub(super) struct Patterns {
 
 impl Patterns {
     /// Of the words of a question, where it has any.
-    pub fn of(terms: &[Term]) -> Option<Self> {
+    pub(crate) fn of(terms: &[Term]) -> Option<Self> {
         let (mut texts, mut meanings) = (Vec::new(), Vec::new());
         for (place, term) in terms.iter().enumerate() {
             for (number, beginning) in term.beginnings().enumerate() {
@@ -127,7 +127,7 @@ impl Patterns {
     }
 
     /// Where the words stand in a text, in order.
-    pub fn places(&self, text: &str) -> impl Iterator<Item = TermPosition> {
+    pub(crate) fn places(&self, text: &str) -> impl Iterator<Item = TermPosition> {
         let bytes = text.as_bytes();
         self.automaton.find_overlapping_iter(bytes).map(|found| {
             let (term, weight) = self.meanings[found.pattern().as_usize()];

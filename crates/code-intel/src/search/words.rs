@@ -175,7 +175,7 @@ pub(super) struct Term {
 
 impl Term {
     /// How well a list of words has it: another word for it counts half.
-    pub fn matches(&self, words: &[String]) -> f64 {
+    pub(crate) fn matches(&self, words: &[String]) -> f64 {
         let mut sum = 0.0;
         for word in words {
             if is_form_of(word, &self.word) {
@@ -188,7 +188,7 @@ impl Term {
     }
 
     /// What every form of it begins with, then what those of the words that mean the same do.
-    pub fn beginnings(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn beginnings(&self) -> impl Iterator<Item = &str> {
         let words = std::iter::once(self.word.as_str()).chain(self.others.iter().copied());
         words.map(|word| if word.len() >= 4 { stem(word) } else { word })
     }

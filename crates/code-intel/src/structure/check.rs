@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{LIMITS, Refusal, Result, Source, Splice, spliced};
+use super::{LIMITS, Refusal, Result, SourceText, Splice, spliced};
 use crate::facts::{self, Facts, Kind};
 use crate::languages::Language;
 use crate::syntax::{self, SyntaxError};
 
-/// What must stay as it is outside of the splices.
+/// What must not change outside of the replacements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Around {
     /// The functions and types around the place.
@@ -16,8 +16,8 @@ pub enum Around {
     Syntax,
 }
 
-/// The text with the splices made, unless that breaks something.
-pub fn applied(source: &Source<'_>, splices: &[Splice], around: Around) -> Result<String> {
+/// Applies replacements and checks the result.
+pub fn applied(source: &SourceText<'_>, splices: &[Splice], around: Around) -> Result<String> {
     let after = spliced(source.text, splices)
         .ok_or_else(|| Refusal::ChangesAround("the places overlap".to_owned()))?;
     if after == source.text {
@@ -31,7 +31,7 @@ pub fn applied(source: &Source<'_>, splices: &[Splice], around: Around) -> Resul
 }
 
 /// Refuses a text that has syntax errors which the old one did not have.
-pub fn unbroken(language: Language, before: &str, after: &str, splices: &[Splice]) -> Result<()> {
+pub(crate) fn unbroken(language: Language, before: &str, after: &str, splices: &[Splice]) -> Result<()> {
     let new = syntax::errors(language, after, LIMITS)?;
     if new.is_empty() {
         return Ok(());
@@ -84,8 +84,8 @@ fn new_ranges(splices: &[Splice]) -> Vec<(usize, usize)> {
 }
 
 /// Refuses a change after which functions and types outside of it are others: a brace too many closes a type early.
-fn kept(source: &Source<'_>, after: &str, splices: &[Splice]) -> Result<()> {
-    let changed = Source::of(source.language, after)?;
+fn kept(source: &SourceText<'_>, after: &str, splices: &[Splice]) -> Result<()> {
+    let changed = SourceText::of(source.language, after)?;
     if let Some((start, end)) = new_ranges(splices).into_iter().find(|range| !is_whole(&changed, *range)) {
         let first = after.get(start..end).unwrap_or_default().trim().lines().next().unwrap_or_default();
         return Err(Refusal::ChangesAround(format!("`{first}` is no whole piece of code there")));
@@ -109,7 +109,7 @@ fn kept(source: &Source<'_>, after: &str, splices: &[Splice]) -> Result<()> {
 }
 
 /// Whether bytes are whole nodes: what they begin ends in them, and nothing else does.
-fn is_whole(source: &Source<'_>, (start, end): (usize, usize)) -> bool {
+fn is_whole(source: &SourceText<'_>, (start, end): (usize, usize)) -> bool {
     let text = source.slice(start..end);
     let first = start + (text.len() - text.trim_start().len());
     let last = start + text.trim_end().len();

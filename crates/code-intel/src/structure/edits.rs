@@ -3,11 +3,11 @@
 use super::extent::Extent;
 use super::indentation::{indented, leading, unit};
 use super::symbols::Symbol;
-use super::{Refusal, Result, Source, Splice, is_comment, parts};
+use super::{Refusal, Result, SourceText, Splice, is_comment, parts};
 use crate::languages::Language;
 use tree_sitter::Node;
 
-/// What becomes of a symbol.
+/// An edit of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// The declaration; comments and attributes before it stay unless the code brings its own.
@@ -20,8 +20,8 @@ pub enum Operation {
     Delete,
 }
 
-/// The splices that make an operation, in one file.
-pub fn plan(source: &Source<'_>, symbol: Symbol, operation: &Operation) -> Result<Vec<Splice>> {
+/// Plans an operation as replacements in one file.
+pub fn plan(source: &SourceText<'_>, symbol: Symbol, operation: &Operation) -> Result<Vec<Splice>> {
     let definition = symbol.definition(source);
     let name = || symbol.path(source);
     let extent = Extent::of(source, definition).ok_or_else(|| Refusal::Unclear { name: name() })?;
@@ -46,7 +46,7 @@ pub fn plan(source: &Source<'_>, symbol: Symbol, operation: &Operation) -> Resul
 }
 
 /// Refuses a declaration that declares other names too.
-fn alone(source: &Source<'_>, symbol: Symbol) -> Result<()> {
+fn alone(source: &SourceText<'_>, symbol: Symbol) -> Result<()> {
     let definition = symbol.definition(source);
     let others: Vec<String> = source
         .facts
@@ -68,12 +68,12 @@ fn alone(source: &Source<'_>, symbol: Symbol) -> Result<()> {
 }
 
 /// The white space the line of an offset begins with.
-fn indentation_at<'t>(source: &Source<'t>, offset: usize) -> &'t str {
+fn indentation_at<'t>(source: &SourceText<'t>, offset: usize) -> &'t str {
     let start = source.line_start(offset);
     leading(source.slice(start..source.line_stop(start)))
 }
 
-fn replace(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Splice {
+fn replace(source: &SourceText<'_>, extent: &Extent<'_>, code: &str) -> Splice {
     let trimmed = code.trim();
     let brings_lead = ["//", "/*", "#[", "@", "[["].iter().any(|sign| trimmed.starts_with(sign))
         || trimmed.starts_with('#')
@@ -92,7 +92,7 @@ fn replace(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Splice {
 }
 
 /// Blank lines before an offset at the start of a line.
-fn blank_before(source: &Source<'_>, line_start: usize) -> usize {
+fn blank_before(source: &SourceText<'_>, line_start: usize) -> usize {
     let before = source.slice(0..line_start);
     let trimmed = before.trim_end_matches(['\n', '\r', ' ', '\t']);
     let breaks = before[trimmed.len()..].matches('\n').count();
@@ -100,7 +100,7 @@ fn blank_before(source: &Source<'_>, line_start: usize) -> usize {
 }
 
 /// Blank lines from an offset at the start of a line on.
-fn blank_after(source: &Source<'_>, line_start: usize) -> usize {
+fn blank_after(source: &SourceText<'_>, line_start: usize) -> usize {
     let rest = source.slice(line_start..source.text.len());
     let blank = &rest[..rest.len() - rest.trim_start_matches(['\n', '\r', ' ', '\t']).len()];
     blank.matches('\n').count()
@@ -113,7 +113,7 @@ enum Side {
     After,
 }
 
-fn gap(source: &Source<'_>, extent: &Extent<'_>, code: &str, side: Side) -> usize {
+fn gap(source: &SourceText<'_>, extent: &Extent<'_>, code: &str, side: Side) -> usize {
     let start = source.line_start(extent.lead);
     let next = source.next_line(extent.stop(source));
     let before = extent.has_previous.then(|| blank_before(source, start));
@@ -129,7 +129,7 @@ fn gap(source: &Source<'_>, extent: &Extent<'_>, code: &str, side: Side) -> usiz
     })
 }
 
-fn insert_before(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Splice {
+fn insert_before(source: &SourceText<'_>, extent: &Extent<'_>, code: &str) -> Splice {
     let (line_end, indentation) = (source.line_end(), indentation_at(source, extent.outer.start_byte()));
     let comma = if extent.in_list { "," } else { "" };
     let code = if extent.in_list { code.trim_end().trim_end_matches(',') } else { code };
@@ -143,7 +143,7 @@ fn insert_before(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Splice
     Splice { range: at..at, text: format!("{indentation}{text}{comma}{line_end}{gap}") }
 }
 
-fn insert_after(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Vec<Splice> {
+fn insert_after(source: &SourceText<'_>, extent: &Extent<'_>, code: &str) -> Vec<Splice> {
     let (line_end, indentation) = (source.line_end(), indentation_at(source, extent.outer.start_byte()));
     let code = if extent.in_list { code.trim_end().trim_end_matches(',') } else { code };
     let text = indented(source, code, indentation);
@@ -171,7 +171,7 @@ fn insert_after(source: &Source<'_>, extent: &Extent<'_>, code: &str) -> Vec<Spl
     vec![Splice { range: at..at, text: format!("{gap}{indentation}{text}{comma}{line_end}") }]
 }
 
-fn delete(source: &Source<'_>, extent: &Extent<'_>) -> Splice {
+fn delete(source: &SourceText<'_>, extent: &Extent<'_>) -> Splice {
     let nothing = String::new();
     if let Some(stand_in) = only_statement(source, extent) {
         return stand_in;
@@ -212,7 +212,7 @@ fn delete(source: &Source<'_>, extent: &Extent<'_>) -> Splice {
 }
 
 /// What goes with something that shares its line.
-fn inline(source: &Source<'_>, extent: &Extent<'_>) -> std::ops::Range<usize> {
+fn inline(source: &SourceText<'_>, extent: &Extent<'_>) -> std::ops::Range<usize> {
     let end = extent.comma.unwrap_or(extent.end);
     let line_start = source.line_start(extent.lead);
     let before = source.slice(line_start..extent.lead);
@@ -226,7 +226,7 @@ fn inline(source: &Source<'_>, extent: &Extent<'_>) -> std::ops::Range<usize> {
 }
 
 /// A Python body cannot be empty: the last statement of one becomes `pass`.
-fn only_statement(source: &Source<'_>, extent: &Extent<'_>) -> Option<Splice> {
+fn only_statement(source: &SourceText<'_>, extent: &Extent<'_>) -> Option<Splice> {
     let parent = extent.outer.parent()?;
     let is_last = source.language == Language::Python && parent.kind() == "block" && parts(parent).len() == 1;
     is_last.then(|| Splice { range: extent.lead..extent.end, text: "pass".to_owned() })
@@ -272,7 +272,7 @@ pub(crate) fn body(inner: Node<'_>) -> Option<Node<'_>> {
     None
 }
 
-fn replace_body(source: &Source<'_>, extent: &Extent<'_>, body: Node<'_>, code: &str) -> Splice {
+fn replace_body(source: &SourceText<'_>, extent: &Extent<'_>, body: Node<'_>, code: &str) -> Splice {
     let range = body.byte_range();
     let text = source.slice(range.clone());
     let base = indentation_at(source, extent.outer.start_byte());
@@ -318,7 +318,7 @@ fn replace_body(source: &Source<'_>, extent: &Extent<'_>, body: Node<'_>, code: 
 }
 
 /// The documentation string that begins a Python body, where the new code has none.
-fn kept_docstring<'s>(source: &Source<'_>, body: Node<'s>, code: &str) -> Option<Node<'s>> {
+fn kept_docstring<'s>(source: &SourceText<'_>, body: Node<'s>, code: &str) -> Option<Node<'s>> {
     let quotes = ["\"", "'", "r\"", "r'", "u\"", "u'"];
     if source.language != Language::Python || quotes.iter().any(|quote| code.starts_with(quote)) {
         return None;
@@ -330,7 +330,7 @@ fn kept_docstring<'s>(source: &Source<'_>, body: Node<'s>, code: &str) -> Option
 }
 
 /// How the first line in braces is indented.
-fn inner_indentation(source: &Source<'_>, body: Node<'_>) -> Option<String> {
+fn inner_indentation(source: &SourceText<'_>, body: Node<'_>) -> Option<String> {
     let first = body.named_children(&mut body.walk()).find(|child| {
         let at = child.start_byte();
         source.slice(source.line_start(at)..at).trim().is_empty()

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::{Source, is_comment, parts};
+use super::{SourceText, is_comment, parts};
 use crate::facts::Definition;
 
 /// Nodes that belong to the declaration in them, whatever else they hold.
@@ -50,7 +50,7 @@ pub(crate) struct Extent<'s> {
 
 impl<'s> Extent<'s> {
     /// `None` where it cannot be told how far the definition reaches.
-    pub fn of(source: &'s Source<'_>, definition: &Definition) -> Option<Self> {
+    pub(crate) fn of(source: &'s SourceText<'_>, definition: &Definition) -> Option<Self> {
         let span = definition.span.start as usize..definition.span.end as usize;
         let mut inner = source.node_at(span.clone())?;
         if !is_own(source, &inner.byte_range(), &span) {
@@ -94,14 +94,14 @@ impl<'s> Extent<'s> {
     }
 
     /// Whether it has its lines for itself, apart from a comment behind it.
-    pub fn has_own_lines(&self, source: &Source<'_>) -> bool {
+    pub(crate) fn has_own_lines(&self, source: &SourceText<'_>) -> bool {
         let before = source.slice(source.line_start(self.lead)..self.lead);
         let end = self.comma.unwrap_or(self.end);
         before.trim().is_empty() && source.line_stop(end) == self.stop(source)
     }
 
     /// Its end with the comma and the comment on the same line.
-    pub fn stop(&self, source: &Source<'_>) -> usize {
+    pub(crate) fn stop(&self, source: &SourceText<'_>) -> usize {
         let end = self.comma.unwrap_or(self.end);
         let stop = source.line_stop(end);
         let rest = source.slice(end..stop);
@@ -122,7 +122,7 @@ impl<'s> Extent<'s> {
 
 /// Whether a node is a definition and not something larger that it is lost in. Facts are read without the macros that
 /// confuse a grammar: one that stands right before the definition belongs to it, one further away does not.
-fn is_own(source: &Source<'_>, node: &Range<usize>, definition: &Range<usize>) -> bool {
+fn is_own(source: &SourceText<'_>, node: &Range<usize>, definition: &Range<usize>) -> bool {
     let before = source.slice(node.start..definition.start);
     let after = source.slice(definition.end..node.end);
     before.matches('\n').count() < 2 && after.trim().trim_matches([';', ',']).is_empty()
@@ -135,14 +135,14 @@ fn is_alone(declaration: Node<'_>) -> bool {
 }
 
 /// The token behind some bytes: its kind and its end.
-fn next_token<'s>(source: &'s Source<'_>, from: usize) -> Option<(&'s str, usize)> {
+fn next_token<'s>(source: &'s SourceText<'_>, from: usize) -> Option<(&'s str, usize)> {
     let rest = source.slice(from..source.text.len());
     let at = from + (rest.len() - rest.trim_start().len());
     let node = source.node_at(at..at + 1)?;
     (node.start_byte() == at && node.child_count() == 0).then(|| (node.kind(), node.end_byte()))
 }
 
-fn with_semicolon(source: &Source<'_>, node: Node<'_>, end: usize) -> usize {
+fn with_semicolon(source: &SourceText<'_>, node: Node<'_>, end: usize) -> usize {
     if source.slice(node.byte_range()).ends_with(';') {
         return end;
     }
@@ -194,7 +194,7 @@ fn begins_with_mark(modifiers: Node<'_>) -> bool {
 }
 
 /// Where the comments and attributes before a declaration begin.
-fn lead(source: &Source<'_>, outer: Node<'_>) -> usize {
+fn lead(source: &SourceText<'_>, outer: Node<'_>) -> usize {
     const MOST: usize = 2000;
     let mut start = outer.start_byte();
     for _ in 0..MOST {
@@ -228,7 +228,7 @@ fn is_macro(node: Node<'_>) -> bool {
 }
 
 /// The comment, attribute or macro that covers a byte.
-fn before_node<'s>(source: &'s Source<'_>, at: usize) -> Option<Node<'s>> {
+fn before_node<'s>(source: &'s SourceText<'_>, at: usize) -> Option<Node<'s>> {
     const DEEPEST: usize = 40;
     // A byte may be the last of a longer character.
     let at = source.text.floor_char_boundary(at);
@@ -247,7 +247,7 @@ fn before_node<'s>(source: &'s Source<'_>, at: usize) -> Option<Node<'s>> {
 }
 
 /// A comment about the file and not about what follows it.
-fn is_of_the_file(source: &Source<'_>, comment: Node<'_>) -> bool {
+fn is_of_the_file(source: &SourceText<'_>, comment: Node<'_>) -> bool {
     let text = source.slice(comment.byte_range());
     let is_head = ["//!", "/*!", "#!"].iter().any(|head| text.starts_with(head));
     let lower = text.to_lowercase();
@@ -255,7 +255,7 @@ fn is_of_the_file(source: &Source<'_>, comment: Node<'_>) -> bool {
 }
 
 /// Whether a node is one of several with commas between them.
-fn is_list(source: &Source<'_>, node: Node<'_>, parent: Node<'_>) -> bool {
+fn is_list(source: &SourceText<'_>, node: Node<'_>, parent: Node<'_>) -> bool {
     let has_comma = parent.children(&mut parent.walk()).any(|child| child.kind() == ",");
     let is_kind = match parent.kind() {
         "enum_variant_list" | "enumerator_list" | "object" | "enum_member_declaration_list" => true,
@@ -267,7 +267,7 @@ fn is_list(source: &Source<'_>, node: Node<'_>, parent: Node<'_>) -> bool {
 }
 
 /// Whether something stands before an offset in the same parent.
-fn has_previous(source: &Source<'_>, parent: Node<'_>, lead: usize) -> bool {
+fn has_previous(source: &SourceText<'_>, parent: Node<'_>, lead: usize) -> bool {
     let before = source.slice(parent.start_byte()..lead).trim_end();
     if before.is_empty() {
         return false;
@@ -277,7 +277,7 @@ fn has_previous(source: &Source<'_>, parent: Node<'_>, lead: usize) -> bool {
     !opens.is_some_and(|node| matches!(node.kind(), "{" | "(" | "[" | ":" | "then" | "do"))
 }
 
-fn has_next(source: &Source<'_>, parent: Node<'_>, end: usize) -> bool {
+fn has_next(source: &SourceText<'_>, parent: Node<'_>, end: usize) -> bool {
     let rest = source.slice(end..parent.end_byte());
     if rest.trim().is_empty() {
         return false;

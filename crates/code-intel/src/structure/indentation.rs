@@ -1,11 +1,11 @@
 //! The indentation of code that is put somewhere: as the place has it, without touching texts that span lines.
 
-use super::{LIMITS, Source};
+use super::{LIMITS, SourceText};
 use crate::languages::Language;
 use crate::syntax;
 
 /// One step of indentation in a file.
-pub(crate) fn unit(source: &Source<'_>) -> String {
+pub(crate) fn unit(source: &SourceText<'_>) -> String {
     step(source.text).unwrap_or_else(|| {
         let usual = match source.language {
             Language::Go => "\t",
@@ -49,7 +49,7 @@ pub(crate) fn leading(line: &str) -> &str {
 
 /// Code in lines that begin with `indentation`, without white space around it and with the line ends of the file. The first line is not
 /// indented: it stands where it is put.
-pub(crate) fn indented(source: &Source<'_>, code: &str, indentation: &str) -> String {
+pub(crate) fn indented(source: &SourceText<'_>, code: &str, indentation: &str) -> String {
     let code = code.replace("\r\n", "\n");
     let code = code.trim_matches('\n').trim_end();
     let own = common(code);

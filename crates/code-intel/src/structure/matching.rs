@@ -7,13 +7,13 @@ use std::time::Instant;
 use tree_sitter::Node;
 
 use super::pattern::{Form, Match, Pattern};
-use super::{LIMITS, Refusal, Result, Source, form_children};
+use super::{LIMITS, Refusal, Result, SourceText, form_children};
 
 /// Comparisons in one file: holes for any number of nodes can be laid in many ways.
 const MOST_STEPS: usize = 5_000_000;
 
 pub(crate) struct Search<'s, 't> {
-    source: &'s Source<'t>,
+    source: &'s SourceText<'t>,
     pattern: &'s Pattern,
     bound: Vec<(&'s str, Range<usize>)>,
     steps: usize,
@@ -21,12 +21,12 @@ pub(crate) struct Search<'s, 't> {
 }
 
 impl<'s, 't> Search<'s, 't> {
-    pub fn new(source: &'s Source<'t>, pattern: &'s Pattern) -> Self {
+    pub(crate) fn new(source: &'s SourceText<'t>, pattern: &'s Pattern) -> Self {
         Self { source, pattern, bound: Vec::new(), steps: 0, started: Instant::now() }
     }
 
     /// All matches, in the order of the text.
-    pub fn all(mut self, most: usize) -> Result<Vec<Match>> {
+    pub(crate) fn all(mut self, most: usize) -> Result<Vec<Match>> {
         let mut found = Vec::new();
         let mut cursor = self.source.root().walk();
         loop {

@@ -7,10 +7,10 @@ use tree_sitter::{
     Node, Point, Query, QueryCursor, QueryCursorOptions, QueryError, QueryErrorKind, StreamingIterator,
 };
 
-use super::{LIMITS, Refusal, Result, Source};
+use super::{LIMITS, Refusal, Result, SourceText};
 use crate::grammars::grammar;
 
-/// What is shown at most.
+/// Limits of what is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub nodes: usize,
@@ -32,7 +32,7 @@ impl Lines {
     }
 }
 
-/// What is shown of a tree.
+/// The part of a tree that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     pub text: String,
@@ -41,8 +41,8 @@ pub struct Shown {
     pub is_cut: bool,
 }
 
-/// The named nodes that touch some lines, one a line: indented by depth, with field, kind, place, and the text of leaves.
-pub fn outline(source: &Source<'_>, lines: Option<Lines>, bounds: Bounds) -> Shown {
+/// Lists the named nodes that touch some lines, one per line: indented by depth, with field, kind, position and the text of leaves.
+pub fn outline(source: &SourceText<'_>, lines: Option<Lines>, bounds: Bounds) -> Shown {
     let mut shown = Shown { text: String::new(), count: 0, is_cut: false };
     let start = lines.and_then(|lines| smallest(source, lines)).unwrap_or_else(|| source.root());
     let mut cursor = start.walk();
@@ -81,7 +81,7 @@ pub fn outline(source: &Source<'_>, lines: Option<Lines>, bounds: Bounds) -> Sho
 }
 
 /// The smallest node that covers all of the lines.
-fn smallest<'s>(source: &'s Source<'_>, lines: Lines) -> Option<Node<'s>> {
+fn smallest<'s>(source: &'s SourceText<'_>, lines: Lines) -> Option<Node<'s>> {
     let nth = |line: u32| {
         let before = source.text.split_inclusive('\n').take(line.saturating_sub(1) as usize);
         before.map(str::len).sum::<usize>()
@@ -94,7 +94,7 @@ fn smallest<'s>(source: &'s Source<'_>, lines: Lines) -> Option<Node<'s>> {
 }
 
 /// A node in a line: `kind [line:column-line:column] "text"`; columns from 1, in characters.
-fn described(source: &Source<'_>, node: Node<'_>) -> String {
+fn described(source: &SourceText<'_>, node: Node<'_>) -> String {
     const LONGEST: usize = 60;
     let kind = if node.is_missing() { format!("MISSING {}", node.kind()) } else { node.kind().to_owned() };
     let place = format!(
@@ -114,13 +114,13 @@ fn described(source: &Source<'_>, node: Node<'_>) -> String {
     format!("{kind} {place} \"{short}\"")
 }
 
-fn position(source: &Source<'_>, offset: usize, point: Point) -> String {
+fn position(source: &SourceText<'_>, offset: usize, point: Point) -> String {
     let before = source.slice(offset.saturating_sub(point.column)..offset);
     format!("{}:{}", point.row + 1, before.chars().count() + 1)
 }
 
-/// What a query finds: each match with its captures, in the order of the text.
-pub fn query(source: &Source<'_>, query: &str, lines: Option<Lines>, bounds: Bounds) -> Result<Shown> {
+/// Runs a query and lists each match with its captures, in the order of the text.
+pub fn query(source: &SourceText<'_>, query: &str, lines: Option<Lines>, bounds: Bounds) -> Result<Shown> {
     const LONGEST_QUERY: usize = 8 * 1024;
     const MATCHES_AT_ONCE: u32 = 4096;
     if query.len() > LONGEST_QUERY {

@@ -8,7 +8,7 @@ use tree_sitter::Node;
 
 use super::indentation::{indented, leading};
 use super::matching::Search;
-use super::{LIMITS, Refusal, Result, Source, Splice, form_children};
+use super::{LIMITS, Refusal, Result, SourceText, Splice, form_children};
 use crate::languages::Language;
 use crate::syntax;
 
@@ -44,14 +44,14 @@ impl Form {
     }
 }
 
-/// A pattern: one form, or several that stand behind each other.
+/// A pattern of one or several consecutive nodes.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     pub(crate) forms: Vec<Form>,
     names: Vec<String>,
 }
 
-/// A place that has the form of a pattern.
+/// A match of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
     pub range: Range<usize>,
@@ -187,7 +187,7 @@ impl Pattern {
         Err(Refusal::BadPattern(format!("as {}: {what}", language.name())))
     }
 
-    /// Whether a text has the longest word of the pattern: without it nothing fits, and it need not be parsed.
+    /// Whether a text has the longest word of the pattern. Without it nothing can match, and the text need not be parsed.
     pub fn may_be_in(&self, text: &str) -> bool {
         let mut longest = "";
         let mut open: Vec<&Form> = self.forms.iter().collect();
@@ -201,13 +201,18 @@ impl Pattern {
         text.contains(longest)
     }
 
-    /// The places of a text that have this form, outermost first; what stands within one is not looked at again.
-    pub fn matches(&self, source: &Source<'_>) -> Result<Vec<Match>> {
+    /// Finds the outermost matches in a text; matches inside another are skipped.
+    pub fn matches(&self, source: &SourceText<'_>) -> Result<Vec<Match>> {
         Search::new(source, self).all(MOST_MATCHES)
     }
 
-    /// What the places become. The replacement may use the pattern's holes.
-    pub fn rewrite(&self, source: &Source<'_>, matches: &[Match], replacement: &str) -> Result<Vec<Splice>> {
+    /// Plans the replacement of matches. It may use the pattern's holes.
+    pub fn rewrite(
+        &self,
+        source: &SourceText<'_>,
+        matches: &[Match],
+        replacement: &str,
+    ) -> Result<Vec<Splice>> {
         let strange =
             marks(replacement).into_iter().find(|mark| !self.names.iter().any(|name| name == mark.name));
         if let Some(strange) = strange {
@@ -227,7 +232,7 @@ impl Pattern {
 }
 
 /// A replacement with its holes filled. A comma beside a hole that stands for nothing goes too.
-fn filled(source: &Source<'_>, template: &str, found: &Match) -> String {
+fn filled(source: &SourceText<'_>, template: &str, found: &Match) -> String {
     let mut out = String::with_capacity(template.len());
     let mut at = 0;
     for mark in marks(template) {

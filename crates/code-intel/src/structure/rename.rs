@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::check::{self, Around};
-use super::{Refusal, Result, Source, Splice};
+use super::{Refusal, Result, SourceText, Splice};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
@@ -19,9 +19,9 @@ const MOST_FILES: usize = 2000;
 /// What a rename may take: in a file that is nested very deeply every question about a place is slow.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// How sure it is that a place means the definition.
+/// How certain it is that a site refers to the definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sure {
+pub enum SiteCertainty {
     /// By scopes, imports and types.
     Resolved,
     /// The only thing of that name it could be.
@@ -34,7 +34,7 @@ pub enum Sure {
     Unknown,
 }
 
-impl Sure {
+impl SiteCertainty {
     pub fn words(self) -> &'static str {
         match self {
             Self::Resolved => "sure",
@@ -46,23 +46,23 @@ impl Sure {
     }
 }
 
-/// A place where the name stands.
+/// An occurrence of the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RenameSite {
     pub file: FileId,
     pub at: Position,
     pub span: Span,
-    pub sure: Sure,
+    pub sure: SiteCertainty,
 }
 
-/// What becomes of the places that are not certain.
+/// What happens to uncertain sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unsure {
+pub enum UncertainSites {
     LeaveAlone,
     Rename,
 }
 
-/// A file with the name changed.
+/// A file after the rename.
 #[derive(Clone, Debug)]
 pub struct RenamedFile {
     pub file: FileId,
@@ -71,18 +71,23 @@ pub struct RenamedFile {
     pub splices: Vec<Splice>,
 }
 
-/// What a rename does, and what it leaves.
+/// A planned rename: the changed files, all sites, and mentions that stay.
 #[derive(Clone, Debug)]
 pub struct Rename {
     pub files: Vec<RenamedFile>,
     /// Every place, in the order of files and lines.
-    pub places: Vec<Place>,
+    pub places: Vec<RenameSite>,
     /// Mentions in comments and texts of the changed files, which are not touched.
     pub mentions: Vec<(FileId, u32)>,
 }
 
 /// Plans a rename.
-pub fn plan(index: &Index, target: &DefinitionSite, new_name: &str, unsure: Unsure) -> Result<Rename> {
+pub fn plan(
+    index: &Index,
+    target: &DefinitionSite,
+    new_name: &str,
+    unsure: UncertainSites,
+) -> Result<Rename> {
     let name = &target.definition.name;
     if name == new_name {
         return Err(Refusal::ChangesNothing);
@@ -98,8 +103,9 @@ pub fn plan(index: &Index, target: &DefinitionSite, new_name: &str, unsure: Unsu
     let started = Instant::now();
     let mut places = places(index, target, started)?;
     places.sort_by(|left, right| (index.path(left.file), left.at).cmp(&(index.path(right.file), right.at)));
-    let is_changed = |place: &&Place| place.sure == Sure::Resolved || unsure == Unsure::Rename;
-    let mut by_file: BTreeMap<&str, Vec<&Place>> = BTreeMap::new();
+    let is_changed =
+        |place: &&RenameSite| place.sure == SiteCertainty::Resolved || unsure == UncertainSites::Rename;
+    let mut by_file: BTreeMap<&str, Vec<&RenameSite>> = BTreeMap::new();
     for place in places.iter().filter(is_changed) {
         by_file.entry(index.path(place.file)).or_default().push(place);
     }
@@ -159,7 +165,7 @@ fn key(found: &DefinitionSite) -> (FileId, u32) {
 }
 
 /// Every place where the name stands and may mean the definition.
-fn places(index: &Index, target: &DefinitionSite, started: Instant) -> Result<Vec<Place>> {
+fn places(index: &Index, target: &DefinitionSite, started: Instant) -> Result<Vec<RenameSite>> {
     let resolver = Resolver::new(index);
     let name = &target.definition.name;
     let mut targets = HashSet::from([key(target)]);
@@ -167,7 +173,7 @@ fn places(index: &Index, target: &DefinitionSite, started: Instant) -> Result<Ve
         Occurrence { span: target.definition.name_span, at: target.definition.at, receiver: Receiver::None };
     targets.extend(
         resolver
-            .meaning(target.file, &own)
+            .resolve_occurrence(target.file, &own)
             .found()
             .iter()
             .filter(|found| found.definition.name == *name)
@@ -183,10 +189,13 @@ fn places(index: &Index, target: &DefinitionSite, started: Instant) -> Result<Ve
         for occurrence in whole.1.occurrences.iter().filter(|one| one.span.of(&whole.0) == name) {
             in_time(started)?;
             let is_own = targets.contains(&(file, occurrence.span.start));
-            let sure =
-                if is_own { Some(Sure::Resolved) } else { judged(index, target, &targets, file, occurrence) };
+            let sure = if is_own {
+                Some(SiteCertainty::Resolved)
+            } else {
+                judged(index, target, &targets, file, occurrence)
+            };
             if let Some(sure) = sure {
-                found.push(Place { file, at: occurrence.at, span: occurrence.span, sure });
+                found.push(RenameSite { file, at: occurrence.at, span: occurrence.span, sure });
             }
         }
     }
@@ -204,13 +213,13 @@ fn judged(
     targets: &HashSet<(FileId, u32)>,
     file: FileId,
     occurrence: &Occurrence,
-) -> Option<Sure> {
+) -> Option<SiteCertainty> {
     let definition = &target.definition;
     if definition.scope.is_some_and(|scope| !scope.contains(occurrence.span.start)) {
         return None;
     }
     // Each question has its own bound on steps.
-    let meaning = Resolver::new(index).meaning(file, occurrence);
+    let meaning = Resolver::new(index).resolve_occurrence(file, occurrence);
     match meaning {
         Resolution::Found(found, certainty) => {
             let ours = found.iter().filter(|one| targets.contains(&key(one))).count();
@@ -220,11 +229,11 @@ fn judged(
                         && found
                             .iter()
                             .any(|other| other.definition.is_member && is_same_family(index, target, other));
-                    is_related.then_some(Sure::Related)
+                    is_related.then_some(SiteCertainty::Related)
                 }
-                (count, Certainty::Resolved) if count == found.len() => Some(Sure::Resolved),
-                (_, Certainty::Resolved) => Some(Sure::OneOfSeveral),
-                (_, Certainty::ByName) => Some(Sure::ByName),
+                (count, Certainty::Resolved) if count == found.len() => Some(SiteCertainty::Resolved),
+                (_, Certainty::Resolved) => Some(SiteCertainty::OneOfSeveral),
+                (_, Certainty::ByName) => Some(SiteCertainty::ByName),
             }
         }
         Resolution::External => None,
@@ -232,7 +241,7 @@ fn judged(
         // A bare name cannot mean a member, nor `value.name` a plain function.
         Resolution::Unknown => {
             let is_bare = occurrence.receiver == Receiver::None;
-            (is_bare != definition.is_member).then_some(Sure::Unknown)
+            (is_bare != definition.is_member).then_some(SiteCertainty::Unknown)
         }
     }
 }
@@ -282,7 +291,7 @@ fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -
 }
 
 /// Where the new name means something else already.
-fn taken(index: &Index, target: &DefinitionSite, new_name: &str, places: &[&Place]) -> Vec<String> {
+fn taken(index: &Index, target: &DefinitionSite, new_name: &str, places: &[&RenameSite]) -> Vec<String> {
     let Some(first) = places.first() else { return Vec::new() };
     let whole = index.whole(first.file);
     let path = index.path(first.file);
@@ -332,13 +341,13 @@ fn renamed(
     index: &Index,
     target: &DefinitionSite,
     new_name: &str,
-    places: &[&Place],
+    places: &[&RenameSite],
     started: Instant,
 ) -> Result<RenamedFile> {
     let file = places.first().map_or(target.file, |place| place.file);
     let whole = index.whole(file);
     let language = index.entry(file).and_then(|entry| entry.language).ok_or(Refusal::UnknownLanguage)?;
-    let source = Source::of(language, &whole.0)?;
+    let source = SourceText::of(language, &whole.0)?;
     let mut splices = Vec::new();
     for place in places {
         let range = place.span.start as usize..place.span.end as usize;
@@ -357,7 +366,7 @@ fn renamed(
 }
 
 /// Whether a name stands for a field and its value at once: `{ name }`.
-fn short_form(source: &Source<'_>, span: Span) -> bool {
+fn short_form(source: &SourceText<'_>, span: Span) -> bool {
     let Some(node) = source.node_at(span.start as usize..span.end as usize) else { return false };
     let is_short = |kind: &str| kind.starts_with("shorthand_");
     is_short(node.kind()) || node.parent().is_some_and(|parent| is_short(parent.kind()))
@@ -365,14 +374,14 @@ fn short_form(source: &Source<'_>, span: Span) -> bool {
 
 /// Refuses a word of the language: it parses, and means something else.
 fn is_still_a_name(
-    source: &Source<'_>,
+    source: &SourceText<'_>,
     after: &str,
     new_name: &str,
-    places: &[&Place],
+    places: &[&RenameSite],
     splices: &[Splice],
     started: Instant,
 ) -> Result<()> {
-    let changed = Source::of(source.language, after)?;
+    let changed = SourceText::of(source.language, after)?;
     let mut shift = 0_isize;
     for (place, splice) in places.iter().zip(splices) {
         in_time(started)?;

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::extent::Extent;
-use super::{Refusal, Result, Source};
+use super::{Refusal, Result, SourceText};
 use crate::facts::{self, Definition, Kind};
 
-/// How a symbol is named.
+/// How a symbol to edit is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// `name` or `Type.member`.
@@ -15,22 +15,22 @@ pub struct Target {
     pub line: Option<u32>,
 }
 
-/// A definition of a file, by its place among [`facts::Facts::definitions`].
+/// A definition of a file, by its index in [`facts::Facts::definitions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol(pub usize);
 
 impl Symbol {
-    pub fn definition<'s>(self, source: &'s Source<'_>) -> &'s Definition {
+    pub fn definition<'s>(self, source: &'s SourceText<'_>) -> &'s Definition {
         &source.facts.definitions[self.0]
     }
 
-    /// The path of names it has.
-    pub fn path(self, source: &Source<'_>) -> String {
+    /// Its qualified name.
+    pub fn path(self, source: &SourceText<'_>) -> String {
         facts::described(&source.facts, self.0 as u32)
     }
 }
 
-/// Which symbols an operation is about.
+/// Which symbols an operation applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// What can stand for itself: no parameters.
@@ -39,8 +39,8 @@ pub enum Want {
     Names,
 }
 
-/// The one symbol that is meant.
-pub fn find(source: &Source<'_>, target: &Target, want: Want) -> Result<Symbol> {
+/// Finds the one symbol that a target names.
+pub fn find(source: &SourceText<'_>, target: &Target, want: Want) -> Result<Symbol> {
     let definitions = &source.facts.definitions;
     let is_wanted = |definition: &Definition| {
         want == Want::Names || !matches!(definition.kind, Kind::Parameter | Kind::TypeParameter)
@@ -94,7 +94,7 @@ pub fn find(source: &Source<'_>, target: &Target, want: Want) -> Result<Symbol> 
     }
 }
 
-fn is_named(source: &Source<'_>, place: usize, wanted: &str) -> bool {
+fn is_named(source: &SourceText<'_>, place: usize, wanted: &str) -> bool {
     let definition = &source.facts.definitions[place];
     let last = wanted.rsplit('.').next().unwrap_or(wanted);
     if definition.name != last && definition.name != wanted {
@@ -105,7 +105,7 @@ fn is_named(source: &Source<'_>, place: usize, wanted: &str) -> bool {
 }
 
 /// The definition whose name stands on a line, else the innermost function or type around it.
-fn at_line(source: &Source<'_>, all: Vec<usize>, line: u32, want: Want) -> Result<Symbol> {
+fn at_line(source: &SourceText<'_>, all: Vec<usize>, line: u32, want: Want) -> Result<Symbol> {
     let definitions = &source.facts.definitions;
     let mut named: Vec<usize> =
         all.iter().copied().filter(|place| definitions[*place].at.line == line).collect();
@@ -129,7 +129,7 @@ fn at_line(source: &Source<'_>, all: Vec<usize>, line: u32, want: Want) -> Resul
 
 /// Whether a line can stand for a definition: a local name counts where the line begins with what declares it. That of a
 /// comprehension is a part of an expression, and who gives its line means what is around it.
-fn is_statement(source: &Source<'_>, definition: &Definition) -> bool {
+fn is_statement(source: &SourceText<'_>, definition: &Definition) -> bool {
     if definition.scope.is_none() || definition.is_callable() || definition.kind.is_type() {
         return true;
     }
@@ -140,7 +140,7 @@ fn is_statement(source: &Source<'_>, definition: &Definition) -> bool {
 }
 
 /// The bytes of a line, with its line break.
-fn bytes_of_line(source: &Source<'_>, line: u32) -> Range<usize> {
+fn bytes_of_line(source: &SourceText<'_>, line: u32) -> Range<usize> {
     let mut lines = source.text.split_inclusive('\n');
     let start = lines.by_ref().take(line.saturating_sub(1) as usize).map(str::len).sum();
     start..start + lines.next().map_or(0, str::len)
@@ -151,7 +151,7 @@ fn touches(definition: &Definition, bytes: &Range<usize>) -> bool {
 }
 
 /// Candidates, one a line.
-fn listed(source: &Source<'_>, places: &[usize]) -> String {
+fn listed(source: &SourceText<'_>, places: &[usize]) -> String {
     const SHOWN: usize = 20;
     let lines = places.iter().take(SHOWN).map(|place| {
         let definition = &source.facts.definitions[*place];
@@ -163,7 +163,7 @@ fn listed(source: &Source<'_>, places: &[usize]) -> String {
 }
 
 /// What the file has instead of a name that is not there.
-fn near(source: &Source<'_>, wanted: &str) -> String {
+fn near(source: &SourceText<'_>, wanted: &str) -> String {
     const SHOWN: usize = 5;
     let last = wanted.rsplit('.').next().unwrap_or(wanted).to_lowercase();
     let mut names: Vec<String> = Vec::new();

@@ -8,8 +8,8 @@ use super::pattern::Pattern;
 use super::symbols::{Target, Want, find};
 use super::*;
 
-fn source<'t>(path: &str, text: &'t str) -> Source<'t> {
-    Source::read(Path::new(path), text).expect("a source")
+fn source<'t>(path: &str, text: &'t str) -> SourceText<'t> {
+    SourceText::read(Path::new(path), text).expect("a source")
 }
 
 /// Makes an operation on a symbol; what came of it, or why not.

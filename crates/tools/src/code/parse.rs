@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_code_intel::structure::nodes::{self, Bounds, Lines};
-use stepwell_code_intel::structure::{Refusal, Source};
+use stepwell_code_intel::structure::{Refusal, SourceText};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
 use stepwell_workspace::Workspace;
@@ -50,7 +50,7 @@ impl ParseInput {
         let read = workspace.read_text(&place, LARGEST);
         let text = read.map_err(|error| explained(workspace, Some(&place), error))?.text;
         let refused = |refusal: Refusal| ToolError::validation(format!("`{}`: {refusal}", place.display()));
-        let source = Source::read(place.relative(), &text).map_err(refused)?;
+        let source = SourceText::read(place.relative(), &text).map_err(refused)?;
         let lines = self.lines(text.lines().count().max(1) as u32)?;
         let bounds = Bounds { nodes: MOST_NODES, depth: self.depth.unwrap_or(6).min(60) };
         let shown = match self.query.as_deref().filter(|query| !query.trim().is_empty()) {

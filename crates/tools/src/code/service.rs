@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_code_intel::ask::{Ask, ServerQuestion, ServerReply, Target};
-use stepwell_code_intel::embeddings::{Embeddings, Piece, QueryVector};
+use stepwell_code_intel::embeddings::{Embeddings, QueryVector, SymbolText};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Question, Servers};
 use stepwell_code_intel::{Error, Result};
@@ -89,7 +89,7 @@ impl CodeService {
             let (made, all) = (missing.all - missing.count, missing.all);
             Some(format!("embeddings are being made: {made} of {all} symbols have one"))
         } else {
-            let made = tokio::time::timeout(FEW_DEADLINE, embeddings.make(missing.pieces, |_| {})).await;
+            let made = tokio::time::timeout(FEW_DEADLINE, embeddings.make(missing.symbols, |_| {})).await;
             if let Ok((made, failure)) = made {
                 embeddings.keep(made);
                 failure.map(|why| format!("embeddings of what changed could not be made: {why}"))
@@ -114,11 +114,11 @@ impl CodeService {
                 let (service, own) = (Arc::clone(&self), Arc::clone(&embeddings));
                 let look = move || service.ask_now(&CancellationToken::new(), |index| Ok(own.missing(index)));
                 let Ok(Ok(missing)) = tokio::task::spawn_blocking(look).await else { break };
-                if missing.pieces.is_empty() || missing.count >= left {
+                if missing.symbols.is_empty() || missing.count >= left {
                     break;
                 }
                 left = missing.count;
-                if make_round(&embeddings, &missing.pieces).await.is_err() {
+                if make_round(&embeddings, &missing.symbols).await.is_err() {
                     break;
                 }
             }
@@ -213,9 +213,9 @@ impl CodeService {
     }
 }
 
-/// Makes and keeps vectors of pieces, some at a time, so that little is lost when it is cut short.
-async fn make_round(embeddings: &Embeddings, pieces: &[Piece]) -> std::result::Result<(), String> {
-    for some in pieces.chunks(FEW) {
+/// Makes and keeps vectors of symbols, some at a time, so that little is lost when it is cut short.
+async fn make_round(embeddings: &Embeddings, symbols: &[SymbolText]) -> std::result::Result<(), String> {
+    for some in symbols.chunks(FEW) {
         let (made, failure) = embeddings.make(some.to_vec(), |_| {}).await;
         embeddings.keep(made);
         failure.map_or(Ok(()), Err)?;

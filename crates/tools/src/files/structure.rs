@@ -15,7 +15,7 @@ use stepwell_code_intel::resolve::{DefinitionSite, Resolver};
 use stepwell_code_intel::structure::check::{self, Around};
 use stepwell_code_intel::structure::edits::{self, Operation};
 use stepwell_code_intel::structure::symbols::{self, Target, Want};
-use stepwell_code_intel::structure::{Refusal, Source, Splice};
+use stepwell_code_intel::structure::{Refusal, SourceText, Splice};
 use stepwell_tool_runtime::ToolError;
 use stepwell_workspace::Inside;
 
@@ -205,8 +205,8 @@ impl Planned {
         Ok(Self { place, text: before.file.text.clone(), before: Some(before) })
     }
 
-    fn source(&self) -> Result<Source<'_>, ToolError> {
-        Source::read(self.place.relative(), &self.text).map_err(|refusal| self.refused(&refusal))
+    fn source(&self) -> Result<SourceText<'_>, ToolError> {
+        SourceText::read(self.place.relative(), &self.text).map_err(|refusal| self.refused(&refusal))
     }
 
     fn refused(&self, refusal: &Refusal) -> ToolError {
@@ -235,7 +235,7 @@ impl Planned {
     }
 }
 
-fn first_line(source: &Source<'_>, splices: &[Splice]) -> usize {
+fn first_line(source: &SourceText<'_>, splices: &[Splice]) -> usize {
     source.line(splices.iter().map(|splice| splice.range.start).min().unwrap_or(0))
 }
 

@@ -18,7 +18,7 @@ pub fn build(folder: &IndexedFolder<'_>) -> anyhow::Result<()> {
     crate::wait(async {
         let mut missing = embeddings.missing(folder.index);
         let all = missing.count;
-        while !missing.pieces.is_empty() {
+        while !missing.symbols.is_empty() {
             let (left, before) = (missing.count, all.saturating_sub(missing.count));
             if let Some(why) = make(folder, &embeddings, missing, (before, all)).await {
                 return Err(report::failed(
@@ -83,7 +83,7 @@ async fn make(
             error_line(&format!("{words}: {percent} % ({}/{all})", before + made));
         }
     };
-    let (made, failure) = embeddings.make(missing.pieces, on_progress).await;
+    let (made, failure) = embeddings.make(missing.symbols, on_progress).await;
     embeddings.keep(made);
     failure
 }

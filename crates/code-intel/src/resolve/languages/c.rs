@@ -87,7 +87,40 @@ impl LanguageRules for C<'_, '_> {
     }
 
     fn resolve_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
-        self.in_cpp_path(file, path, name, offset)
+        let last = without_generics(path);
+        let last = last.rsplit("::").next().unwrap_or(&last).to_owned();
+        // `namespace last = a::b;`.
+        let aliases =
+            self.everywhere(&last, |_, one, _| one.kind == Kind::Module && !one.declared.is_empty());
+        let last = match self.nearest(file, aliases) {
+            Resolution::Found(found, _) => found.first().map_or(last, |one| {
+                one.definition.declared.rsplit("::").next().unwrap_or_default().trim().to_owned()
+            }),
+            _ => last,
+        };
+        let types = self.types_of(file, offset, &last);
+        let member = self.member_of_types(&types, name);
+        if !member.found().is_empty() {
+            return member;
+        }
+        // What a macro opens is not seen around what stands in it.
+        let users: HashSet<FileId> =
+            self.opened_by(&last).iter().flat_map(|macro_name| self.index.using(macro_name)).collect();
+        let found = self.everywhere(name, |other, definition, facts| {
+            let container =
+                definition.container.and_then(|container| facts.definitions.get(container as usize));
+            let is_within = |container: &Definition| container.name == last && container.kind == Kind::Module;
+            let is_opened = !definition.is_member
+                && definition.kind != Kind::Macro
+                && container.is_none()
+                && users.contains(&other);
+            definition.owner.is_none() && (container.is_some_and(is_within) || is_opened)
+        });
+        match found.len() {
+            0 => Resolution::External,
+            1 => Resolution::of(found),
+            _ => self.nearest(file, self.known_here(file, found)),
+        }
     }
 
     /// `struct name` is no other name for a type.
@@ -191,7 +224,7 @@ impl LanguageRules for C<'_, '_> {
         if self.index.defining(last).is_empty() {
             return None;
         }
-        match self.in_cpp_path(file, &names.join("::"), last, offset) {
+        match self.resolve_path(file, &names.join("::"), last, offset) {
             Resolution::Found(found, _) => Some((self.value_of_found(&found), rest)),
             Resolution::External | Resolution::Unknown => None,
         }
@@ -356,44 +389,6 @@ impl C<'_, '_> {
         macros.sort();
         macros.dedup();
         macros
-    }
-
-    /// `path::name` in C++.
-    fn in_cpp_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
-        let last = without_generics(path);
-        let last = last.rsplit("::").next().unwrap_or(&last).to_owned();
-        // `namespace last = a::b;`.
-        let aliases =
-            self.everywhere(&last, |_, one, _| one.kind == Kind::Module && !one.declared.is_empty());
-        let last = match self.nearest(file, aliases) {
-            Resolution::Found(found, _) => found.first().map_or(last, |one| {
-                one.definition.declared.rsplit("::").next().unwrap_or_default().trim().to_owned()
-            }),
-            _ => last,
-        };
-        let types = self.types_of(file, offset, &last);
-        let member = self.member_of_types(&types, name);
-        if !member.found().is_empty() {
-            return member;
-        }
-        // What a macro opens is not seen around what stands in it.
-        let users: HashSet<FileId> =
-            self.opened_by(&last).iter().flat_map(|macro_name| self.index.using(macro_name)).collect();
-        let found = self.everywhere(name, |other, definition, facts| {
-            let container =
-                definition.container.and_then(|container| facts.definitions.get(container as usize));
-            let is_within = |container: &Definition| container.name == last && container.kind == Kind::Module;
-            let is_opened = !definition.is_member
-                && definition.kind != Kind::Macro
-                && container.is_none()
-                && users.contains(&other);
-            definition.owner.is_none() && (container.is_some_and(is_within) || is_opened)
-        });
-        match found.len() {
-            0 => Resolution::External,
-            1 => Resolution::of(found),
-            _ => self.nearest(file, self.known_here(file, found)),
-        }
     }
 
     /// Of several definitions those in files that are included, where there are such.

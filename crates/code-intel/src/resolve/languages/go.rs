@@ -9,7 +9,7 @@ use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::modules::folder;
-use crate::resolve::type_text::split_top;
+use crate::resolve::type_text::{has_word, split_top};
 use crate::resolve::types::Value;
 use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, owner_name};
 
@@ -21,23 +21,8 @@ language_view! {
 }
 
 /// Endings of files that are built for one system only, as far as they are common.
-const SYSTEMS: &[&str] = &[
-    "aix",
-    "android",
-    "darwin",
-    "dragonfly",
-    "freebsd",
-    "illumos",
-    "ios",
-    "js",
-    "linux",
-    "netbsd",
-    "openbsd",
-    "plan9",
-    "solaris",
-    "wasip1",
-    "windows",
-];
+const SYSTEMS: &str = "aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 \
+    windows";
 
 impl LanguageRules for Go<'_, '_> {
     fn resolver(&self) -> &Resolver<'_> {
@@ -332,7 +317,7 @@ fn is_built(name: &str, text: &str) -> bool {
     // Each bracket of a rule takes some of the stack.
     const LONGEST_RULE: usize = 400;
     let stem = name.trim_end_matches(".go").trim_end_matches("_test");
-    let is_other = |part: &str| SYSTEMS.contains(&part) && !is_tag(part);
+    let is_other = |part: &str| has_word(SYSTEMS, part) && !is_tag(part);
     if stem.split('_').skip(1).any(is_other) {
         return false;
     }

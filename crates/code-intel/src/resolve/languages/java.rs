@@ -29,6 +29,7 @@ impl LanguageRules for Java<'_, '_> {
         false
     }
 
+    /// What `import a.b.Type.member` or `import a.b.Outer.Inner` brings.
     fn resolve_import(
         &self,
         _: FileId,
@@ -36,7 +37,17 @@ impl LanguageRules for Java<'_, '_> {
         imported: &ImportedName,
         _: &mut Seen,
     ) -> Option<Resolution> {
-        Some(self.java_import(import, &imported.name))
+        let types = self.java_type_named(&import.module);
+        if !types.is_empty() {
+            return Some(Resolution::of(types));
+        }
+        Some(match import.module.rsplit_once('.') {
+            Some((of, _)) => match self.java_type_named(of) {
+                types if types.is_empty() => Resolution::External,
+                types => self.member_of_types(&types, &imported.name),
+            },
+            None => Resolution::External,
+        })
     }
 
     fn find_module_files(&self, _: FileId, module: &str) -> Vec<FileId> {
@@ -60,8 +71,13 @@ impl LanguageRules for Java<'_, '_> {
 
     /// A name that is written with its package.
     fn value_otherwise(&self, _: FileId, text: &str, _: u32, value: &Value) -> Option<Value> {
-        let is_open = matches!(value, Value::External | Value::Unknown);
-        is_open.then(|| self.java_qualified(text)).flatten()
+        let is_path = text.contains('.')
+            && text.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '.'));
+        if !is_path || !matches!(value, Value::External | Value::Unknown) {
+            return None;
+        }
+        let types = self.java_type_named(text);
+        (!types.is_empty()).then_some(Value::Type(types))
     }
 
     fn preferred(&self, found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
@@ -183,17 +199,6 @@ impl Java<'_, '_> {
         }
     }
 
-    /// The value of a name that is written with its package.
-    fn java_qualified(&self, path: &str) -> Option<Value> {
-        let is_path = path.contains('.')
-            && path.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '.'));
-        if !is_path {
-            return None;
-        }
-        let types = self.java_type_named(path);
-        (!types.is_empty()).then_some(Value::Type(types))
-    }
-
     /// `case NAME:` of a switch over an enum.
     fn in_switch(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         let whole = self.index.whole(file);
@@ -274,20 +279,5 @@ impl Java<'_, '_> {
         let found = levels.iter().map(|types| self.member_of_types(types, name).found().to_vec());
         let mut found = found.filter(|found| !found.is_empty());
         found.next().unwrap_or_default()
-    }
-
-    /// What `import a.b.Type.member` or `import a.b.Outer.Inner` brings.
-    fn java_import(&self, import: &Import, name: &str) -> Resolution {
-        let types = self.java_type_named(&import.module);
-        if !types.is_empty() {
-            return Resolution::of(types);
-        }
-        match import.module.rsplit_once('.') {
-            Some((of, _)) => match self.java_type_named(of) {
-                types if types.is_empty() => Resolution::External,
-                types => self.member_of_types(&types, name),
-            },
-            None => Resolution::External,
-        }
     }
 }

@@ -76,7 +76,40 @@ impl LanguageRules for Python<'_, '_> {
     }
 
     fn find_module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
-        self.python_module(self.index.path(file), module)
+        let from = self.index.path(file);
+        let dots = module.len() - module.trim_start_matches('.').len();
+        let rest = module[dots..].replace('.', "/");
+        let forms = |base: &str| {
+            let joined = join(base, &rest);
+            vec![
+                format!("{joined}.py"),
+                join(&joined, "__init__.py"),
+                format!("{joined}.pyi"),
+                join(&joined, "__init__.pyi"),
+            ]
+        };
+        if dots > 0 {
+            let mut base = folder(from);
+            for _ in 1..dots {
+                base = folder(base);
+            }
+            if rest.is_empty() {
+                return self.first(&[join(base, "__init__.py"), join(base, "__init__.pyi")]);
+            }
+            return self.first(&forms(base));
+        }
+        // The root, then `src`, then the folders above the file that are no packages themselves: where tests and
+        // scripts import from. Within a package a plain name never means the file beside.
+        let mut bases = vec![String::new(), "src".to_owned(), "lib".to_owned()];
+        let mut base = folder(from);
+        while !base.is_empty() {
+            if self.index.file(&join(base, "__init__.py")).is_none() {
+                bases.push(base.to_owned());
+            }
+            base = folder(base);
+        }
+        let candidates: Vec<String> = bases.iter().flat_map(|base| forms(base)).collect();
+        self.first(&candidates)
     }
 
     /// Importing a name from a package runs the package, and the name may be a module of it.
@@ -226,42 +259,6 @@ impl Python<'_, '_> {
                 .collect(),
             None => Vec::new(),
         }
-    }
-
-    fn python_module(&self, from: &str, module: &str) -> Vec<FileId> {
-        let dots = module.len() - module.trim_start_matches('.').len();
-        let rest = module[dots..].replace('.', "/");
-        let forms = |base: &str| {
-            let joined = join(base, &rest);
-            vec![
-                format!("{joined}.py"),
-                join(&joined, "__init__.py"),
-                format!("{joined}.pyi"),
-                join(&joined, "__init__.pyi"),
-            ]
-        };
-        if dots > 0 {
-            let mut base = folder(from);
-            for _ in 1..dots {
-                base = folder(base);
-            }
-            if rest.is_empty() {
-                return self.first(&[join(base, "__init__.py"), join(base, "__init__.pyi")]);
-            }
-            return self.first(&forms(base));
-        }
-        // The root, then `src`, then the folders above the file that are no packages themselves: where tests and
-        // scripts import from. Within a package a plain name never means the file beside.
-        let mut bases = vec![String::new(), "src".to_owned(), "lib".to_owned()];
-        let mut base = folder(from);
-        while !base.is_empty() {
-            if self.index.file(&join(base, "__init__.py")).is_none() {
-                bases.push(base.to_owned());
-            }
-            base = folder(base);
-        }
-        let candidates: Vec<String> = bases.iter().flat_map(|base| forms(base)).collect();
-        self.first(&candidates)
     }
 }
 

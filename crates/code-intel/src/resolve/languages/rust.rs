@@ -127,6 +127,8 @@ impl LanguageRules for Rust<'_, '_> {
         self.in_rust_path(file, path, name, offset)
     }
 
+    /// Of several impls that define a name for one type, or of a trait's impls, the one that the arguments of a
+    /// call ask for.
     fn overloads(
         &self,
         file: FileId,
@@ -134,7 +136,63 @@ impl LanguageRules for Rust<'_, '_> {
         occurrence: &Occurrence,
         found: Vec<DefinitionSite>,
     ) -> Vec<DefinitionSite> {
-        self.by_arguments(file, found, text, occurrence)
+        let [one] = found.as_slice() else { return found };
+        if one.definition.kind != Kind::Method {
+            return found;
+        }
+        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
+        let is_path = matches!(occurrence.receiver, Receiver::Path(_));
+        let trait_text = one.definition.bases.first().map(String::as_str).unwrap_or_default();
+        let of_trait = if trait_text.is_empty() { self.owner_types(one) } else { Vec::new() };
+        let is_traits = of_trait.iter().any(|of| of.definition.kind == Kind::Trait);
+        if !is_path && is_traits || !is_traits && trait_text.is_empty() {
+            return found;
+        }
+        let name = &one.definition.name;
+        if is_traits {
+            // `Trait::method(value)`.
+            let given = match self.first_argument(file, after, occurrence.span.start) {
+                Some(Value::Instance { text, file, offset }) => match self.types_of(file, offset, &text) {
+                    types if types.is_empty() => self.member_of_foreign(&text, name),
+                    types => self.member_of_types(&types, name).found().to_vec(),
+                },
+                Some(Value::Of(types)) => self.member_of_types(&types, name).found().to_vec(),
+                _ => return found,
+            };
+            let trait_name = of_trait.first().map(|of| of.definition.name.clone()).unwrap_or_default();
+            let is_of = |one: &DefinitionSite| {
+                one.definition.bases.first().is_some_and(|of| last_part(&head(of)) == trait_name)
+            };
+            return if given.first().is_some_and(is_of) { given } else { found };
+        }
+        let siblings = self.everywhere(name, |_, other, _| {
+            other.owner == one.definition.owner
+                && other.bases.first().is_some_and(|of| head(of) == head(trait_text))
+        });
+        if siblings.len() < 2 {
+            return found;
+        }
+        if !is_path {
+            // Of impls for `&Type`, `&mut Type` and `Type` the one for what the value is.
+            let wanted = borrowed(&self.receiver_text(file, text, occurrence));
+            let fits = |one: &&DefinitionSite| {
+                borrowed(one.definition.bases.get(1).map_or("", String::as_str)) == wanted
+            };
+            return siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()]);
+        }
+        let wanted = match self.first_argument(file, after, occurrence.span.start) {
+            Some(Value::Instance { text, .. }) => normal_type(&text),
+            Some(Value::Of(types)) => {
+                types.first().map(|one| one.definition.name.clone()).unwrap_or_default()
+            }
+            _ => return found,
+        };
+        let fits = |one: &&DefinitionSite| {
+            let of = one.definition.bases.first().map(String::as_str).unwrap_or_default();
+            let inside = of.split_once('<').map(|(_, inside)| inside.trim_end_matches('>'));
+            inside.is_some_and(|inside| normal_type(inside) == wanted)
+        };
+        siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()])
     }
 
     /// The file that `mod name;` stands for.
@@ -271,6 +329,7 @@ impl LanguageRules for Rust<'_, '_> {
         variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
     }
 
+    /// Whether a name in `let Type { name } = value` is that of a field that is asked about.
     fn also_refers(
         &self,
         file: FileId,
@@ -279,7 +338,13 @@ impl LanguageRules for Rust<'_, '_> {
         _: &[DefinitionSite],
         target: &DefinitionSite,
     ) -> bool {
-        self.is_field_of_pattern(file, text, occurrence, target)
+        match occurrence.receiver {
+            Receiver::Made(span) if target.definition.kind == Kind::Field => {
+                let fields = self.made(file, span, occurrence, text);
+                fields.found().iter().any(|one| one.key() == target.key())
+            }
+            _ => false,
+        }
     }
 
     /// A type is also called `Self` where its members stand.
@@ -355,74 +420,6 @@ impl Rust<'_, '_> {
         })
     }
 
-    /// Of several impls that define a name for one type, or of a trait's impls, the one that the arguments of a
-    /// call ask for.
-    fn by_arguments(
-        &self,
-        file: FileId,
-        found: Vec<DefinitionSite>,
-        text: &str,
-        occurrence: &Occurrence,
-    ) -> Vec<DefinitionSite> {
-        let [one] = found.as_slice() else { return found };
-        if one.definition.kind != Kind::Method {
-            return found;
-        }
-        let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
-        let is_path = matches!(occurrence.receiver, Receiver::Path(_));
-        let trait_text = one.definition.bases.first().map(String::as_str).unwrap_or_default();
-        let of_trait = if trait_text.is_empty() { self.owner_types(one) } else { Vec::new() };
-        let is_traits = of_trait.iter().any(|of| of.definition.kind == Kind::Trait);
-        if !is_path && is_traits || !is_traits && trait_text.is_empty() {
-            return found;
-        }
-        let name = &one.definition.name;
-        if is_traits {
-            // `Trait::method(value)`.
-            let given = match self.first_argument(file, after, occurrence.span.start) {
-                Some(Value::Instance { text, file, offset }) => match self.types_of(file, offset, &text) {
-                    types if types.is_empty() => self.member_of_foreign(&text, name),
-                    types => self.member_of_types(&types, name).found().to_vec(),
-                },
-                Some(Value::Of(types)) => self.member_of_types(&types, name).found().to_vec(),
-                _ => return found,
-            };
-            let trait_name = of_trait.first().map(|of| of.definition.name.clone()).unwrap_or_default();
-            let is_of = |one: &DefinitionSite| {
-                one.definition.bases.first().is_some_and(|of| last_part(&head(of)) == trait_name)
-            };
-            return if given.first().is_some_and(is_of) { given } else { found };
-        }
-        let siblings = self.everywhere(name, |_, other, _| {
-            other.owner == one.definition.owner
-                && other.bases.first().is_some_and(|of| head(of) == head(trait_text))
-        });
-        if siblings.len() < 2 {
-            return found;
-        }
-        if !is_path {
-            // Of impls for `&Type`, `&mut Type` and `Type` the one for what the value is.
-            let wanted = borrowed(&self.receiver_text(file, text, occurrence));
-            let fits = |one: &&DefinitionSite| {
-                borrowed(one.definition.bases.get(1).map_or("", String::as_str)) == wanted
-            };
-            return siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()]);
-        }
-        let wanted = match self.first_argument(file, after, occurrence.span.start) {
-            Some(Value::Instance { text, .. }) => normal_type(&text),
-            Some(Value::Of(types)) => {
-                types.first().map(|one| one.definition.name.clone()).unwrap_or_default()
-            }
-            _ => return found,
-        };
-        let fits = |one: &&DefinitionSite| {
-            let of = one.definition.bases.first().map(String::as_str).unwrap_or_default();
-            let inside = of.split_once('<').map(|(_, inside)| inside.trim_end_matches('>'));
-            inside.is_some_and(|inside| normal_type(inside) == wanted)
-        };
-        siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()])
-    }
-
     /// The text of the type of the value that a member is reached through.
     fn receiver_text(&self, file: FileId, text: &str, occurrence: &Occurrence) -> String {
         let Receiver::Value(span) = occurrence.receiver else { return String::new() };
@@ -460,23 +457,6 @@ impl Rust<'_, '_> {
                 Some(Value::Instance { text: dereferenced(&text).to_owned(), file, offset })
             }
             value => Some(value),
-        }
-    }
-
-    /// Whether a name in `let Type { name } = value` is that of a field that is asked about.
-    fn is_field_of_pattern(
-        &self,
-        file: FileId,
-        text: &str,
-        occurrence: &Occurrence,
-        target: &DefinitionSite,
-    ) -> bool {
-        match occurrence.receiver {
-            Receiver::Made(span) if target.definition.kind == Kind::Field => {
-                let fields = self.made(file, span, occurrence, text);
-                fields.found().iter().any(|one| one.key() == target.key())
-            }
-            _ => false,
         }
     }
 }

@@ -3,9 +3,11 @@
 use stepwell_code_intel::Error;
 use stepwell_code_intel::index::{FileId, Index};
 use stepwell_code_intel::resolve::{DefinitionSite, Resolution, Resolver};
-use stepwell_code_intel::structure::rename::{self, Place, Rename, RenamedFile, Sure, Unsure};
+use stepwell_code_intel::structure::rename::{
+    self, Rename, RenameSite, RenamedFile, SiteCertainty, UncertainSites,
+};
 use stepwell_code_intel::structure::symbols::{self, Target, Want};
-use stepwell_code_intel::structure::{Refusal, Source};
+use stepwell_code_intel::structure::{Refusal, SourceText};
 use stepwell_tool_runtime::{ToolError, counted};
 
 use super::{Planned, StructureEditInput, unique};
@@ -33,7 +35,7 @@ impl StructureEditInput {
         if target.symbol.is_none() && (target.line.is_none() || self.file_path.is_none()) {
             return Err(ToolError::parameter("give a `symbol`, or `file_path` and `line`"));
         }
-        let unsure = if self.include_unsure { Unsure::Rename } else { Unsure::LeaveAlone };
+        let unsure = if self.include_unsure { UncertainSites::Rename } else { UncertainSites::LeaveAlone };
         let prepared = service.code.ask_now(&caller.cancel, |index| {
             let found = self.meant(index, &target)?;
             Ok(found.and_then(|found| {
@@ -76,7 +78,7 @@ impl StructureEditInput {
         let Some(language) = index.entry(file).and_then(|entry| entry.language) else {
             return Ok(Err(told(path, &Refusal::UnknownLanguage)));
         };
-        let source = match Source::of(language, &whole.0) {
+        let source = match SourceText::of(language, &whole.0) {
             Ok(source) => source,
             Err(refusal) => return Ok(Err(told(path, &refusal))),
         };
@@ -106,8 +108,8 @@ fn used(index: &Index, file: FileId, target: &Target) -> Option<DefinitionSite> 
 }
 
 /// The files of a rename with what is said about each, and what is said about the rest.
-fn prepared(index: &Index, made: Rename, unsure: Unsure) -> Prepared {
-    let line_of = |place: &Place| {
+fn prepared(index: &Index, made: Rename, unsure: UncertainSites) -> Prepared {
+    let line_of = |place: &RenameSite| {
         let whole = index.whole(place.file);
         let line: String = whole
             .0
@@ -120,9 +122,10 @@ fn prepared(index: &Index, made: Rename, unsure: Unsure) -> Prepared {
             .collect();
         format!("{}:{}: {}: {line}", index.path(place.file), place.at.line, place.sure.words())
     };
-    let is_changed = |place: &Place| place.sure == Sure::Resolved || unsure == Unsure::Rename;
+    let is_changed =
+        |place: &RenameSite| place.sure == SiteCertainty::Resolved || unsure == UncertainSites::Rename;
     let mut listed = 0;
-    let mut shown = |place: &Place| {
+    let mut shown = |place: &RenameSite| {
         listed += 1;
         (listed <= LISTED).then(|| line_of(place))
     };
@@ -132,7 +135,7 @@ fn prepared(index: &Index, made: Rename, unsure: Unsure) -> Prepared {
         let notes = here.filter_map(&mut shown).map(|line| format!("renamed {line}")).collect();
         files.push((index.path(renamed.file).to_owned(), renamed, notes));
     }
-    let left: Vec<&Place> = made.places.iter().filter(|place| !is_changed(place)).collect();
+    let left: Vec<&RenameSite> = made.places.iter().filter(|place| !is_changed(place)).collect();
     let mut rest: Vec<String> =
         left.iter().filter_map(|place| shown(place)).map(|line| format!("left alone {line}")).collect();
     if made.places.len() > LISTED {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use stepwell_code_intel::languages::Language;
-use stepwell_code_intel::structure::Source;
+use stepwell_code_intel::structure::SourceText;
 use stepwell_code_intel::structure::check::{self, Around};
 use stepwell_code_intel::structure::pattern::Pattern;
 use stepwell_tool_runtime::{ToolError, counted};
@@ -116,7 +116,7 @@ fn rewrite(
     replacement: &str,
 ) -> Result<usize, ToolError> {
     let file = Planned::open(service, caller, changes, place)?;
-    let source: Source<'_> = file.source()?;
+    let source: SourceText<'_> = file.source()?;
     let refused = |refusal| file.refused(&refusal);
     let matches = pattern.matches(&source).map_err(refused)?;
     if matches.is_empty() {

@@ -1,4 +1,4 @@
-//! Which definitions of C and C++ are built on this machine.
+//! Which branches of `#if` are compiled on this machine.
 
 use std::collections::HashMap;
 use std::rc::Rc;

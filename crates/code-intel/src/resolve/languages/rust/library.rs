@@ -5,92 +5,18 @@ use crate::facts::Kind;
 use crate::index::FileId;
 use crate::resolve::Resolution;
 use crate::resolve::expression::steps;
-use crate::resolve::type_text::{element_of, head, split_top};
+use crate::resolve::type_text::{element_of, has_word, head, split_top};
 use crate::resolve::types::Value;
 
 /// Adapters that give the same things, or some of them, in the same order.
-const SAME_ITEMS: &[&str] = &[
-    "filter",
-    "skip",
-    "step_by",
-    "skip_while",
-    "take_while",
-    "inspect",
-    "fuse",
-    "chain",
-    "cycle",
-    "drain",
-    "values",
-    "values_mut",
-    "into_values",
-    "rev",
-    "peekable",
-    "by_ref",
-    "filter_map",
-    "or",
-    "or_else",
-    "xor",
-    "as_slice",
-    "as_mut_slice",
-    "to_vec",
-    "into_boxed_slice",
-    "lines",
-    "take",
-    "replace",
-    "collect",
-    "map_err",
-    "ok",
-    "iter",
-    "iter_mut",
-    "into_iter",
-    "as_ref",
-    "as_mut",
-    "cloned",
-    "copied",
-    "as_deref",
-    "as_deref_mut",
-    "split_first",
-    "split_last",
-    "into_inner",
-    "into_ok",
-    "entry",
-    "drain_filter",
-    "split_off",
-];
+const SAME_ITEMS: &str = "filter skip step_by skip_while take_while inspect fuse chain cycle drain values values_mut \
+    into_values rev peekable by_ref filter_map or or_else xor as_slice as_mut_slice to_vec \
+    into_boxed_slice lines take replace collect map_err ok iter iter_mut into_iter as_ref as_mut cloned \
+    copied as_deref as_deref_mut split_first split_last into_inner into_ok entry drain_filter split_off";
 /// What gives one of the things, or the only one.
-const ONE_ITEM: &[&str] = &[
-    "next_back",
-    "nth",
-    "find",
-    "max_by_key",
-    "min_by_key",
-    "max_by",
-    "min_by",
-    "max",
-    "min",
-    "reduce",
-    "peek",
-    "peek_mut",
-    "swap_remove",
-    "remove",
-    "unwrap_unchecked",
-    "or_insert",
-    "or_insert_with",
-    "or_default",
-    "or_insert_with_key",
-    "get_or_insert_with",
-    "get_or_insert",
-    "insert",
-    "find_map",
-    "pop_front",
-    "pop_back",
-    "front",
-    "back",
-    "first_mut",
-    "last_mut",
-    "unwrap_or_else",
-    "index",
-];
+const ONE_ITEM: &str = "next_back nth find max_by_key min_by_key max_by min_by max min reduce peek peek_mut swap_remove \
+    remove unwrap_unchecked or_insert or_insert_with or_default or_insert_with_key get_or_insert_with \
+    get_or_insert insert find_map pop_front pop_back front back first_mut last_mut unwrap_or_else index";
 
 impl Rust<'_, '_> {
     /// What a method of the library gives that a value of one of its types, or of an iterator, has.
@@ -129,8 +55,8 @@ impl Rust<'_, '_> {
                     _ => None,
                 }
             }
-            _ if SAME_ITEMS.contains(&name) => Some(value.clone()),
-            _ if ONE_ITEM.contains(&name) => Some(self.element(value.clone())),
+            _ if has_word(SAME_ITEMS, name) => Some(value.clone()),
+            _ if has_word(ONE_ITEM, name) => Some(self.element(value.clone())),
             _ => None,
         }
     }

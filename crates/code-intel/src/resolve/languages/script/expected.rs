@@ -4,25 +4,13 @@ use super::text::{self, arguments_of, function_type, is_vague, parts, unwrapped}
 use super::{LanguageRules, Script};
 use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
-use crate::resolve::type_text::head;
+use crate::resolve::type_text::{has_word, head};
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution};
 
 /// Methods of lists that call a function with what the list holds, and at which place.
-const ON_EACH: &[&str] = &[
-    "map",
-    "forEach",
-    "filter",
-    "find",
-    "findIndex",
-    "findLast",
-    "findLastIndex",
-    "some",
-    "every",
-    "flatMap",
-    "sort",
-    "toSorted",
-];
+const ON_EACH: &str =
+    "map forEach filter find findIndex findLast findLastIndex some every flatMap sort toSorted";
 
 impl Script<'_, '_> {
     /// Whether a key of an object says how a property is read, set or shown: such keys belong to a type of the language
@@ -187,7 +175,7 @@ impl Script<'_, '_> {
         let (list, method) = function.rsplit_once('.')?;
         let list = list.trim_end().trim_end_matches('?');
         let is_reduced = method == "reduce";
-        if place != 0 || !(ON_EACH.contains(&method) || is_reduced || method == "then") {
+        if place != 0 || !(has_word(ON_EACH, method) || is_reduced || method == "then") {
             return None;
         }
         let Value::Instance { file, offset, text } = self.value(file, list, offset) else { return None };

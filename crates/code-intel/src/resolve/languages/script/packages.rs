@@ -1,57 +1,20 @@
 //! Which file a module of a script is: by its path, by the settings of the project, by the packages of the workspace.
 
-use super::Script;
 use stepwell_workspace::files;
 
+use super::Script;
 use crate::facts::{Manifest, mapped};
 use crate::index::FileId;
 use crate::resolve::modules::{folder, join};
+use crate::resolve::type_text::has_word;
 
 /// Folders that hold what is built; what it is built from is beneath `src`.
 const BUILT: &[&str] = &["dist", "lib", "build", "out", "esm", "cjs", "es"];
 
 /// Modules that come with Node; who says their types is a package.
-const OF_NODE: &[&str] = &[
-    "assert",
-    "async_hooks",
-    "buffer",
-    "child_process",
-    "cluster",
-    "console",
-    "constants",
-    "crypto",
-    "dgram",
-    "diagnostics_channel",
-    "dns",
-    "domain",
-    "events",
-    "fs",
-    "http",
-    "http2",
-    "https",
-    "inspector",
-    "module",
-    "net",
-    "os",
-    "path",
-    "perf_hooks",
-    "process",
-    "punycode",
-    "querystring",
-    "readline",
-    "repl",
-    "stream",
-    "string_decoder",
-    "timers",
-    "tls",
-    "tty",
-    "url",
-    "util",
-    "v8",
-    "vm",
-    "worker_threads",
-    "zlib",
-];
+const OF_NODE: &str = "assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel \
+    dns domain events fs http http2 https inspector module net os path perf_hooks process punycode \
+    querystring readline repl stream string_decoder timers tls tty url util v8 vm worker_threads zlib";
 
 /// The package of a module: `@scope/name/file` is in `@scope/name`.
 fn package_of(module: &str) -> &str {
@@ -96,7 +59,7 @@ impl Script<'_, '_> {
     /// Whether a folder or one above it has a package installed, or what says its types. Node looks above the
     /// workspace too.
     fn is_installed(&self, from: &str, package: &str) -> bool {
-        let is_of_node = package.starts_with("node:") || OF_NODE.contains(&package);
+        let is_of_node = package.starts_with("node:") || has_word(OF_NODE, package);
         let types = match package.strip_prefix('@').and_then(|scoped| scoped.split_once('/')) {
             _ if is_of_node => "@types/node".to_owned(),
             Some((scope, name)) => format!("@types/{scope}__{name}"),

@@ -5,25 +5,13 @@ use super::text::{self, function_type, parts, unwrapped};
 use super::{LanguageRules, Script};
 use crate::facts::{Definition, Kind, Span};
 use crate::index::FileId;
-use crate::resolve::type_text::head;
+use crate::resolve::type_text::{has_word, head};
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution};
 
 /// Types that have the members of what they are given first.
-const SAME_MEMBERS: &[&str] = &[
-    "Awaited",
-    "Exclude",
-    "Extract",
-    "InstanceType",
-    "NonNullable",
-    "Omit",
-    "Partial",
-    "Pick",
-    "Promise",
-    "PromiseLike",
-    "Readonly",
-    "Required",
-];
+const SAME_MEMBERS: &str = "Awaited Exclude Extract InstanceType NonNullable Omit Partial Pick Promise PromiseLike Readonly \
+    Required";
 
 impl Script<'_, '_> {
     /// What a member of a list, a map or a promise of the standard library gives.
@@ -100,7 +88,7 @@ impl Script<'_, '_> {
     /// `Name<Arguments>`.
     fn generic_type(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let head = head(text);
-        if SAME_MEMBERS.contains(&head.as_str()) && text.contains('<') {
+        if has_word(SAME_MEMBERS, head.as_str()) && text.contains('<') {
             let inner = text::first_argument(text);
             return inner.map(|inner| self.types_of(file, offset, inner)).unwrap_or_default();
         }

@@ -1,4 +1,4 @@
-//! What a name at a place means.
+//! Resolves one occurrence of a name.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::facts::{Kind, Occurrence, Receiver};
 use crate::index::FileId;
 
 impl Resolver<'_> {
-    pub(crate) fn meaning(&self, file: FileId, occurrence: &Occurrence) -> Resolution {
+    pub(crate) fn resolve_occurrence(&self, file: FileId, occurrence: &Occurrence) -> Resolution {
         let whole = self.index.whole(file);
         let text = &whole.0;
         let name = occurrence.span.of(text);

@@ -1,4 +1,4 @@
-//! Files that were read whole, kept as long as there is room.
+//! Cache of parsed files, with reading ahead in the background.
 //!
 //! Programs that ask more than once keep what they read, and read the rest on a thread of their own while nobody asks,
 //! so that a question finds the files it needs.
@@ -14,8 +14,8 @@ use super::{FileId, read};
 use crate::facts::{Context, Facts, Occurrence};
 use crate::languages::Language;
 
-/// The text of a file and everything it says.
-pub type Whole = (String, Facts);
+/// The text of a file with all its facts.
+pub(crate) type ParsedFile = (String, Facts);
 
 /// A file with the hash of what was read of it.
 pub(super) type Key = (FileId, [u8; 16]);
@@ -44,7 +44,7 @@ impl<T> Cache<T> {
         self.put_heavy(key, value, 1)
     }
 
-    pub fn put_heavy(&mut self, key: Key, value: T, weight: usize) -> Arc<T> {
+    pub(crate) fn put_heavy(&mut self, key: Key, value: T, weight: usize) -> Arc<T> {
         if self.weight + weight > self.most {
             self.values.clear();
             self.weight = 0;
@@ -57,7 +57,7 @@ impl<T> Cache<T> {
 }
 
 /// The memory that a file read whole takes, about.
-pub(super) fn weight((text, facts): &Whole) -> usize {
+pub(super) fn weight((text, facts): &ParsedFile) -> usize {
     text.len() + facts_weight(facts)
 }
 
@@ -65,15 +65,15 @@ pub(super) fn weight((text, facts): &Whole) -> usize {
 pub(super) fn facts_weight(facts: &Facts) -> usize {
     /// A definition with the short texts it holds and its part of the tables.
     const DEFINITION: usize = 400;
-    size_of::<Whole>()
+    size_of::<ParsedFile>()
         + facts.occurrences.len() * size_of::<Occurrence>()
         + facts.contexts.len() * size_of::<Context>()
         + facts.definitions.len() * DEFINITION
 }
 
 /// The files that were read whole, and the thread that reads more of them.
-pub(super) struct Shelf {
-    kept: Arc<Mutex<Cache<Whole>>>,
+pub(super) struct FileCache {
+    kept: Arc<Mutex<Cache<ParsedFile>>>,
     reader: Option<Reader>,
 }
 
@@ -93,18 +93,18 @@ impl Drop for Reader {
     }
 }
 
-impl Default for Shelf {
+impl Default for FileCache {
     fn default() -> Self {
         Self { kept: Arc::new(Mutex::new(Cache::new(WHOLE_BYTES))), reader: None }
     }
 }
 
-fn lock(kept: &Mutex<Cache<Whole>>) -> MutexGuard<'_, Cache<Whole>> {
+fn lock(kept: &Mutex<Cache<ParsedFile>>) -> MutexGuard<'_, Cache<ParsedFile>> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shelf {
-    pub fn get(&self, key: &Key) -> Option<Arc<Whole>> {
+impl FileCache {
+    pub fn get(&self, key: &Key) -> Option<Arc<ParsedFile>> {
         lock(&self.kept).values.get(key).map(Arc::clone)
     }
 
@@ -112,7 +112,7 @@ impl Shelf {
         lock(&self.kept).values.contains_key(key)
     }
 
-    pub fn put(&self, key: Key, whole: Whole) -> Arc<Whole> {
+    pub fn put(&self, key: Key, whole: ParsedFile) -> Arc<ParsedFile> {
         let weight = weight(&whole);
         lock(&self.kept).put_heavy(key, whole, weight)
     }
@@ -126,7 +126,7 @@ impl Shelf {
     }
 
     /// Keeps what may be asked for later, where there is room.
-    pub fn put_spare(&self, key: Key, whole: Whole) {
+    pub(crate) fn put_spare(&self, key: Key, whole: ParsedFile) {
         let weight = weight(&whole);
         let mut kept = lock(&self.kept);
         if kept.weight + weight <= SPARE_BYTES {
@@ -140,7 +140,7 @@ impl Shelf {
     }
 
     /// Whether a thread has been reading files, and is done.
-    pub fn is_filled(&self) -> bool {
+    pub(crate) fn is_filled(&self) -> bool {
         let reader = self.reader.as_ref();
         reader.is_some_and(|reader| reader.thread.as_ref().is_none_or(JoinHandle::is_finished))
     }

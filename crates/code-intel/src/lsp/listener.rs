@@ -1,4 +1,4 @@
-//! What a server says by itself: how far it is with reading the project, and its questions to an editor.
+//! Notifications and requests from a server: loading progress, and questions to an editor.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout, timeout_at};
 
-use super::client::{Listener, Trouble};
+use super::client::{Listener, ServerError};
 use super::table::ReadyBy;
 
 /// After it has answered about a file, a server that reads more of the project begins to say so within this time.
@@ -17,7 +17,7 @@ const LONGEST_WORDS: usize = 300;
 
 /// What is known of a server's state.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub(crate) struct State {
     /// Jobs that go on, by their tokens, with what was said of them last.
     jobs: HashMap<String, Job>,
     has_begun: bool,
@@ -70,24 +70,24 @@ impl State {
 
 /// Hears a server.
 #[derive(Debug)]
-pub struct Hearing {
+pub(crate) struct ServerListener {
     state: watch::Sender<State>,
     /// What it gets when it asks for its configuration.
     configuration: Value,
     folder: Value,
 }
 
-impl Hearing {
-    pub fn new(configuration: Value, folder: Value) -> Self {
+impl ServerListener {
+    pub(crate) fn new(configuration: Value, folder: Value) -> Self {
         Self { state: watch::Sender::new(State::default()), configuration, folder }
     }
 
-    pub fn complaint(&self) -> Option<String> {
+    pub(crate) fn complaint(&self) -> Option<String> {
         self.state.borrow().complaint()
     }
 
     /// Waits, a moment, for the server to say that it reads the project.
-    pub async fn begun(&self, by: ReadyBy) {
+    pub(crate) async fn begun(&self, by: ReadyBy) {
         if by == ReadyBy::Progress {
             let mut state = self.state.subscribe();
             timeout(QUIET, state.wait_for(|state| state.has_begun)).await.ok();
@@ -95,13 +95,13 @@ impl Hearing {
     }
 
     /// Waits until the server has read the project, or says how far it is.
-    pub async fn ready(&self, by: ReadyBy, deadline: Instant) -> Result<(), Trouble> {
+    pub(crate) async fn ready(&self, by: ReadyBy, deadline: Instant) -> Result<(), ServerError> {
         let mut state = self.state.subscribe();
         match timeout_at(deadline, state.wait_for(|state| state.is_ready(by))).await {
             Ok(_) => Ok(()),
             Err(_late) => {
                 let doing = self.state.borrow().doing();
-                Err(Trouble::Late(format!("it is still reading {doing}")))
+                Err(ServerError::Late(format!("it is still reading {doing}")))
             }
         }
     }
@@ -131,7 +131,7 @@ impl Hearing {
     }
 }
 
-impl Listener for Hearing {
+impl Listener for ServerListener {
     fn notification(&self, method: &str, params: &Value) {
         match method {
             "$/progress" => self.progress(params),
@@ -185,7 +185,7 @@ impl Listener for Hearing {
     }
 }
 
-impl Hearing {
+impl ServerListener {
     /// A part of the configuration by its name with dots. Where the name leads nowhere and is the server's own prefix,
     /// as `rust-analyzer` is, the whole is meant.
     fn section(&self, name: &str) -> Value {

@@ -1,4 +1,4 @@
-//! Which files changed since the last look.
+//! Detects changed files, so that no answer is older than they are.
 //!
 //! A walk finds all files; afterwards a look at the states of the known files and folders tells whether another one
 //! is needed. For who asks more than once, the folders are watched besides: when the queue of events is empty,
@@ -43,7 +43,7 @@ pub(super) struct Changes {
 
 /// What was seen of the folders.
 #[derive(Default)]
-pub(super) struct Sight {
+pub(super) struct FolderState {
     /// Folders with the state they had before they were listed; `None` where that is so young that it tells nothing.
     folders: HashMap<PathBuf, Option<FileStamp>>,
     /// Ignore files, likewise.
@@ -59,7 +59,7 @@ pub(super) struct Sight {
     watch: Watch,
     /// Files that an answer was made of and that are not as they were when they were read.
     suspects: RefCell<Vec<String>>,
-    touched: RefCell<Touched>,
+    touched: RefCell<FilesRead>,
 }
 
 #[derive(Default)]
@@ -73,12 +73,12 @@ enum Watch {
 
 /// The files that were looked into since the last refresh, each once.
 #[derive(Default)]
-struct Touched {
+struct FilesRead {
     files: Vec<FileId>,
     is_touched: Vec<bool>,
 }
 
-impl Sight {
+impl FolderState {
     /// The next look is a walk.
     pub fn forget(&mut self) {
         self.folders.clear();
@@ -155,7 +155,7 @@ impl Sight {
     }
 }
 
-impl Touched {
+impl FilesRead {
     fn clear(&mut self) {
         for id in self.files.drain(..) {
             self.is_touched[id.0 as usize] = false;
@@ -164,7 +164,7 @@ impl Touched {
 }
 
 impl Index {
-    /// Lets the kernel tell of changes from the next refresh on, where it can: for programs that ask more than once.
+    /// Watches the workspace from the next refresh on, where the kernel supports it. For programs that ask more than once.
     pub fn watch(&mut self) {
         if !self.sight.is_wanted {
             self.sight.is_wanted = true;
@@ -177,13 +177,13 @@ impl Index {
         self.sight.is_wanted
     }
 
-    /// Whether the folders are watched, so that a refresh where nothing changed costs next to nothing.
+    /// Whether all folders are watched, so that a refresh without changes costs next to nothing.
     pub fn is_watched(&self) -> bool {
         matches!(self.sight.watch, Watch::On(_))
     }
 
-    /// Asks, and asks again where a file that the answer is made of is not as it was read: no watch tells of a store
-    /// into mapped memory.
+    /// Refreshes the index and answers a question from it. Answers again if a file behind the answer changed meanwhile: no
+    /// watch reports a store into mapped memory.
     pub fn ask<T>(&mut self, is_cancelled: IsCancelled<'_>, question: impl Fn(&mut Self) -> T) -> Result<T> {
         const TRIES: usize = 3;
         let mut tries = 0;
@@ -199,7 +199,7 @@ impl Index {
     }
 
     /// Whether the files that were looked into since the last refresh are as they were when they were read.
-    pub fn is_current(&self) -> bool {
+    pub(crate) fn is_current(&self) -> bool {
         if !self.is_watched() {
             // All of them were looked at before the question.
             return true;
@@ -282,7 +282,7 @@ impl Index {
         self.wholes.fill(workspace, wanted);
     }
 
-    /// Whether what questions may need has been read, as far as there is room for it.
+    /// Whether reading ahead has finished or filled its memory.
     pub fn has_read_ahead(&self) -> bool {
         self.wholes.is_filled()
     }
@@ -421,5 +421,5 @@ fn is_rules(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[path = "look_tests.rs"]
+#[path = "freshness_tests.rs"]
 mod tests;
