@@ -49,6 +49,7 @@ pub struct Ask<'i> {
     index: &'i Index,
     deadline: Option<Duration>,
     language: Option<Language>,
+    includes_definitions: bool,
     server: Option<std::result::Result<Reply, String>>,
 }
 
@@ -75,7 +76,7 @@ pub struct SearchRequest<'q> {
 impl<'i> Ask<'i> {
     /// The index must be up to date.
     pub fn new(index: &'i Index) -> Self {
-        Self { index, deadline: None, language: None, server: None }
+        Self { index, deadline: None, language: None, includes_definitions: false, server: None }
     }
 
     /// Stops looking for references and callers after this time; a note then says what is missing.
@@ -86,6 +87,11 @@ impl<'i> Ask<'i> {
     /// Restricts names without a position to files of this language and those that belong to it.
     pub fn in_language(self, language: Option<Language>) -> Self {
         Self { language, ..self }
+    }
+
+    /// Lists definitions among references where they refer to another definition of the name, as an override does.
+    pub fn including_definitions(self) -> Self {
+        Self { includes_definitions: true, ..self }
     }
 
     /// Prefers the reply of a language server; where it has no answer, the reason becomes a note.
@@ -138,7 +144,11 @@ impl<'i> Ask<'i> {
         }
         let resolver = self.resolver();
         let resolution = self.resolve(target, &resolver, Aim::Target)?;
-        let found = references_to(&resolver, resolution.found());
+        let found = if self.includes_definitions {
+            resolver.references_to_all(resolution.found())
+        } else {
+            references_to(&resolver, resolution.found())
+        };
         notes.extend(resolver.note());
         let references = found.iter().take(limit).map(|one| ReferenceLocation {
             file: self.index.path(one.file).to_owned(),
@@ -360,3 +370,6 @@ fn references_to(resolver: &Resolver<'_>, found: &[DefinitionSite]) -> Vec<Refer
     references.retain(|one| !defined.contains(&(one.file, one.occurrence.at)));
     references
 }
+
+#[cfg(test)]
+mod tests;

@@ -127,7 +127,8 @@ fn answer(
 ) -> Result<Value> {
     let target = request.target();
     let reply = servers.zip(request.question()).map(|(servers, asked)| servers.ask(index, &target, asked));
-    let ask = Ask::new(index).within(REFERENCE_DEADLINE).in_language(language).with_server(reply.as_ref());
+    let ask = Ask::new(index).within(REFERENCE_DEADLINE).in_language(language).including_definitions();
+    let ask = ask.with_server(reply.as_ref());
     let file = request.file.as_deref().unwrap_or_default();
     match request.op.as_str() {
         "symbols" => {
