@@ -18,11 +18,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// Messages that may wait to be written; a server that does not read makes requests fail, not memory grow.
 const WRITE_QUEUE: usize = 256;
 /// JSON-RPC's word for a request that nobody knows.
-pub const UNKNOWN_METHOD: i64 = -32601;
+pub(crate) const UNKNOWN_METHOD: i64 = -32601;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerError {
+pub(crate) enum ServerError {
     /// The server is not there any more.
     Gone(String),
     /// It did not answer in time.
@@ -34,7 +34,7 @@ pub enum ServerError {
 }
 
 /// Hears what a server says by itself. Called from the task that reads: it must not wait.
-pub trait Listener: Send + Sync + 'static {
+pub(crate) trait Listener: Send + Sync + 'static {
     fn notification(&self, method: &str, params: &Value);
 
     /// The server asks something: the answer, or nothing where such a question is not known.
@@ -46,7 +46,7 @@ pub trait Listener: Send + Sync + 'static {
 
 /// A connection to a server. Clones share it; it closes when the last one is gone.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub(crate) struct Client {
     wires: Arc<Wires>,
     _reading: Arc<DropGuard>,
 }
@@ -96,7 +96,12 @@ impl Client {
     }
 
     /// Asks and waits for the answer, which is `null` where there is none.
-    pub async fn request(&self, method: &str, params: &Value, deadline: Instant) -> Result<Value, ServerError> {
+    pub async fn request(
+        &self,
+        method: &str,
+        params: &Value,
+        deadline: Instant,
+    ) -> Result<Value, ServerError> {
         let failure = |unanswered| match unanswered {
             Unanswered::Closed(reason) => ServerError::Gone(reason),
             Unanswered::Late => ServerError::Late(format!("it did not answer `{method}` in time")),
@@ -111,8 +116,9 @@ impl Client {
         self.send(&json!({"jsonrpc": "2.0", "id": pending.id().0, "method": method, "params": params}))?;
         let result = pending.answer(deadline).await.map_err(failure)??;
         let Some(result) = result else { return Ok(Value::Null) };
-        serde_json::from_str(result.get())
-            .map_err(|error| ServerError::Useless(format!("its answer to `{method}` cannot be read: {error}")))
+        serde_json::from_str(result.get()).map_err(|error| {
+            ServerError::Useless(format!("its answer to `{method}` cannot be read: {error}"))
+        })
     }
 
     pub fn notify(&self, method: &str, params: &Value) -> Result<(), ServerError> {
@@ -120,7 +126,9 @@ impl Client {
     }
 
     fn send(&self, message: &Value) -> Result<(), ServerError> {
-        self.wires.send(message).map_err(|()| ServerError::Late("it does not read what it is told".to_owned()))
+        self.wires
+            .send(message)
+            .map_err(|()| ServerError::Late("it does not read what it is told".to_owned()))
     }
 
     pub fn is_closed(&self) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stepwell_code_intel::ask::{Ask, ServerQuestion, ServerReply, Target};
+use stepwell_code_intel::ask::{Ask, SearchHit, SearchRequest, ServerQuestion, ServerReply, Target};
 use stepwell_code_intel::embeddings::{Embeddings, QueryVector, SymbolText};
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::{Question, Servers};
@@ -179,13 +179,17 @@ impl CodeService {
         let service = Arc::clone(self);
         let asked = tokio::task::spawn_blocking(move || {
             service.ask_now(&CancellationToken::new(), |index| {
-                let question = search::Question { words: &text, near: None, in_hand: &[], limit };
-                let hits = search::search(index, &question).hits;
-                let item = |hit: search::Hit| SymbolItem {
+                let request = SearchRequest { words: &text, vector: None, open_files: &[], limit };
+                let item = |hit: SearchHit| SymbolItem {
                     name: hit.path,
-                    kind: hit.found.definition.kind.name().to_owned(),
-                    path: index.path(hit.found.file).to_owned(),
-                    line: hit.found.definition.at.line,
+                    kind: hit.kind.to_owned(),
+                    path: hit.file,
+                    line: hit.line,
+                };
+                let hits = match Ask::new(index).search(&request) {
+                    // Nobody has typed a name yet.
+                    Err(Error::NoWords { .. }) => Vec::new(),
+                    found => found?.hits,
                 };
                 Ok(hits.into_iter().map(item).collect())
             })
