@@ -6,6 +6,8 @@ export type AnswerOrigin = "text" | "completion" | "stopped";
 
 export type AnsweredBy = "person" | "policy" | "timeout" | "nobody";
 
+export type ApprovalDecision = "yes" | "yes_for_session" | "always" | "no";
+
 export type ApprovalId = string;
 
 export type ApprovalRequest = { id: ApprovalId, call: ToolCall, risk: Risk, 
@@ -33,25 +35,85 @@ path: string, bytes: number, media_type: string, };
 
 export type ArtifactId = string;
 
+export type BackgroundCommand = { process_id: number, 
+/**
+ * The task that started it.
+ */
+task: TaskId, 
+/**
+ * The first line of the command.
+ */
+command: string, started_at: Timestamp, 
+/**
+ * Absent while it runs.
+ */
+ended?: CommandEnd | null, };
+
 export type ChangedFile = { 
 /**
  * Relative to the folder.
  */
 path: string, change: FileChange, };
 
+export type CheckpointItem = { checkpoint: number, ts: Timestamp, task?: TaskId | null, call_id?: ToolCallId | null, summary: string, files: Array<ChangedFile>, };
+
 export type ClarificationKind = "scope" | "approach" | "prerequisite" | "priority" | "custom";
 
-export type Command = { "type": "start_task", task: TaskId, prompt: Array<Part>, workspace: string, mode?: string | null, model?: string | null, parent?: TaskId | null, } | { "type": "send_message", task: TaskId, parts: Array<Part>, } | { "type": "resume_task", task: TaskId, } | { "type": "cancel", task: TaskId, } | { "type": "pause", task: TaskId, } | { "type": "approve", task: TaskId, approval: ApprovalId, } & ({ "answer": "yes" } | { "answer": "yes_for_session" } | { "answer": "always" } | { "answer": "no", 
+export type ClientMessage = { "type": "hello", 
 /**
- * What the model is told.
+ * Whether a person sits here who can answer for the tasks this door starts, goes on with or follows.
  */
-reason?: string | null, }) | { "type": "answer_question", task: TaskId, question: QuestionId, answer: QuestionAnswer, } | { "type": "fork_task", task: TaskId, new_task: TaskId, message?: MessageId | null, } | { "type": "edit_message", task: TaskId, message: MessageId, parts: Array<Part>, } | { "type": "rename_task", task: TaskId, title: string, } | { "type": "set_favourite", task: TaskId, favourite: boolean, } | { "type": "set_model", task: TaskId, model: string, } | { "type": "delete_task", task: TaskId, };
+attended: boolean, } | { "type": "command", id: RequestId, command: Command, } | { "type": "query", id: RequestId, query: Query, } | { "type": "follow", id: RequestId, task: TaskId, after: Seq, } | { "type": "unfollow", id: RequestId, task: TaskId, } | { "type": "follow_tasks", id: RequestId, };
+
+export type Command = { "type": "start_task", task: TaskId, prompt: Array<Part>, workspace: string, mode?: string | null, model?: string | null, permission_mode?: PermissionMode | null, parent?: TaskId | null, } | { "type": "send_message", task: TaskId, parts: Array<Part>, } | { "type": "resume_task", task: TaskId, } | { "type": "cancel", task: TaskId, } | { "type": "pause", task: TaskId, } | { "type": "approve", task: TaskId, approval: ApprovalId, answer: ApprovalDecision, 
+/**
+ * What the model reads: why the call was refused, or what to mind from here on.
+ */
+reason?: string | null, 
+/**
+ * Paths of [`Preview::files`] that are left out of what is approved.
+ */
+refused_files?: Array<string>, } | { "type": "answer_question", task: TaskId, question: QuestionId, answer: QuestionAnswer, } | { "type": "fork_task", task: TaskId, new_task: TaskId, message?: MessageId | null, } | { "type": "edit_message", task: TaskId, message: MessageId, parts: Array<Part>, } | { "type": "rename_task", task: TaskId, title: string, } | { "type": "set_favourite", task: TaskId, favourite: boolean, } | { "type": "set_model", task: TaskId, model: string, } | { "type": "set_mode", task: TaskId, mode: string, } | { "type": "set_permission_mode", task: TaskId, permission_mode: PermissionMode, } | { "type": "decide_plan", task: TaskId, decision: PlanDecision, } | { "type": "condense_task", task: TaskId, } | { "type": "undo", workspace: string, 
+/**
+ * How many calls.
+ */
+count: number, force: boolean, } | { "type": "redo", workspace: string, force: boolean, } | { "type": "restore", workspace: string, checkpoint: number, what: RestoreWhat, force: boolean, } | { "type": "stop_background_command", workspace: string, process_id: number, } | { "type": "delete_task", task: TaskId, };
+
+export type CommandEnd = { "how": "exited", code: number, } | { "how": "signalled", signal: number, } | { "how": "stopped" };
+
+export type CommandItem = { 
+/**
+ * The `type` of the command.
+ */
+name: string, description: string, 
+/**
+ * JSON schema of its fields.
+ */
+parameters: JsonValue, };
+
+export type CommandReply = { "result": "done" } | { "result": "task", task: TaskId, number: number, } | { "result": "restored", files: Array<RestoredFile>, 
+/**
+ * Files that were changed by others since; nothing was restored while there are any.
+ */
+obstacles: Array<RestoreObstacle>, } | { "result": "failed", error: ErrorReport, };
+
+export type DebugSessionState = "starting" | "running" | "stopped" | "terminated";
+
+export type DebugSessionSummary = { session_id: string, name: string, 
+/**
+ * `debugpy`, `lldb-dap`, ...
+ */
+adapter: string, state: DebugSessionState, 
+/**
+ * Where it is stopped.
+ */
+stop?: StopSummary | null, };
 
 export type DecisionKind = "branch" | "method" | "confirmation" | "risk" | "custom";
 
 export type ErrorClass = "CONNECTION_ERROR" | "TIMEOUT_ERROR" | "PARAMETER_ERROR" | "VALIDATION_ERROR" | "PERMISSION_ERROR" | "EXECUTION_ERROR" | "SANDBOX_NOT_FOUND" | "SANDBOX_TERMINATED" | "INTERRUPTED";
 
-export type ErrorKind = "llm_connection" | "llm_rate_limit" | "llm_authentication" | "llm_quota" | "llm_unknown_model" | "llm_context_too_long" | "llm_protocol" | "max_iterations" | "budget" | "token_budget" | "loop" | "cancelled" | "needs_person" | "store" | "internal";
+export type ErrorKind = "llm_connection" | "llm_rate_limit" | "llm_authentication" | "llm_quota" | "llm_unknown_model" | "llm_context_too_long" | "llm_protocol" | "max_iterations" | "budget" | "token_budget" | "loop" | "cancelled" | "needs_person" | "rejected" | "unsupported" | "store" | "internal";
 
 export type ErrorReport = { kind: ErrorKind, message: string, 
 /**
@@ -59,11 +121,15 @@ export type ErrorReport = { kind: ErrorKind, message: string,
  */
 hint?: string | null, };
 
-export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "task_renamed", title: string, } | { "type": "favourite_changed", favourite: boolean, } | { "type": "state_changed", state: TaskState, } | { "type": "model_changed", model: string, } | { "type": "mode_changed", mode: string, reason?: string | null, } | { "type": "history_rewound", to_before: MessageId, } | { "type": "user_message", message: Message, } | { "type": "message_queued", message: Message, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, } & ({ "answer": "yes" } | { "answer": "yes_for_session" } | { "answer": "always" } | { "answer": "no", 
+export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "task_renamed", title: string, } | { "type": "favourite_changed", favourite: boolean, } | { "type": "state_changed", state: TaskState, } | { "type": "model_changed", model: string, } | { "type": "mode_changed", mode: string, reason?: string | null, } | { "type": "permission_mode_changed", permission_mode: PermissionMode, } | { "type": "history_rewound", to_before: MessageId, } | { "type": "user_message", message: Message, } | { "type": "message_queued", message: Message, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, answer: ApprovalDecision, 
 /**
- * What the model is told.
+ * What the model reads: why the call was refused, or what to mind from here on.
  */
-reason?: string | null, }) | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "plan", plan: Plan, } | { "type": "step_complete", step: number, result: string, } | { "type": "error", error: ErrorReport, } | { "type": "checkpoint_saved", checkpoint: number, call_id: ToolCallId, folder: string, 
+reason?: string | null, 
+/**
+ * Paths of [`Preview::files`] that are left out of what is approved.
+ */
+refused_files?: Array<string>, } | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "plan", plan: Plan, } | { "type": "step_complete", step: number, result: string, } | { "type": "error", error: ErrorReport, } | { "type": "checkpoint_saved", checkpoint: number, call_id: ToolCallId, folder: string, 
 /**
  * How many files changed.
  */
@@ -71,15 +137,23 @@ changed: number,
 /**
  * The first of them.
  */
-files: Array<ChangedFile>, } | { "type": "files_seen", files: Array<SeenFile>, } | { "type": "notice", text: string, } | { "type": "token", message_id: MessageId, content: string, } | { "type": "reasoning_token", message_id: MessageId, content: string, } | { "type": "call_forming", message_id: MessageId, name: string, 
+files: Array<ChangedFile>, } | { "type": "files_seen", files: Array<SeenFile>, } | { "type": "notice", text: string, } | { "type": "subtask_started", task: TaskId, number: number, title: string, mode: string, } | { "type": "subtask_ended", task: TaskId, end: RunEnd, } | { "type": "token", message_id: MessageId, offset: number, content: string, } | { "type": "reasoning_token", message_id: MessageId, offset: number, content: string, } | { "type": "call_forming", message_id: MessageId, call_id: ToolCallId, name: string, offset: number, 
 /**
- * Bytes of arguments so far.
+ * JSON as far as it has come.
  */
-bytes: number, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "tool_progress", call_id: ToolCallId, text: string, } | { "type": "tool_output", call_id: ToolCallId, stream: OutputStream, chunk: string, } | { "type": "agent_state_changed", state: AgentState, } | { "type": "retrying", attempt: number, limit: number, delay_ms: number, reason: string, };
+arguments: string, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "tool_progress", call_id: ToolCallId, text: string, } | { "type": "tool_output", call_id: ToolCallId, stream: OutputStream, chunk: string, } | { "type": "agent_state_changed", state: AgentState, } | { "type": "run_ended", end: RunEnd, } | { "type": "debug_session", session: DebugSessionSummary, } | { "type": "background_command", command: BackgroundCommand, } | { "type": "lagged" } | { "type": "retrying", attempt: number, limit: number, delay_ms: number, reason: string, };
 
 export type EventRecord = { seq: Seq, ts: Timestamp, event: Event, };
 
 export type FileChange = "created" | "modified" | "deleted";
+
+export type FileDiff = { path: string, change: FileChange, moved_from?: string | null, 
+/**
+ * A unified diff; empty where nothing changed.
+ */
+diff: string, added: number, removed: number, };
+
+export type FrameSummary = { name: string, file?: string | null, line?: number | null, };
 
 export type Image = { 
 /**
@@ -98,6 +172,18 @@ export type Message = { id: MessageId, role: Role, parts: Array<Part>, ts: Times
 interrupted?: boolean, };
 
 export type MessageId = string;
+
+export type ModeItem = { slug: string, name: string, when_to_use?: string | null, };
+
+export type ModelItem = { 
+/**
+ * `PROVIDER/MODEL`.
+ */
+name: string, context_window: number, images: boolean, 
+/**
+ * Dollars for a million tokens, where known.
+ */
+input_price?: number | null, output_price?: number | null, };
 
 export type OutputStream = "stdout" | "stderr";
 
@@ -124,13 +210,17 @@ output: string, error?: ToolFailure | null, images?: Array<Image>,
  */
 artifacts?: Array<Artifact>, 
 /**
- * Small extra facts for a front end (a diff, an exit code); never sent to the model.
+ * What a front end shows of it; never sent to the model.
  */
-detail?: JsonValue | null, duration_ms: number, };
+detail?: ToolDetail | null, duration_ms: number, };
 
 export type PartialKind = "text" | "reasoning";
 
+export type PermissionMode = "default" | "acceptEdits" | "plan" | "dontAsk" | "bypassPermissions";
+
 export type Plan = { id: PlanId, goal: string, steps: Array<PlanStep>, status: PlanStatus, created_at: Timestamp, updated_at: Timestamp, };
+
+export type PlanDecision = { "decision": "approve" } | { "decision": "reject", reason?: string | null, } | { "decision": "edit", plan: Plan, } | { "decision": "retry_step" } | { "decision": "skip_step" } | { "decision": "stop" };
 
 export type PlanId = string;
 
@@ -142,7 +232,11 @@ export type Preview = {
 /**
  * One line: "Run `cargo test`".
  */
-summary: string, diff?: string | null, command?: string | null, paths?: Array<string>, hosts?: Array<string>, 
+summary: string, diff?: string | null, 
+/**
+ * The same file by file, where one can be refused and the others approved.
+ */
+files?: Array<PreviewFile>, command?: string | null, paths?: Array<string>, hosts?: Array<string>, 
 /**
  * What the person should know before saying yes: hidden characters, a very long line, a protected file.
  */
@@ -152,6 +246,44 @@ warnings?: Array<string>,
  * the mode in which nothing asks, allows such a call.
  */
 unconfined?: string | null, };
+
+export type PreviewFile = { 
+/**
+ * As it stands in [`Preview::paths`].
+ */
+path: string, 
+/**
+ * What would change in it; absent for one that is only read.
+ */
+diff?: string | null, };
+
+export type Query = { "type": "tasks", 
+/**
+ * Words that must occur in the task.
+ */
+search: string | null, workspace: string | null, state: TaskState | null, favourites_only: boolean, 
+/**
+ * How many to pass over.
+ */
+offset: number, 
+/**
+ * How many to list; 0 stands for 50.
+ */
+limit: number, } | { "type": "task", task: TaskId, } | { "type": "history", task: TaskId, before?: Seq | null, limit: number, } | { "type": "models", workspace: string, } | { "type": "modes", workspace: string, } | { "type": "tools", workspace: string, } | { "type": "commands" } | { "type": "settings", workspace: string, } | { "type": "checkpoints", workspace: string, limit: number, } | { "type": "checkpoint_diff", workspace: string, checkpoint: number, since: boolean, } | { "type": "files", workspace: string, text: string, limit: number, } | { "type": "symbols", workspace: string, text: string, limit: number, } | { "type": "debug_sessions", workspace: string, } | { "type": "background_commands", workspace: string, };
+
+export type QueryReply = { "type": "tasks", tasks: Array<TaskListItem>, 
+/**
+ * How many there are in all.
+ */
+total: number, } | { "type": "task", task: TaskListItem, } | { "type": "history", 
+/**
+ * Oldest first within the page.
+ */
+records: Array<EventRecord>, 
+/**
+ * Whether there are older ones.
+ */
+more: boolean, } | { "type": "models", models: Array<ModelItem>, } | { "type": "modes", modes: Array<ModeItem>, } | { "type": "tools", tools: Array<ToolItem>, } | { "type": "commands", commands: Array<CommandItem>, } | { "type": "settings", settings: Array<SettingItem>, } | { "type": "checkpoints", checkpoints: Array<CheckpointItem>, } | { "type": "checkpoint_diff", files: Array<FileDiff>, } | { "type": "files", files: Array<string>, } | { "type": "symbols", symbols: Array<SymbolItem>, } | { "type": "debug_sessions", sessions: Array<DebugSessionSummary>, } | { "type": "background_commands", commands: Array<BackgroundCommand>, } | { "type": "failed", error: ErrorReport, };
 
 export type Question = { id: QuestionId, text: string, context?: string | null, options: Array<QuestionOption>, 
 /**
@@ -169,9 +301,23 @@ export type QuestionId = string;
 
 export type QuestionOption = { id: string, label: string, description?: string | null, recommended: boolean, estimated_time?: string | null, estimated_cost?: string | null, risks?: Array<string>, };
 
+export type RequestId = number;
+
+export type RestoreObstacle = { path: string, reason: string, };
+
+export type RestoreWhat = "files" | "conversation" | "both";
+
+export type RestoredFile = { 
+/**
+ * Relative to the workspace.
+ */
+path: string, };
+
 export type Risk = "control" | "read" | "write" | "execute" | "network";
 
 export type Role = "user" | "assistant" | "tool";
+
+export type RunEnd = { "outcome": "answered" } | { "outcome": "stopped", error: ErrorReport, } | { "outcome": "paused" } | { "outcome": "cancelled" } | { "outcome": "failed", error: ErrorReport, };
 
 export type SeenFile = { 
 /**
@@ -185,7 +331,39 @@ digest?: string | null, };
 
 export type Seq = number;
 
+export type ServerMessage = { "type": "rejected", error: ErrorReport, } | { "type": "command_reply", id: RequestId, reply: CommandReply, } | { "type": "query_reply", id: RequestId, reply: QueryReply, } | { "type": "following", id: RequestId, task: TaskId, } | { "type": "follow_failed", id: RequestId, error: ErrorReport, } | { "type": "follow_ended", task: TaskId, } | { "type": "event", task: TaskId, record: EventRecord, } | { "type": "task_changed", task: TaskListItem, } | { "type": "task_deleted", task: TaskId, };
+
+export type SettingItem = { 
+/**
+ * Dotted, as in the file.
+ */
+name: string, value: JsonValue, 
+/**
+ * The file, variable or option it comes from; `default` for none.
+ */
+source: string, };
+
 export type StepStatus = "pending" | "running" | "completed" | "failed" | "skipped";
+
+export type StopSummary = { session_id: string, 
+/**
+ * `breakpoint`, `step`, `exception`, ... as the Debug Adapter Protocol names it.
+ */
+reason: string, description: string | null, thread_id: number | undefined, file: string | null, line: number | null, 
+/**
+ * The innermost frame first.
+ */
+frames: Array<FrameSummary>, 
+/**
+ * Variables of the innermost frame, as the debugger prints them.
+ */
+variables: Array<VariableSummary>, };
+
+export type SymbolItem = { name: string, 
+/**
+ * `function`, `class`, ...
+ */
+kind: string, path: string, line: number, };
 
 export type TaskId = string;
 
@@ -211,7 +389,23 @@ model: string,
  */
 workspace: string, created_at: Timestamp, };
 
+export type TaskListItem = { info: TaskInfo, title: string, state: TaskState, mode: string, model: string, favourite: boolean, totals: TaskTotals, updated_at: Timestamp, last_seq: Seq, 
+/**
+ * Approvals and questions that wait for the person.
+ */
+waiting: number, 
+/**
+ * Size of the log.
+ */
+bytes: number, 
+/**
+ * What was found, where words were searched for.
+ */
+excerpt?: string | null, };
+
 export type TaskState = "created" | "running" | "waiting" | "paused" | "completed" | "aborted" | "failed";
+
+export type TaskTotals = { usage: Usage, requests: number, messages: number, tool_calls: number, tool_errors: number, };
 
 export type Timestamp = number;
 
@@ -234,7 +428,39 @@ opaque?: JsonValue | null, };
 
 export type ToolCallId = string;
 
+export type ToolDetail = { "kind": "diff", files: Array<FileDiff>, } | { "kind": "command", command: string, 
+/**
+ * The end of each stream, bounded; the artifact of the result has all of it.
+ */
+stdout: string, stderr: string, 
+/**
+ * Absent when a signal ended the command, and while it runs.
+ */
+exit_code: number | null, signal: number | null, execution_time_ms: number, 
+/**
+ * The number under which it runs on in the background.
+ */
+process_id: number | null, } | { "kind": "table", columns: Array<string>, rows: Array<Array<string>>, } | { "kind": "stop", session_id: string, 
+/**
+ * `breakpoint`, `step`, `exception`, ... as the Debug Adapter Protocol names it.
+ */
+reason: string, description: string | null, thread_id: number | undefined, file: string | null, line: number | null, 
+/**
+ * The innermost frame first.
+ */
+frames: Array<FrameSummary>, 
+/**
+ * Variables of the innermost frame, as the debugger prints them.
+ */
+variables: Array<VariableSummary>, } | { "kind": "link", url: string, title?: string | null, };
+
 export type ToolFailure = { class: ErrorClass, message: string, };
+
+export type ToolItem = { name: string, aliases: Array<string>, category: string, risk: Risk, description: string, enabled: boolean, 
+/**
+ * The server or plug-in that brought it; absent for a built-in.
+ */
+source?: string | null, input_schema: JsonValue, };
 
 export type ToolResult = { call_id: ToolCallId, tool: string, 
 /**
@@ -246,12 +472,14 @@ output: string, error?: ToolFailure | null, images?: Array<Image>,
  */
 artifacts?: Array<Artifact>, 
 /**
- * Small extra facts for a front end (a diff, an exit code); never sent to the model.
+ * What a front end shows of it; never sent to the model.
  */
-detail?: JsonValue | null, duration_ms: number, };
+detail?: ToolDetail | null, duration_ms: number, };
 
 export type Usage = { input_tokens: number, output_tokens: number, cache_read_tokens: number, cache_write_tokens: number, reasoning_tokens: number, 
 /**
  * In US dollars; absent when the model's price is not known.
  */
 cost_usd: number | null, };
+
+export type VariableSummary = { name: string, value: string, type_name?: string | null, };

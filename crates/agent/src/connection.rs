@@ -23,7 +23,7 @@ const OUTBOX: usize = 64;
 pub struct Connection {
     to_engine: mpsc::Sender<ClientMessage>,
     from_engine: mpsc::Receiver<ServerMessage>,
-    _end: DropGuard,
+    end: DropGuard,
 }
 
 impl Connection {
@@ -41,8 +41,8 @@ impl Connection {
     pub fn split(
         self,
     ) -> (impl Sink<ClientMessage> + Send + Unpin, impl Stream<Item = ServerMessage> + Send + Unpin) {
-        let Self { to_engine, from_engine, _end } = self;
-        let stream = futures::stream::unfold((from_engine, _end), |(mut from_engine, end)| async move {
+        let Self { to_engine, from_engine, end } = self;
+        let stream = futures::stream::unfold((from_engine, end), |(mut from_engine, end)| async move {
             let message = from_engine.recv().await?;
             Some((message, (from_engine, end)))
         });
@@ -57,7 +57,7 @@ pub(crate) fn connect(engine: Engine) -> Connection {
     let conversation =
         Conversation { engine, outbox, followed: HashMap::new(), present: None, jobs: JoinSet::new() };
     tokio::spawn(conversation.run(inbox, end.clone()));
-    Connection { to_engine, from_engine, _end: end.drop_guard() }
+    Connection { to_engine, from_engine, end: end.drop_guard() }
 }
 
 /// The engine's side. Everything it starts ends with it.

@@ -32,7 +32,7 @@ async fn downloaded(answers: Vec<Answer>, limit: u64) -> Result<String, Error> {
         for answer in answers {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut request = [0; 4096];
-            stream.read(&mut request).await.unwrap();
+            let _received = stream.read(&mut request).await.unwrap();
             let (Answer::Whole(text) | Answer::Stall(text)) = answer;
             stream.write_all(text.as_bytes()).await.unwrap();
             if matches!(answer, Answer::Stall(_)) {

@@ -106,7 +106,7 @@ pub enum QueryReply {
         total: u64,
     },
     Task {
-        task: TaskListItem,
+        task: Box<TaskListItem>,
     },
     History {
         /// Oldest first within the page.

@@ -82,6 +82,13 @@ impl Declarations<'_> {
     }
 }
 
+impl ts_rs::TypeVisitor for Declarations<'_> {
+    fn visit<T: TS + 'static + ?Sized>(&mut self) {
+        self.add::<T>();
+        T::visit_generics(self);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,12 +100,5 @@ mod tests {
         for command in commands {
             assert!(!command.description.is_empty(), "{} has no description", command.name);
         }
-    }
-}
-
-impl ts_rs::TypeVisitor for Declarations<'_> {
-    fn visit<T: TS + 'static + ?Sized>(&mut self) {
-        self.add::<T>();
-        T::visit_generics(self);
     }
 }

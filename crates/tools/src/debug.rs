@@ -88,8 +88,9 @@ macro_rules! debug_tool {
                 ctx: &stepwell_tool_runtime::ToolContext,
                 plan: Self::Plan,
             ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
-                let answer = self.0.$run(ctx, plan).await.map_err(crate::debug::answer::failed)?;
-                Ok(crate::debug::answer::JsonOutput(answer))
+                let answer = self.0.$run(ctx, plan).await.map_err(crate::debug::answer::failed);
+                self.0.show_sessions(ctx);
+                Ok(crate::debug::answer::JsonOutput(answer?))
             }
         }
     };

@@ -29,7 +29,7 @@ impl Engine {
                 let (tasks, total) = self.tasks(filter).await?;
                 QueryReply::Tasks { tasks, total }
             }
-            Query::Task { task } => QueryReply::Task { task: self.list_item(&task).await? },
+            Query::Task { task } => QueryReply::Task { task: Box::new(self.list_item(&task).await?) },
             Query::History { task, before, limit } => {
                 let (records, more) = self.history(&task, before, rows(limit)).await?;
                 QueryReply::History { records, more }
@@ -43,7 +43,7 @@ impl Engine {
             Query::Tools { workspace } => {
                 let workspace = self.workspace(Path::new(&workspace)).await?;
                 let tools = workspace.services.executor.registry().list(None, None);
-                QueryReply::Tools { tools: tools.iter().map(|tool| tool_item(tool)).collect() }
+                QueryReply::Tools { tools: tools.iter().map(tool_item).collect() }
             }
             Query::Commands => QueryReply::Commands { commands: command_items() },
             Query::Settings { workspace } => {
@@ -140,18 +140,17 @@ fn history_page(
     limit: usize,
 ) -> stepwell_store::Result<(Vec<EventRecord>, bool)> {
     // Numbers follow each other, so the page's first record is known once the last one is.
-    let end = match before {
-        Some(before) => before.0,
-        None => {
-            let mut last = Seq(0);
-            let mut reader = LogReader::open(home, task, Seq(0))?;
-            loop {
-                let records = reader.read_page(PAGE)?;
-                let Some(record) = records.last() else { break };
-                last = record.seq;
-            }
-            last.0 + 1
+    let end = if let Some(before) = before {
+        before.0
+    } else {
+        let mut last = Seq(0);
+        let mut reader = LogReader::open(home, task, Seq(0))?;
+        loop {
+            let records = reader.read_page(PAGE)?;
+            let Some(record) = records.last() else { break };
+            last = record.seq;
         }
+        last.0 + 1
     };
     let first = Seq(end.saturating_sub(limit as u64).max(1));
     let mut reader = LogReader::open(home, task, first)?;

@@ -37,7 +37,7 @@ impl LiveAnswer {
                 let calls = &mut self.of(message_id).calls;
                 match calls.iter_mut().find(|call| call.call_id == *call_id) {
                     Some(call) if call.arguments.len() as u64 == *offset => {
-                        call.arguments.push_str(arguments)
+                        call.arguments.push_str(arguments);
                     }
                     Some(_) => {}
                     None => calls.push(LiveCall {

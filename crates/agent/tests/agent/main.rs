@@ -1,7 +1,7 @@
 //! The engine as a door sees it: commands in, events out, with a scripted model and small tools.
 
 // Helpers of tests are test code too.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod context;
 mod doors;

@@ -77,7 +77,7 @@ impl Workspaces {
         let settings = Arc::new(Settings::load(&self.places, root, self.command_line.clone())?);
         let policy = WorkspacePolicy {
             judge: self.judge_options(&settings, root)?,
-            hooks: Arc::new(self.hooks(&settings)?),
+            hooks: Arc::new(hooks(&settings)?),
         };
         // Held while a workspace is opened, so that two who open it at the same moment share it.
         let mut open = self.open.lock();
@@ -186,14 +186,6 @@ impl Workspaces {
         Ok(Some(Arc::new(WorkspaceCheckpoints::new(home, workspace, settings.limits()))))
     }
 
-    fn hooks(&self, settings: &Settings) -> anyhow::Result<Hooks> {
-        let mut hooks = Hooks::none();
-        for config in settings.hooks() {
-            hooks.merge(Hooks::from_json(&config, Arc::new(HookProcesses))?);
-        }
-        Ok(hooks)
-    }
-
     /// What the settings say about permission in a workspace.
     fn judge_options(&self, settings: &Settings, root: &Path) -> anyhow::Result<JudgeOptions> {
         let places = settings::judge_places(&self.places, root, &self.extra_roots);
@@ -224,6 +216,14 @@ impl Workspaces {
             trusted: settings.trusted,
         })
     }
+}
+
+fn hooks(settings: &Settings) -> anyhow::Result<Hooks> {
+    let mut hooks = Hooks::none();
+    for config in settings.hooks() {
+        hooks.merge(Hooks::from_json(&config, Arc::new(HookProcesses))?);
+    }
+    Ok(hooks)
 }
 
 impl WorkspaceSource for Workspaces {

@@ -11,16 +11,15 @@ use crate::terminal::{Style, error_line, out_line};
 pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
     let assembly = Assembly::here()?;
     let models = assembly.models();
-    let rows = match &args.provider {
-        Some(name) => models.list_of(name).await?,
-        None => {
-            let (rows, failed) = models.reachable().await;
-            let style = Style::for_stderr();
-            for (name, error) in failed {
-                error_line(&format!("{} {name}: {error:#}", style.yellow("warning:")));
-            }
-            rows
+    let rows = if let Some(name) = &args.provider {
+        models.list_of(name).await?
+    } else {
+        let (rows, failed) = models.reachable().await;
+        let style = Style::for_stderr();
+        for (name, error) in failed {
+            error_line(&format!("{} {name}: {error:#}", style.yellow("warning:")));
         }
+        rows
     };
     if args.json {
         let rows: Vec<_> = rows.iter().map(to_json).collect();

@@ -9,11 +9,16 @@ use stepwell_debug::Error;
 use stepwell_debug::ids::SessionId;
 use stepwell_debug::session::Phase;
 use stepwell_debug::stop_report::StopEventData;
-use stepwell_protocol::ErrorClass;
+use stepwell_protocol::{ErrorClass, FrameSummary, StopSummary, ToolDetail, VariableSummary};
 use stepwell_tool_runtime::{ToolError, ToolOutput};
 
 /// The answer of a debugger tool.
-pub trait DebugAnswer: Serialize + JsonSchema + Send + 'static {}
+pub trait DebugAnswer: Serialize + JsonSchema + Send + 'static {
+    /// The stop it reports, where it reports one.
+    fn stop(&self) -> Option<&StopEventData> {
+        None
+    }
+}
 
 /// Gives an answer to the model as compact JSON: models pay for every space.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -23,6 +28,40 @@ pub struct JsonOutput<T>(pub T);
 impl<T: DebugAnswer> ToolOutput for JsonOutput<T> {
     fn for_model(&self) -> Cow<'_, str> {
         Cow::Owned(serde_json::to_string(&self.0).unwrap_or_default())
+    }
+
+    fn detail(&self) -> Option<ToolDetail> {
+        self.0.stop().map(|stop| ToolDetail::Stop { stop: stop_summary(stop) })
+    }
+}
+
+/// A stop as front ends show it.
+fn stop_summary(stop: &StopEventData) -> StopSummary {
+    let line = |line: Option<i64>| line.and_then(|line| u32::try_from(line).ok());
+    let variables = stop.top_frame_variables.iter().flat_map(|variables| &variables.variables);
+    StopSummary {
+        session_id: stop.session_id.to_string(),
+        reason: stop.reason.to_string(),
+        description: stop.description.clone().or_else(|| stop.text.clone()),
+        thread_id: Some(stop.thread_id.0),
+        file: stop.source.as_ref().map(|source| source.path.clone()),
+        line: line(stop.line),
+        frames: stop
+            .call_stack
+            .iter()
+            .map(|frame| FrameSummary {
+                name: frame.function_name.clone(),
+                file: Some(frame.file_path.clone()).filter(|path| !path.is_empty()),
+                line: line(Some(frame.line_number)),
+            })
+            .collect(),
+        variables: variables
+            .map(|variable| VariableSummary {
+                name: variable.name.clone(),
+                value: variable.value.clone(),
+                type_name: variable.kind.clone(),
+            })
+            .collect(),
     }
 }
 
@@ -58,7 +97,16 @@ pub struct RunAnswer {
     pub hint: Option<Cow<'static, str>>,
 }
 
-impl DebugAnswer for RunAnswer {}
+impl DebugAnswer for RunAnswer {
+    fn stop(&self) -> Option<&StopEventData> {
+        match &self.outcome {
+            RunOutcome::Stopped { stop_event_data, .. } => Some(stop_event_data),
+            RunOutcome::Completed { .. } | RunOutcome::Timeout { .. } | RunOutcome::Interrupted { .. } => {
+                None
+            }
+        }
+    }
+}
 
 /// How a run went on.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepwell_debug::breakpoints::LineBreakpoint;
@@ -11,7 +12,7 @@ use stepwell_debug::ids::{AdapterFrameId, BreakpointId, FrameId, SessionId};
 use stepwell_debug::session::{Binding, Phase, Session};
 use stepwell_debug::stop_report::{Detail, printed};
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
-use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Preview};
+use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview};
 use stepwell_tool_runtime::ToolContext;
 use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
@@ -40,6 +41,8 @@ pub struct DebugService {
     pub debugger: Arc<Debugger>,
     pub workspace: Workspace,
     pub trusted: bool,
+    /// The sessions as front ends were last shown them.
+    shown: Mutex<Vec<DebugSessionSummary>>,
 }
 
 impl DebugService {
@@ -47,7 +50,7 @@ impl DebugService {
         let mut debugger_options = options.debugger.clone();
         debugger_options.function_finder.get_or_insert_with(|| Arc::new(SyntaxFunctions));
         let debugger = Arc::new(Debugger::new(debugger_options));
-        Arc::new(Self { debugger, workspace, trusted: options.trusted })
+        Arc::new(Self { debugger, workspace, trusted: options.trusted, shown: Mutex::default() })
     }
 
     /// The sessions as front ends list them.
@@ -61,11 +64,29 @@ impl DebugService {
         let summary = |session: &Arc<Session>| DebugSessionSummary {
             session_id: session.id.to_string(),
             name: session.name.clone(),
-            adapter: String::new(),
+            adapter: session.adapter.name().to_owned(),
             state: state(session),
             stop: None,
         };
         self.debugger.sessions().iter().map(summary).collect()
+    }
+
+    /// Shows front ends the sessions that changed since they were last shown.
+    pub fn show_sessions(&self, ctx: &ToolContext) {
+        let now = self.summaries();
+        let mut shown = self.shown.lock();
+        let is_gone =
+            |known: &&DebugSessionSummary| now.iter().all(|session| session.session_id != known.session_id);
+        let ended = shown.iter().filter(is_gone).map(|known| DebugSessionSummary {
+            state: DebugSessionState::Terminated,
+            stop: None,
+            ..known.clone()
+        });
+        let changed = now.iter().filter(|session| !shown.contains(session)).cloned();
+        for session in ended.chain(changed).collect::<Vec<_>>() {
+            ctx.host.show(Event::DebugSession { session });
+        }
+        *shown = now;
     }
 
     /// The preview of calls that only read.

@@ -6,6 +6,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use stepwell_protocol::{ApprovalAnswer, PermissionMode};
 use stepwell_tool_runtime::{CallFacts, PermissionJudge, Verdict};
+use stepwell_workspace::files::{self, Privacy};
 
 use crate::bench::{Bench, free};
 
@@ -250,7 +251,8 @@ struct MeddledWith(std::path::PathBuf);
 #[async_trait::async_trait]
 impl PermissionJudge for MeddledWith {
     async fn judge(&self, _: &CallFacts) -> Verdict {
-        std::fs::write(&self.0, "one and more\n").expect("written");
+        let written = files::write_atomic(&self.0, b"one and more\n", Privacy::Shared);
+        written.expect("written");
         Verdict::Allow
     }
 
