@@ -121,7 +121,7 @@ export type ErrorReport = { kind: ErrorKind, message: string,
  */
 hint?: string | null, };
 
-export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "task_renamed", title: string, } | { "type": "favourite_changed", favourite: boolean, } | { "type": "state_changed", state: TaskState, } | { "type": "model_changed", model: string, } | { "type": "mode_changed", mode: string, reason?: string | null, } | { "type": "permission_mode_changed", permission_mode: PermissionMode, } | { "type": "history_rewound", to_before: MessageId, } | { "type": "user_message", message: Message, } | { "type": "message_queued", message: Message, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, answer: ApprovalDecision, 
+export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "task_renamed", title: string, } | { "type": "favourite_changed", favourite: boolean, } | { "type": "state_changed", state: TaskState, } | { "type": "model_changed", model: string, } | { "type": "mode_changed", mode: string, reason?: string | null, } | { "type": "permission_mode_changed", permission_mode: PermissionMode, } | { "type": "history_rewound", to_before: MessageId, } | { "type": "user_message", message: Message, } | { "type": "message_queued", message: Message, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, answer: ApprovalDecision, 
 /**
  * What the model reads: why the call was refused, or what to mind from here on.
  */
@@ -141,7 +141,7 @@ files: Array<ChangedFile>, } | { "type": "files_seen", files: Array<SeenFile>, }
 /**
  * JSON as far as it has come.
  */
-arguments: string, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "tool_progress", call_id: ToolCallId, text: string, } | { "type": "tool_output", call_id: ToolCallId, stream: OutputStream, chunk: string, } | { "type": "agent_state_changed", state: AgentState, } | { "type": "run_ended", end: RunEnd, } | { "type": "debug_session", session: DebugSessionSummary, } | { "type": "background_command", command: BackgroundCommand, } | { "type": "lagged" } | { "type": "retrying", attempt: number, limit: number, delay_ms: number, reason: string, };
+arguments: string, } | { "type": "tool_progress", call_id: ToolCallId, text: string, } | { "type": "tool_output", call_id: ToolCallId, stream: OutputStream, chunk: string, } | { "type": "agent_state_changed", state: AgentState, } | { "type": "run_ended", end: RunEnd, } | { "type": "debug_session", session: DebugSessionSummary, } | { "type": "background_command", command: BackgroundCommand, } | { "type": "lagged" } | { "type": "retrying", attempt: number, limit: number, delay_ms: number, reason: string, };
 
 export type EventRecord = { seq: Seq, ts: Timestamp, event: Event, };
 
@@ -331,7 +331,7 @@ digest?: string | null, };
 
 export type Seq = number;
 
-export type ServerMessage = { "type": "rejected", error: ErrorReport, } | { "type": "command_reply", id: RequestId, reply: CommandReply, } | { "type": "query_reply", id: RequestId, reply: QueryReply, } | { "type": "following", id: RequestId, task: TaskId, } | { "type": "follow_failed", id: RequestId, error: ErrorReport, } | { "type": "follow_ended", task: TaskId, } | { "type": "event", task: TaskId, record: EventRecord, } | { "type": "task_changed", task: TaskListItem, } | { "type": "task_deleted", task: TaskId, };
+export type ServerMessage = { "type": "rejected", error: ErrorReport, } | { "type": "command_reply", id: RequestId, reply: CommandReply, } | { "type": "query_reply", id: RequestId, reply: QueryReply, } | { "type": "following", id: RequestId, task: TaskId, last_seq: Seq, } | { "type": "follow_failed", id: RequestId, error: ErrorReport, } | { "type": "follow_ended", task: TaskId, } | { "type": "event", task: TaskId, record: EventRecord, } | { "type": "task_changed", task: TaskListItem, } | { "type": "task_deleted", task: TaskId, };
 
 export type SettingItem = { 
 /**

@@ -174,7 +174,8 @@ impl Conversation {
         };
         let token = CancellationToken::new();
         self.followed.insert(task.clone(), token.clone());
-        outbox.send(ServerMessage::Following { id, task: task.clone() }).await.ok();
+        let last_seq = follower.began_at();
+        outbox.send(ServerMessage::Following { id, task: task.clone(), last_seq }).await.ok();
         self.jobs.spawn(async move {
             loop {
                 let next = tokio::select! {

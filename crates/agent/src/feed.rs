@@ -121,7 +121,8 @@ impl QueueState {
             return;
         }
         let bytes = weight(&record.event);
-        if self.bytes + bytes > QUEUE_LIMIT {
+        // One record is always taken, however long: it is shared with who made it.
+        if self.bytes + bytes > QUEUE_LIMIT && !self.records.is_empty() {
             self.records.clear();
             self.bytes = 0;
             self.lagged = true;

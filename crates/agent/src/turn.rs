@@ -59,6 +59,7 @@ pub async fn receive(
         let Some(chunk) = chunk else { break };
         for delta in chunk {
             match delta {
+                Ok(Delta::Restarted) => answer.restart(session).await?,
                 Ok(delta) => answer.apply(session, delta),
                 Err(error) => {
                     answer.show(session);
@@ -195,14 +196,18 @@ impl Answer {
                 let delay_ms = delay.as_millis() as u64;
                 session.show(Event::Retrying { attempt, limit, delay_ms, reason });
             }
-            Delta::Restarted => {
-                let message_id = self.message_id.clone();
-                session.show(Event::AnswerRestarted { message_id: message_id.clone() });
-                // The same id: a partial that starts again at offset 0 replaces the one before.
-                *self = Self { message_id, ..Self::new() };
-            }
+            // Begins the answer anew, which is recorded; see `restart`.
+            Delta::Restarted => {}
             Delta::Stop(stop) => self.stop = Some(stop),
         }
+    }
+
+    /// Begins anew under the same id: what was received before is void, in the log too.
+    async fn restart(&mut self, session: &Arc<Session>) -> Result<()> {
+        self.show(session);
+        let message_id = self.message_id.clone();
+        *self = Self { message_id: message_id.clone(), ..Self::new() };
+        session.record(vec![Event::AnswerRestarted { message_id }]).await
     }
 
     /// Shows what came since the last time.

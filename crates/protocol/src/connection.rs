@@ -65,10 +65,11 @@ pub enum ServerMessage {
         id: RequestId,
         reply: QueryReply,
     },
-    /// The task is followed from here on.
+    /// The task is followed from here on. Events up to `last_seq` were there before; what comes after is new.
     Following {
         id: RequestId,
         task: TaskId,
+        last_seq: Seq,
     },
     /// What was asked for cannot be followed.
     FollowFailed {

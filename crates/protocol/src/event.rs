@@ -91,6 +91,10 @@ pub enum Event {
         offset: u64,
         content: String,
     },
+    /// What was received of this message so far is void: the connection was lost and the request is sent again.
+    AnswerRestarted {
+        message_id: MessageId,
+    },
     /// The answer above ends here; what was received of it stands.
     AnswerInterrupted {
         message_id: MessageId,
@@ -199,10 +203,6 @@ pub enum Event {
         /// JSON as far as it has come.
         arguments: String,
     },
-    /// What streamed of this message so far is void: the connection was lost and the request is sent again.
-    AnswerRestarted {
-        message_id: MessageId,
-    },
     ToolProgress {
         call_id: ToolCallId,
         text: String,
@@ -247,7 +247,6 @@ impl Event {
             Self::Token { .. }
                 | Self::ReasoningToken { .. }
                 | Self::CallForming { .. }
-                | Self::AnswerRestarted { .. }
                 | Self::ToolProgress { .. }
                 | Self::ToolOutput { .. }
                 | Self::AgentStateChanged { .. }

@@ -53,7 +53,11 @@ impl Activity {
                 }
             }
             Event::Action { call, .. } => self.forming.retain(|forming| forming.call_id != call.id),
-            Event::AnswerRestarted { message_id } | Event::AnswerInterrupted { message_id, .. } => {
+            // What it became follows in the log.
+            Event::Thought { message_id, .. }
+            | Event::Answer { message_id, .. }
+            | Event::AnswerRestarted { message_id }
+            | Event::AnswerInterrupted { message_id, .. } => {
                 self.forming.retain(|forming| forming.message_id != *message_id);
             }
             Event::Token { .. } | Event::ReasoningToken { .. } => self.retrying = None,

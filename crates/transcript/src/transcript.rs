@@ -314,14 +314,24 @@ impl Transcript {
                 Part::Image { .. } | Part::ToolCall { .. } | Part::ToolResult { .. } => {}
             }
         }
-        if text.is_empty() {
-            // The reasoning before an answer: its text may stream on.
-            self.change_streaming(message_id, |_, streamed| streamed.clear());
-        } else {
+        if !text.is_empty() {
             self.drop_streaming(message_id);
         }
-        if !text.is_empty() || !reasoning.is_empty() {
-            self.push(record, Entry::Thought { message_id: message_id.clone(), text, reasoning });
+        // The reasoning before an answer whose text streams on stands before that.
+        let streaming = self.streaming_position(message_id);
+        self.change_streaming(message_id, |_, streamed| streamed.clear());
+        if text.is_empty() && reasoning.is_empty() {
+            return;
+        }
+        let entry = Entry::Thought { message_id: message_id.clone(), text, reasoning };
+        match streaming {
+            Some(position) => {
+                self.items.insert(position, Item { seq: record.seq, ts: record.ts, entry });
+                for waiting in self.waiting.iter_mut().filter(|waiting| **waiting >= position) {
+                    *waiting += 1;
+                }
+            }
+            None => self.push(record, entry),
         }
     }
 
@@ -360,6 +370,11 @@ impl Transcript {
         }
     }
 
+    fn streaming_position(&self, id: &MessageId) -> Option<usize> {
+        let recent = self.items.len().saturating_sub(LOOK_BACK);
+        self.items[recent..].iter().rposition(|item| item.is_streaming(id)).map(|position| recent + position)
+    }
+
     /// Removes what streamed of a message, because it is replaced by what it became.
     fn drop_streaming(&mut self, id: &MessageId) {
         self.take_streaming(id);
@@ -367,8 +382,7 @@ impl Transcript {
 
     /// The same, and gives its text.
     fn take_streaming(&mut self, id: &MessageId) -> Option<String> {
-        let recent = self.items.len().saturating_sub(LOOK_BACK);
-        let position = recent + self.items[recent..].iter().rposition(|item| item.is_streaming(id))?;
+        let position = self.streaming_position(id)?;
         let item = self.items.remove(position);
         for waiting in &mut self.waiting {
             if *waiting > position {

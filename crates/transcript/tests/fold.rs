@@ -142,7 +142,7 @@ impl Script {
     }
 
     fn finish(&mut self, number: usize, id: &MessageId, end: &End) {
-        let Stream { text, reasoning, .. } = std::mem::take(&mut self.stream);
+        let Stream { text, reasoning, kept_text, .. } = std::mem::take(&mut self.stream);
         let mut parts = Vec::new();
         if !reasoning.is_empty() {
             parts.push(Part::Reasoning { text: reasoning, opaque: None });
@@ -150,7 +150,11 @@ impl Script {
         match end {
             End::Answer => {
                 if !parts.is_empty() {
+                    // The text still streams, as far as anybody knows.
+                    let (kept_text, message) = (kept_text.min(text.len()), Some(id.clone()));
+                    self.stream = Stream { message, text: text.clone(), kept_text, ..Stream::default() };
                     self.push(Event::Thought { message_id: id.clone(), parts });
+                    self.stream = Stream::default();
                 }
                 let origin = AnswerOrigin::Text;
                 self.push(Event::Answer { message_id: id.clone(), content: text, origin });

@@ -20,6 +20,7 @@ pub struct Follower {
     task: TaskId,
     /// The newest durable event that was given.
     delivered: Seq,
+    began_at: Seq,
     state: State,
     /// Read and not given yet.
     ready: VecDeque<Arc<EventRecord>>,
@@ -46,11 +47,17 @@ impl Follower {
             home: home.clone(),
             task: task.clone(),
             delivered: after,
+            began_at: feed.last_seq(),
             state: State::Live,
             ready: VecDeque::new(),
         };
         follower.catch_up();
         Some(follower)
+    }
+
+    /// The newest durable event at the time when following began.
+    pub fn began_at(&self) -> Seq {
+        self.began_at
     }
 
     fn catch_up(&mut self) {

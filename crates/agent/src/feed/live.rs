@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stepwell_protocol::{Event, EventRecord, MessageId, PartialKind, Seq, Timestamp, ToolCallId};
+use stepwell_protocol::{Event, EventRecord, MessageId, Part, PartialKind, Seq, Timestamp, ToolCallId};
 
 /// The end of a streaming answer: text and reasoning since the last stretch in the log, and calls that are being written.
 #[derive(Default)]
@@ -54,6 +54,13 @@ impl LiveAnswer {
                     PartialKind::Reasoning => &mut live.reasoning,
                 };
                 tail.forget_before(offset + content.len() as u64);
+            }
+            // The reasoning before an answer; the answer itself follows.
+            Event::Thought { message_id, parts }
+                if self.message_id.as_ref() == Some(message_id)
+                    && !parts.iter().any(|part| matches!(part, Part::Text { .. })) =>
+            {
+                self.reasoning = Tail::default();
             }
             // Durable events say from here on what it became.
             Event::Thought { message_id, .. }

@@ -1,7 +1,7 @@
 //! A small front end that knows the protocol and the transcript, and nothing else. A test checks that it imports nothing
 //! more: what it can do, every door can do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use futures::{Sink, SinkExt, Stream, StreamExt};
@@ -24,7 +24,7 @@ pub struct FrontEnd<S, R> {
     pub list: HashMap<TaskId, TaskListItem>,
     replies: HashMap<RequestId, CommandReply>,
     answers: HashMap<RequestId, QueryReply>,
-    following: HashSet<RequestId>,
+    following: HashMap<RequestId, Seq>,
     pub lagged: usize,
 }
 
@@ -42,7 +42,7 @@ where
             list: HashMap::new(),
             replies: HashMap::new(),
             answers: HashMap::new(),
-            following: HashSet::new(),
+            following: HashMap::new(),
             lagged: 0,
         }
     }
@@ -77,7 +77,12 @@ where
         let id = self.next_id();
         self.transcripts.insert(task.clone(), Transcript::default());
         self.send(ClientMessage::Follow { id, task: task.clone(), after: Seq(0) }).await;
-        while !self.following.remove(&id) {
+        // What was there before is shown at once, not as news.
+        loop {
+            let known = self.transcripts.get(task).map_or(Seq(0), |transcript| transcript.summary.last_seq);
+            if self.following.get(&id).is_some_and(|last_seq| known >= *last_seq) {
+                return;
+            }
             self.receive().await;
         }
     }
@@ -177,8 +182,8 @@ where
             ServerMessage::TaskDeleted { task } => {
                 self.list.remove(&task);
             }
-            ServerMessage::Following { id, .. } => {
-                self.following.insert(id);
+            ServerMessage::Following { id, last_seq, .. } => {
+                self.following.insert(id, last_seq);
             }
             ServerMessage::FollowEnded { .. } => {}
             ServerMessage::FollowFailed { error, .. } | ServerMessage::Rejected { error } => {

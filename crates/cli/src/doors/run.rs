@@ -5,9 +5,10 @@ mod text;
 mod wire;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use stepwell_agent::{Engine, Follower, Session};
-use stepwell_protocol::{ApprovalSource, Command, EventRecord, MessageId, Part, RunEnd, Seq, TaskId};
+use stepwell_protocol::{ApprovalSource, Command, Event, EventRecord, MessageId, Part, RunEnd, Seq, TaskId};
 use stepwell_store::Home;
 use stepwell_transcript::{Entry, Transcript};
 
@@ -35,8 +36,8 @@ struct RunResult {
     /// The number people call it by.
     number: u32,
     end: RunEnd,
-    /// The answer, where there is one.
-    answer: Option<String>,
+    /// The record of the answer, where there is one.
+    answer: Option<Arc<EventRecord>>,
     exit: Exit,
     turns: u64,
     usage: stepwell_protocol::Usage,
@@ -95,12 +96,18 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     show.begin(&task);
     let session = engine.session(&task)?;
     let mut follower = engine.follow(&task, from).await?;
-    let mut watch = Watch { engine: &engine, session: &session, language, transcript: Transcript::default() };
+    let mut watch = Watch {
+        engine: &engine,
+        session: &session,
+        language,
+        transcript: Transcript::default(),
+        answer: None,
+    };
     if !watch.until_end(&mut follower, interrupts, show.as_mut()).await? {
         // Quit at once: what runs for the task is dropped on the way out, and with it every process it started.
         return Ok(Exit::Interrupted);
     }
-    let transcript = watch.transcript;
+    let Watch { transcript, answer, .. } = watch;
     let end = session.run_end().await.unwrap_or(RunEnd::Cancelled);
     let (refused, needed) = refusals(&transcript);
     let exit = Exit::of_run(&end, !refused.is_empty());
@@ -108,7 +115,7 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     show.end(&RunResult {
         task,
         number,
-        answer: (end == RunEnd::Answered).then(|| answer_of(&transcript)).flatten(),
+        answer: answer.filter(|_| end == RunEnd::Answered),
         end,
         exit,
         turns: transcript.summary.totals.requests,
@@ -234,12 +241,14 @@ fn refusals(transcript: &Transcript) -> (Vec<String>, Needed) {
     (refused, needed)
 }
 
-/// The last answer of a run.
-fn answer_of(transcript: &Transcript) -> Option<String> {
-    transcript.items().iter().rev().find_map(|item| match &item.entry {
-        Entry::Answer { content, unfinished: false, .. } => Some(content.clone()),
-        _ => None,
-    })
+impl RunResult {
+    /// The text of the answer.
+    fn answer(&self) -> Option<&str> {
+        match &self.answer.as_ref()?.event {
+            Event::Answer { content, .. } => Some(content),
+            _ => None,
+        }
+    }
 }
 
 /// A run that is looked at until its end.
@@ -248,6 +257,8 @@ struct Watch<'a> {
     session: &'a Session,
     language: Language,
     transcript: Transcript,
+    /// The last answer; not folded, because it may be long and is shown as it comes.
+    answer: Option<Arc<EventRecord>>,
 }
 
 impl Watch<'_> {
@@ -294,8 +305,12 @@ impl Watch<'_> {
         Ok(true)
     }
 
-    fn take(&mut self, record: &EventRecord, show: &mut dyn Show) {
-        self.transcript.apply(record);
+    fn take(&mut self, record: &Arc<EventRecord>, show: &mut dyn Show) {
+        match &record.event {
+            Event::Answer { .. } => self.answer = Some(Arc::clone(record)),
+            Event::Token { .. } | Event::ReasoningToken { .. } | Event::PartialAnswer { .. } => {}
+            _ => self.transcript.apply(record),
+        }
         show.event(record, &self.transcript);
     }
 }

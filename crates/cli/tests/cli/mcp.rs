@@ -98,15 +98,15 @@ fn what_goes_beyond_a_call_is_asked_or_refused() {
     let bash = |command: &str| ("bash", json!({"command": command}));
     let write = |path: &str| ("write", json!({"file_path": path, "content": "x\n"}));
     let allowed = [bash("echo hi > b.txt && cat b.txt"), write("c.txt")];
-    let asked = [
-        bash("echo x > .git/config"),
-        bash("touch /var/tmp/x"),
-        bash("$RUN"),
-        write(".vscode/extra.json"),
+    let asked =
+        [bash("echo x > .git/config"), bash("touch /var/tmp/x"), bash("$RUN"), write(".vscode/extra.json")];
+    let denied = [
+        bash("git push origin main"),
+        bash("rm -rf /"),
+        ("read", json!({"file_path": "/etc/shadow"})),
+        // Nobody is asked about what could not be done anyway.
         write("../../outside.txt"),
     ];
-    let denied =
-        [bash("git push origin main"), bash("rm -rf /"), ("read", json!({"file_path": "/etc/shadow"}))];
     let mut client = Talker::start(&world, &["--tools", "all"]);
     client.hello("2025-06-18", json!({}));
     for (tool, arguments) in &allowed {

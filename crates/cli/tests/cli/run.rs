@@ -107,7 +107,7 @@ fn json_is_one_object_and_stream_json_one_per_event() {
         })
         .filter(|kind| kind != "token" && kind != "agent_state_changed")
         .collect();
-    expect!["init task_created user_message state_changed usage state_changed answer result"]
+    expect!["init task_created user_message state_changed usage state_changed answer run_ended result"]
         .assert_eq(&kinds.join(" "));
 }
 

@@ -1,5 +1,6 @@
 //! What the model saw: the messages of the next request.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use stepwell_protocol::{
@@ -90,7 +91,7 @@ impl ModelHistory {
                 self.settle_half(Some(message_id));
                 self.half_answer = None;
                 if !content.is_empty() {
-                    self.extend(record.ts, message_id, [Part::text(content)]);
+                    self.extend(record.ts, message_id, [Part::text(bounded(content))]);
                 }
             }
             Event::PartialAnswer { message_id, kind, offset, content } => {
@@ -102,6 +103,9 @@ impl ModelHistory {
                     reasoning: String::new(),
                 });
                 half.add(*kind, *offset, content);
+            }
+            Event::AnswerRestarted { message_id } => {
+                self.half_answer.take_if(|half| half.message_id == *message_id);
             }
             Event::AnswerInterrupted { message_id, .. } => {
                 self.settle_half(Some(message_id));
@@ -195,6 +199,21 @@ impl ModelHistory {
     pub fn is_open(&self, call: &ToolCallId) -> bool {
         self.open_calls.iter().any(|(_, open)| open.id == *call)
     }
+}
+
+/// Bytes of an answer that the history keeps; no model's window takes more.
+const LONGEST_ANSWER: usize = 8 << 20;
+
+/// An answer as far as any model could be sent it: the middle of an endless one is left out.
+fn bounded(text: &str) -> Cow<'_, str> {
+    const MARK: &str = "\n[... left out: longer than any context window ...]\n";
+    if text.len() <= LONGEST_ANSWER {
+        return Cow::Borrowed(text);
+    }
+    let side = LONGEST_ANSWER / 2;
+    let head = text.floor_char_boundary(side);
+    let tail = text.ceil_char_boundary(text.len() - side);
+    Cow::Owned(format!("{}{MARK}{}", &text[..head], &text[tail..]))
 }
 
 impl HalfAnswer {

@@ -64,8 +64,8 @@ pub fn print_failure(error: &stepwell_protocol::ErrorReport, exit: crate::exit::
 /// The last line of both forms; the field names are those other agents' scripts know.
 fn result_object(result: &RunResult) -> Value {
     let (subtype, text, error) = match &result.end {
-        RunEnd::Answered if result.refused.is_empty() => ("success", result.answer.as_ref(), None),
-        RunEnd::Answered => ("error_permission_refused", result.answer.as_ref(), None),
+        RunEnd::Answered if result.refused.is_empty() => ("success", result.answer(), None),
+        RunEnd::Answered => ("error_permission_refused", result.answer(), None),
         RunEnd::Paused => ("paused", None, None),
         RunEnd::Cancelled => ("interrupted", None, None),
         RunEnd::Stopped { error } => match error.kind {
