@@ -50,12 +50,23 @@ impl Connection {
     }
 }
 
+/// Waits until every query is answered.
+async fn answered(queries: &mut JoinSet<()>) {
+    while queries.join_next().await.is_some() {}
+}
+
 pub(crate) fn connect(engine: Engine) -> Connection {
     let (to_engine, inbox) = mpsc::channel(INBOX);
     let (outbox, from_engine) = mpsc::channel(OUTBOX);
     let end = CancellationToken::new();
-    let conversation =
-        Conversation { engine, outbox, followed: HashMap::new(), present: None, jobs: JoinSet::new() };
+    let conversation = Conversation {
+        engine,
+        outbox,
+        followed: HashMap::new(),
+        present: None,
+        queries: JoinSet::new(),
+        followers: JoinSet::new(),
+    };
     tokio::spawn(conversation.run(inbox, end.clone()));
     Connection { to_engine, from_engine, end: end.drop_guard() }
 }
@@ -67,7 +78,8 @@ struct Conversation {
     followed: HashMap<TaskId, CancellationToken>,
     /// The person at the other end, at the tasks they have to do with; `None` when nobody is there.
     present: Option<HashMap<TaskId, Presence>>,
-    jobs: JoinSet<()>,
+    queries: JoinSet<()>,
+    followers: JoinSet<()>,
 }
 
 impl Conversation {
@@ -76,16 +88,22 @@ impl Conversation {
             let message = tokio::select! {
                 () = end.cancelled() => break,
                 message = inbox.recv() => message,
-                // Finished jobs are let go.
-                Some(_) = self.jobs.join_next() => continue,
+                // What is finished is let go.
+                Some(_) = self.queries.join_next() => continue,
+                Some(_) = self.followers.join_next() => continue,
             };
-            let Some(message) = message else { break };
+            let Some(message) = message else {
+                // Nothing more is asked; what was asked is answered, if somebody still listens.
+                tokio::select! {
+                    () = end.cancelled() => {}
+                    () = answered(&mut self.queries) => {}
+                }
+                break;
+            };
             self.take(message).await;
         }
-        for token in self.followed.values() {
-            token.cancel();
-        }
-        self.jobs.shutdown().await;
+        self.queries.shutdown().await;
+        self.followers.shutdown().await;
     }
 
     /// The person at the other end can answer for this task from here on.
@@ -119,7 +137,7 @@ impl Conversation {
                 outbox.send(ServerMessage::CommandReply { id, reply }).await.ok();
             }
             ClientMessage::Query { id, query } => {
-                self.jobs.spawn(async move {
+                self.queries.spawn(async move {
                     let reply = match engine.query(query).await {
                         Ok(reply) => reply,
                         Err(error) => QueryReply::Failed { error: error.report() },
@@ -143,7 +161,7 @@ impl Conversation {
             ClientMessage::FollowTasks { id } => {
                 let mut changes = engine.follow_tasks();
                 outbox.send(ServerMessage::CommandReply { id, reply: CommandReply::Done }).await.ok();
-                self.jobs.spawn(async move {
+                self.followers.spawn(async move {
                     loop {
                         let task = changes.next().await;
                         let message = match engine.list_item(&task).await {
@@ -176,7 +194,7 @@ impl Conversation {
         self.followed.insert(task.clone(), token.clone());
         let last_seq = follower.began_at();
         outbox.send(ServerMessage::Following { id, task: task.clone(), last_seq }).await.ok();
-        self.jobs.spawn(async move {
+        self.followers.spawn(async move {
             loop {
                 let next = tokio::select! {
                     () = token.cancelled() => return,

@@ -3,8 +3,12 @@
 //! With `--stdio` a program that started us writes one `ClientMessage` a line and reads one `ServerMessage` a line. The
 //! tasks it starts, and what runs in their workspaces, live as long as the conversation.
 
+use std::time::Duration;
+
+use futures::{SinkExt, Stream, StreamExt};
 use stepwell_protocol::{ClientMessage, ErrorKind, ErrorReport, ServerMessage};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::mpsc;
 
 use crate::args::ServeArgs;
 use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
@@ -12,10 +16,11 @@ use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::report;
 use crate::settings::SettingsLayer;
-use crate::terminal;
 
 /// Bytes of one message at most: an image and a long text fit.
 const LONGEST_LINE: usize = 64 << 20;
+/// How long the last messages may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     if !args.stdio {
@@ -31,33 +36,55 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         record: None,
     })?;
     let engine = assembly.engine();
-    let mut connection = engine.connect();
+    let (mut to_engine, from_engine) = engine.connect().split();
+    let (refused, refusals) = mpsc::channel(1);
+    // Beside the rest: a reader that does not read must hold up nobody but itself.
+    let writing = tokio::spawn(write_all(from_engine, refusals));
     let mut interrupts = Interrupts::listen()?;
     let mut input = Lines::new(BufReader::new(tokio::io::stdin()));
     loop {
-        tokio::select! {
+        let line = tokio::select! {
             () = interrupts.next() => return Ok(Exit::Interrupted),
-            line = input.next() => {
-                let Some(line) = line? else { break };
-                match read(&line) {
-                    Ok(None) => {}
-                    Ok(Some(message)) => {
-                        connection.send(message).await;
-                    }
-                    Err(error) => write(&ServerMessage::Rejected { error }),
-                }
-            }
-            Some(message) = connection.next() => {
-                write(&message);
-                if terminal::reader_is_gone() {
-                    break;
-                }
-            }
+            line = input.next() => line?,
+        };
+        let Some(line) = line else { break };
+        let taken = match read(&line) {
+            Ok(None) => true,
+            Ok(Some(message)) => to_engine.send(message).await.is_ok(),
+            Err(error) => refused.send(ServerMessage::Rejected { error }).await.is_ok(),
+        };
+        if !taken || writing.is_finished() {
+            break;
         }
     }
     // What was asked for before the end of the input is answered; runs end with the conversation.
     engine.finish().await;
+    drop((to_engine, refused));
+    tokio::time::timeout(LAST_WORDS, writing).await.ok();
     Ok(Exit::Done)
+}
+
+/// Writes every message as a line, until there are no more or nobody reads.
+async fn write_all(
+    mut from_engine: impl Stream<Item = ServerMessage> + Unpin,
+    mut refusals: mpsc::Receiver<ServerMessage>,
+) {
+    let mut output = tokio::io::stdout();
+    loop {
+        let message = tokio::select! {
+            Some(message) = refusals.recv() => message,
+            message = from_engine.next() => match message {
+                Some(message) => message,
+                None => return,
+            },
+        };
+        // Types of ours always have a JSON form.
+        let mut line = serde_json::to_vec(&message).unwrap_or_default();
+        line.push(b'\n');
+        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+    }
 }
 
 fn read(line: &[u8]) -> Result<Option<ClientMessage>, ErrorReport> {
@@ -69,11 +96,6 @@ fn read(line: &[u8]) -> Result<Option<ClientMessage>, ErrorReport> {
         message: format!("the line is no message of the protocol: {error}"),
         hint: Some("docs/schema/protocol.json describes `ClientMessage`".into()),
     })
-}
-
-fn write(message: &ServerMessage) {
-    // Types of ours always have a JSON form.
-    terminal::out_line(&serde_json::to_string(message).unwrap_or_default());
 }
 
 /// Lines of a bounded length. Reading one can be broken off at any time without losing a byte.

@@ -243,3 +243,14 @@ fn a_line_that_is_no_message_is_refused_and_the_next_one_is_read() {
     assert!(reply["commands"].as_array().unwrap().len() > 20, "{reply}");
     served.close();
 }
+
+#[test]
+fn questions_are_answered_although_the_input_ends_at_once() {
+    let world = World::new([]);
+    let output = world
+        .given(&["serve", "--stdio"], "{\"type\":\"query\",\"id\":7,\"query\":{\"type\":\"commands\"}}\n");
+    assert!(output.status.success(), "{}", world.show(&output));
+    let line = String::from_utf8(output.stdout).unwrap();
+    let reply: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
+    assert_eq!((&reply["id"], &reply["type"]), (&json!(7), &json!("query_reply")));
+}

@@ -1,7 +1,8 @@
 //! A run as JSON: one object at the end, or one per event as it happens.
 
+use serde::Serialize;
 use serde_json::{Value, json};
-use stepwell_protocol::{EventRecord, RunEnd, TaskId};
+use stepwell_protocol::{Event, EventRecord, RunEnd, Seq, TaskId, Timestamp};
 use stepwell_transcript::Transcript;
 
 use super::{RunResult, Show};
@@ -40,13 +41,26 @@ impl Show for StreamShow {
     }
 
     fn event(&mut self, record: &EventRecord, _transcript: &Transcript) {
-        let line = json!({"type": "event", "seq": record.seq, "ts": record.ts, "event": record.event});
-        terminal::out_line(&line.to_string());
+        let line = EventLine { kind: "event", seq: record.seq, ts: record.ts, event: &record.event };
+        // Types of ours always have a JSON form.
+        let mut text = serde_json::to_string(&line).unwrap_or_default();
+        text.push('\n');
+        terminal::out(&text);
     }
 
     fn end(&mut self, result: &RunResult) {
         terminal::out_line(&result_object(result).to_string());
     }
+}
+
+/// An event as a line, without a copy of what it holds.
+#[derive(Serialize)]
+struct EventLine<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    seq: Seq,
+    ts: Timestamp,
+    event: &'a Event,
 }
 
 /// The object of a run that did not begin.
