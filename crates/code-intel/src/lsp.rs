@@ -1,6 +1,6 @@
 //! Answers from language servers of the machine, where the person lets them run: they run code of the project.
 //!
-//! A question is prepared from the index ([`PreparedQuery::of`]), asked without it ([`Servers::ask`]), and where a server is
+//! A question is prepared from the index (`PreparedQuery::of`), asked without it (`Servers::ask`), and where a server is
 //! missing, starting, slow, gone or knows nothing, the reason comes instead of an answer, so that the index answers
 //! and says so. A server starts with the first question about its language and ends when it was idle for long; it
 //! never outlives this program.

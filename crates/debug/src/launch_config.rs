@@ -1,8 +1,8 @@
 //! Debug configurations as VS Code resolves them: launch.json, tasks.json, and what they would run.
 //!
 //! [`LaunchFile::read`] finds the configurations of a folder, [`LaunchFile::resolve`] puts values for their variables,
-//! [`runs()`] says what would be run so that a person can judge it, and [`translate()`] turns the keys of one debugger into
-//! those of another. Nothing here starts a program but [`tasks::run_task`].
+//! [`runs()`] says what would be run so that a person can judge it, and `translate` turns the keys of one debugger into
+//! those of another. Nothing here starts a program but `tasks::run_task`.
 
 mod context;
 mod env_file;

@@ -1,7 +1,7 @@
 //! A debug session: one connection to an adapter about one program, as a state machine.
 //!
 //! Events change the state in the order they arrive, without waiting. Whoever waits for a change watches the counter in
-//! [`Shared`]. Requests are sent by the callers of the session's methods.
+//! `Shared`. Requests are sent by the callers of the session's methods.
 
 mod bindings;
 mod control;

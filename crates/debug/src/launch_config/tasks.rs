@@ -1,6 +1,6 @@
 //! The tasks a configuration names: read from tasks.json, planned, and run before and after the program.
 //!
-//! [`plan_task`] only reads and says what would run; [`run_task`] runs it through a [`TaskRunner`], so that whoever starts
+//! `plan_task` only reads and says what would run; `run_task` runs it through a [`TaskRunner`], so that whoever starts
 //! programs decides how they are confined.
 
 mod file;
