@@ -389,7 +389,15 @@ model: string,
  */
 workspace: string, created_at: Timestamp, };
 
-export type TaskListItem = { info: TaskInfo, title: string, state: TaskState, mode: string, model: string, favourite: boolean, totals: TaskTotals, updated_at: Timestamp, last_seq: Seq, 
+export type TaskListItem = { info: TaskInfo, title: string, state: TaskState, mode: string, model: string, favourite: boolean, totals: TaskTotals, updated_at: Timestamp, 
+/**
+ * The log says that the task is at work, but the process that ran it has ended.
+ */
+interrupted: boolean, 
+/**
+ * The newest record; 0 for a task that is not open.
+ */
+last_seq: Seq, 
 /**
  * Approvals and questions that wait for the person.
  */

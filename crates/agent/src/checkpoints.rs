@@ -201,7 +201,7 @@ impl AfterCall for Open {
     }
 }
 
-/// A change as doors are told of it.
+/// Converts a change into its protocol form.
 pub(crate) fn changed_file(change: &Change) -> ChangedFile {
     ChangedFile {
         path: change.path.display().to_string(),

@@ -1,11 +1,14 @@
 //! A conversation with the engine in the messages of the protocol. Every door that is not the command line uses it, over
 //! whatever transport it has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::{Sink, Stream};
+use parking_lot::Mutex;
 use stepwell_protocol::{ClientMessage, CommandReply, QueryReply, RequestId, Seq, ServerMessage, TaskId};
+use stepwell_tool_runtime::WorkspaceServices;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard, PollSender};
@@ -18,6 +21,8 @@ use crate::presence::Presence;
 const INBOX: usize = 64;
 /// Messages that wait for the door. Followers wait with them, so nothing grows behind a door that does not read.
 const OUTBOX: usize = 64;
+/// Workspaces that a conversation keeps open at most, besides those of its tasks.
+const HELD_WORKSPACES: usize = 8;
 
 /// Both ends of a conversation. Dropping it ends everything that was followed.
 pub struct Connection {
@@ -50,6 +55,24 @@ impl Connection {
     }
 }
 
+/// Services by the root of their workspace, the oldest first.
+type HeldWorkspaces = Mutex<VecDeque<(String, Arc<WorkspaceServices>)>>;
+
+/// Keeps the services of a workspace open for the conversation. One that cannot be opened is reported by the query.
+async fn hold(engine: &Engine, held: &HeldWorkspaces, root: &str) {
+    if held.lock().iter().any(|(known, _)| known == root) {
+        return;
+    }
+    let Ok(workspace) = engine.workspace(Path::new(root)).await else { return };
+    let mut held = held.lock();
+    if held.iter().all(|(known, _)| known != root) {
+        held.push_back((root.to_owned(), workspace.services));
+    }
+    if held.len() > HELD_WORKSPACES {
+        held.pop_front();
+    }
+}
+
 /// Waits until every query is answered.
 async fn answered(queries: &mut JoinSet<()>) {
     while queries.join_next().await.is_some() {}
@@ -64,6 +87,7 @@ pub(crate) fn connect(engine: Engine) -> Connection {
         outbox,
         followed: HashMap::new(),
         present: None,
+        workspaces: Arc::default(),
         queries: JoinSet::new(),
         followers: JoinSet::new(),
     };
@@ -78,6 +102,8 @@ struct Conversation {
     followed: HashMap<TaskId, CancellationToken>,
     /// The person at the other end, at the tasks they have to do with; `None` when nobody is there.
     present: Option<HashMap<TaskId, Presence>>,
+    /// The services of the workspaces that were asked about last: the next question finds them open.
+    workspaces: Arc<HeldWorkspaces>,
     queries: JoinSet<()>,
     followers: JoinSet<()>,
 }
@@ -137,7 +163,11 @@ impl Conversation {
                 outbox.send(ServerMessage::CommandReply { id, reply }).await.ok();
             }
             ClientMessage::Query { id, query } => {
+                let workspaces = Arc::clone(&self.workspaces);
                 self.queries.spawn(async move {
+                    if let Some(root) = query.workspace() {
+                        hold(&engine, &workspaces, root).await;
+                    }
                     let reply = match engine.query(query).await {
                         Ok(reply) => reply,
                         Err(error) => QueryReply::Failed { error: error.report() },

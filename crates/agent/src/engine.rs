@@ -159,7 +159,7 @@ impl Engine {
         }
     }
 
-    /// Ends every run, keeps what was received, and closes every task.
+    /// Ends every run, keeps what was received, closes every task and ends what runs in their workspaces.
     pub async fn finish(&self) {
         let open: Vec<Arc<Session>> = {
             let sessions = self.inner.sessions.lock();
@@ -169,6 +169,9 @@ impl Engine {
             session.cancel();
             // A run ends its tools within their grace.
             session.run_end().await;
+            if let Some(services) = session.services() {
+                services.activity.close().await;
+            }
             self.end_session(&session.task).await;
         }
     }

@@ -1,7 +1,7 @@
 //! Events to everyone who follows a task, without anyone being able to hold the task up.
 //!
-//! Each follower has a queue, bounded by bytes. A reader whose queue is full loses what is in it, is told so
-//! ([`Event::Lagged`]) and catches up from the log, so a slow reader costs neither the loop nor the others anything.
+//! Each follower has a queue, bounded by bytes. When the queue of a slow reader is full, it is emptied, the reader gets
+//! [`Event::Lagged`] and catches up from the log. A slow reader slows down neither the loop nor other readers.
 //! Joining late is the same: durable events come from the log, and what streams at that moment comes from
 //! [`LiveAnswer`], the part of the answer that the log does not have.
 

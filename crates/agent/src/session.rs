@@ -124,6 +124,11 @@ impl Session {
         *self.services.lock() = Some(services);
     }
 
+    /// The services of the workspace, once they are held.
+    pub fn services(&self) -> Option<Arc<WorkspaceServices>> {
+        self.services.lock().clone()
+    }
+
     /// Puts durable events into the log and then shows them. When this returns they cannot be lost.
     pub async fn record(self: &Arc<Self>, events: Vec<Event>) -> Result<()> {
         let session = Arc::clone(self);
@@ -206,6 +211,7 @@ impl Session {
             favourite: summary.favourite,
             totals: summary.totals,
             updated_at: summary.updated_at,
+            interrupted: false,
             last_seq: summary.last_seq,
             waiting: (summary.open_approvals.len() + summary.open_questions.len()) as u32,
             bytes: folds.bytes,

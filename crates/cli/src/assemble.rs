@@ -70,8 +70,13 @@ impl Assembly {
 
     /// The current folder, with nothing from the command line.
     pub fn here() -> anyhow::Result<Self> {
+        Self::in_folder(None)
+    }
+
+    /// A folder, or the current one, with nothing from the command line.
+    pub fn in_folder(folder: Option<&Path>) -> anyhow::Result<Self> {
         Self::new(AssemblyOptions {
-            workspace: workspace_root(None)?,
+            workspace: workspace_root(folder)?,
             extra_roots: Vec::new(),
             command_line: SettingsLayer::default(),
             record: None,

@@ -77,6 +77,25 @@ pub enum Query {
     },
 }
 
+impl Query {
+    /// The workspace a query is about, where it is about one.
+    pub fn workspace(&self) -> Option<&str> {
+        match self {
+            Self::Models { workspace }
+            | Self::Modes { workspace }
+            | Self::Tools { workspace }
+            | Self::Settings { workspace }
+            | Self::Checkpoints { workspace, .. }
+            | Self::CheckpointDiff { workspace, .. }
+            | Self::Files { workspace, .. }
+            | Self::Symbols { workspace, .. }
+            | Self::DebugSessions { workspace }
+            | Self::BackgroundCommands { workspace } => Some(workspace),
+            Self::Tasks { .. } | Self::Task { .. } | Self::History { .. } | Self::Commands => None,
+        }
+    }
+}
+
 /// Which tasks to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(default)]
@@ -163,6 +182,9 @@ pub struct TaskListItem {
     pub favourite: bool,
     pub totals: TaskTotals,
     pub updated_at: Timestamp,
+    /// The log says that the task is at work, but the process that ran it has ended.
+    pub interrupted: bool,
+    /// The newest record; 0 for a task that is not open.
     pub last_seq: Seq,
     /// Approvals and questions that wait for the person.
     pub waiting: u32,

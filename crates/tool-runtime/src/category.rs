@@ -26,7 +26,7 @@ pub enum Category {
 struct Row {
     category: Category,
     name: &'static str,
-    /// What a client of the MCP server is told of these tools; absent for those that are the agent's own.
+    /// Instructions for MCP clients; absent for categories that only the agent uses.
     served: Option<&'static str>,
     /// Whether a result is data that programs read, and not text.
     structured: bool,
@@ -107,7 +107,7 @@ impl Category {
         Self::all().find(|category| category.name() == name)
     }
 
-    /// What an MCP client is told about the tools of the category.
+    /// Returns the instructions for MCP clients.
     pub fn instructions(self) -> Option<&'static str> {
         self.row().served
     }

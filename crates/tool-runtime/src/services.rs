@@ -60,6 +60,9 @@ pub trait WorkspaceActivity: Send + Sync {
 
     /// Ends a background command; `false` when there is none of this number.
     async fn stop_background_command(&self, process_id: u32) -> bool;
+
+    /// Ends every background command and waits for that, within its deadline.
+    async fn close(&self);
 }
 
 /// What is known of the files and the code of a workspace.
@@ -91,6 +94,8 @@ impl WorkspaceActivity for Quiet {
     async fn stop_background_command(&self, _process_id: u32) -> bool {
         false
     }
+
+    async fn close(&self) {}
 }
 
 #[async_trait]

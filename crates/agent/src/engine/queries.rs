@@ -126,7 +126,9 @@ impl Engine {
         before: Option<Seq>,
         limit: u32,
     ) -> Result<(Vec<EventRecord>, bool)> {
-        let (home, task) = (self.inner.home.clone(), task.clone());
+        // An open task knows its newest record; otherwise the log is read to its end for it.
+        let open = || self.session(task).ok().map(|session| session.last_seq().next());
+        let (before, home, task) = (before.or_else(open), self.inner.home.clone(), task.clone());
         let read = tokio::task::spawn_blocking(move || history_page(&home, &task, before, limit as usize));
         Ok(read.await.map_err(broken)??)
     }
@@ -186,6 +188,7 @@ fn item_of(row: TaskRow) -> TaskListItem {
         favourite: row.favourite,
         totals: TaskTotals { usage, ..TaskTotals::default() },
         updated_at: row.updated_at,
+        interrupted: row.interrupted,
         last_seq: Seq(0),
         waiting: 0,
         bytes: row.size,

@@ -46,7 +46,7 @@ pub struct ScriptedModel {
     turns: Mutex<VecDeque<Vec<Step>>>,
     pub requests: Mutex<Vec<Request>>,
     hanging: Arc<Notify>,
-    /// Nothing is said while this is set.
+    /// Delays the first delta of every request while set.
     held: watch::Sender<bool>,
 }
 

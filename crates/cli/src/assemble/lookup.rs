@@ -32,6 +32,10 @@ impl WorkspaceActivity for Activity {
     async fn stop_background_command(&self, process_id: u32) -> bool {
         self.background.stop(process_id).await
     }
+
+    async fn close(&self) {
+        self.background.stop_all().await;
+    }
 }
 
 /// Files and code of a workspace.

@@ -11,11 +11,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
 use crate::args::ServeArgs;
-use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::assemble::Assembly;
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::report;
-use crate::settings::SettingsLayer;
 
 /// Bytes of one message at most: an image and a long text fit.
 const LONGEST_LINE: usize = 64 << 20;
@@ -29,12 +28,7 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
             "`stepwell serve --stdio` speaks the protocol on standard input and output",
         ));
     }
-    let assembly = Assembly::new(AssemblyOptions {
-        workspace: workspace_root(args.cwd.as_deref())?,
-        extra_roots: Vec::new(),
-        command_line: SettingsLayer::default(),
-        record: None,
-    })?;
+    let assembly = Assembly::in_folder(args.cwd.as_deref())?;
     let engine = assembly.engine();
     let (mut to_engine, from_engine) = engine.connect().split();
     let (refused, refusals) = mpsc::channel(1);
@@ -42,9 +36,13 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let writing = tokio::spawn(write_all(from_engine, refusals));
     let mut interrupts = Interrupts::listen()?;
     let mut input = Lines::new(BufReader::new(tokio::io::stdin()));
+    let mut exit = Exit::Done;
     loop {
         let line = tokio::select! {
-            () = interrupts.next() => return Ok(Exit::Interrupted),
+            () = interrupts.next() => {
+                exit = Exit::Interrupted;
+                break;
+            }
             line = input.next() => line?,
         };
         let Some(line) = line else { break };
@@ -61,7 +59,7 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     engine.finish().await;
     drop((to_engine, refused));
     tokio::time::timeout(LAST_WORDS, writing).await.ok();
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// Writes every message as a line, until there are no more or nobody reads.

@@ -201,6 +201,8 @@ fn a_background_command_lives_from_message_to_message_and_ends_with_the_last_doo
     assert_eq!(listed["commands"][0]["task"], "one");
     assert!(listed["commands"][0].get("ended").is_none());
     assert!(lives(&mark));
+    let tasks = served.ask("query", json!({"type": "tasks"}));
+    assert_eq!((&tasks["total"], &tasks["tasks"][0]["interrupted"]), (&json!(2), &json!(false)), "{tasks}");
     served.close();
     assert!(!lives(&mark), "nothing runs when the last door is closed");
 }

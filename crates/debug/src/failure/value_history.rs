@@ -126,7 +126,7 @@ impl Trail {
 }
 
 impl Debugger {
-    /// Runs the plan once more and adds the last writes of the failing line's values to the report.
+    /// Repeats the run and adds the last assignments of the failing line's values to the report.
     pub async fn follow_writes(
         &self,
         plan: LaunchPlan,

@@ -96,8 +96,8 @@ impl Executor {
         Ok(Permitted { facts, plan, notes })
     }
 
-    /// The outcome of a call that cannot run. What is wrong with it is said only to a caller who may read what it is
-    /// about; otherwise the answer would show what rules hide.
+    /// Reports why a call cannot run. The reason may quote file contents, so a caller without read permission is asked
+    /// about or refused first.
     async fn cannot_run(
         &self,
         call: &ToolCall,

@@ -165,6 +165,18 @@ impl BackgroundCommands {
         self.list().iter().map(|command| command.summary()).collect()
     }
 
+    /// Ends every command that runs and waits for that.
+    pub async fn stop_all(&self) {
+        let running: Vec<_> = self.list().into_iter().filter(|command| command.is_running()).collect();
+        // All are told before the first is waited for.
+        for command in &running {
+            command.end.cancel();
+        }
+        for command in running {
+            command.kill().await;
+        }
+    }
+
     /// Ends a command; `false` when there is none of this number.
     pub async fn stop(&self, id: u32) -> bool {
         let Ok(command) = self.find(id) else { return false };

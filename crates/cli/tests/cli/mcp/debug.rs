@@ -37,7 +37,7 @@ fn client(world: &World) -> Option<Talker> {
     Some(client)
 }
 
-/// The schema that clients are told of a tool's answers.
+/// Returns the output schema of a tool as `tools/list` shows it.
 #[track_caller]
 fn output_schema(client: &mut Talker, tool: &str) -> Value {
     let listed = client.ask("tools/list", json!({}));
