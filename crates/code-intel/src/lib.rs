@@ -8,6 +8,7 @@
 //! changes code by them.
 
 pub mod ask;
+pub mod assignments;
 pub mod embeddings;
 mod error;
 pub mod facts;
