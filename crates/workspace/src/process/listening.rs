@@ -52,17 +52,28 @@ fn listener(line: &str) -> Option<(u64, SocketAddr)> {
     Some((inode.parse().ok()?, SocketAddr::new(host, port)))
 }
 
-/// Sends SIGUSR1, but only to a process that handles it: any other would be ended by it.
-pub fn ask_by_user_signal(pid: u32) -> io::Result<()> {
+/// A signal whose meaning programs choose themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserSignal {
+    First,
+    Second,
+}
+
+/// Sends a user signal, but only to a process that handles it: any other would be ended by it.
+pub fn ask_by_user_signal(pid: u32, signal: UserSignal) -> io::Result<()> {
+    let (signal, name) = match signal {
+        UserSignal::First => (Signal::USR1, "SIGUSR1"),
+        UserSignal::Second => (Signal::USR2, "SIGUSR2"),
+    };
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    if caught & (1 << (Signal::USR1.as_raw() - 1)) == 0 {
-        return Err(io::Error::other("it does not handle the signal SIGUSR1, which would end it"));
+    if caught & (1 << (signal.as_raw() - 1)) == 0 {
+        return Err(io::Error::other(format!("it does not handle the signal {name}, which would end it")));
     }
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let number = number.ok_or_else(|| io::Error::other("it is no process"))?;
-    Ok(rustix::process::kill_process(number, Signal::USR1)?)
+    Ok(rustix::process::kill_process(number, signal)?)
 }
 
 #[cfg(test)]

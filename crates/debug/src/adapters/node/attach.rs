@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use stepwell_workspace::files;
-use stepwell_workspace::process::{ask_by_user_signal, listening};
+use stepwell_workspace::process::{UserSignal, ask_by_user_signal, listening};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -98,7 +98,7 @@ async fn opened_in(pid: u32, deadline: Instant) -> Result<InspectorAddress, Stri
             }
         }
     }
-    ask_by_user_signal(pid)
+    ask_by_user_signal(pid, UserSignal::First)
         .map_err(|error| format!("process {pid} cannot be asked to open its inspector: {error}"))?;
     let deadline = deadline.min(Instant::now() + OPENING);
     while Instant::now() < deadline {
