@@ -171,6 +171,32 @@ impl LaunchPlan {
         self.sessions.iter().map(|planned| &planned.resolved)
     }
 
+    /// Returns the folders that relative paths in the programs' output may begin at.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for resolved in self.resolved() {
+            let named = ["cwd", "program"].map(|name| resolved.arguments.get(name).and_then(Value::as_str));
+            folders.extend(named.into_iter().flatten().map(PathBuf::from));
+            folders.push(resolved.folder.clone());
+        }
+        folders
+    }
+
+    /// Returns the configuration of a plan that only launches one program: no tasks, no build, no attach.
+    pub(crate) fn single_launch(&self) -> Option<&Resolved> {
+        match self.sessions.as_slice() {
+            [only] if self.pre_launch_task.is_none() => {
+                let is_plain = only.build.is_none()
+                    && only.pre_launch_task.is_none()
+                    && only.post_debug_task.is_none()
+                    && only.resolved.request == Request::Launch
+                    && only.resolved.debug_server.is_none();
+                is_plain.then_some(&only.resolved)
+            }
+            _ => None,
+        }
+    }
+
     /// Everything that would be run, for whoever must allow it.
     pub fn runs(&self) -> Vec<PlannedRun> {
         let mut rows: Vec<PlannedRun> = self.pre_launch_task.iter().flat_map(TaskPlan::runs).collect();

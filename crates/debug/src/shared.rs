@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use stepwell_workspace::process::ProgramCall;
+use stepwell_workspace::process::{ProgramCall, keeper};
 use tokio::sync::watch;
 
 use crate::adapters::{AdapterKind, Search};
@@ -75,6 +75,18 @@ impl Shared {
             sessions: Mutex::default(),
             active: Mutex::default(),
         }
+    }
+
+    /// Wraps a command to confine it and to end it with all its children.
+    pub(crate) fn wrapped_command(&self, call: ProgramCall) -> Result<ProgramCall> {
+        let call = match &self.options.confine {
+            Some(confine) => confine.confine(call).map_err(|reason| Error::Launch { reason, hint: None })?,
+            None => call,
+        };
+        Ok(match &self.options.keeper {
+            Some(keeper) => keeper::kept(keeper, call),
+            None => call,
+        })
     }
 
     pub fn changed(&self) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use stepwell_workspace::process::{Companion, Environment, KeepOutput, Pipes, ProgramCall, keeper};
+use stepwell_workspace::process::{Companion, Environment, KeepOutput, Pipes, ProgramCall};
 use tokio::time::Instant;
 
 use super::in_process::SessionProgramHost;
@@ -397,15 +397,7 @@ impl Session {
 
     /// Wraps a command to confine it and to end it with all its children.
     pub(super) fn wrapped_command(&self, call: ProgramCall) -> Result<ProgramCall> {
-        let options = &self.shared.options;
-        let call = match &options.confine {
-            Some(confine) => confine.confine(call).map_err(|reason| Error::Launch { reason, hint: None })?,
-            None => call,
-        };
-        Ok(match &options.keeper {
-            Some(keeper) => keeper::kept(keeper, call),
-            None => call,
-        })
+        self.shared.wrapped_command(call)
     }
 
     /// Starts a child session that the adapter asks for.

@@ -1,0 +1,246 @@
+//! Runs a command with a recorder inside its interpreter, in place of a debugger outside of it.
+//!
+//! Where a language lets code run at its start, a few lines of its own see every failure, the frames and which line set
+//! each variable, in one run and nearly at the program's own speed. What they saw is written to a private folder, one
+//! file per process, so that child processes and commands behind wrappers are seen too.
+
+mod bash;
+mod python;
+pub(crate) mod records;
+mod ruby;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use stepwell_workspace::files::{self, Privacy};
+use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall, UserSignal};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::launch_config::Resolved;
+use crate::values::without_escapes;
+use crate::{Debugger, Error, Result, Wait};
+use records::Record;
+
+/// Output that is kept of each run.
+const OUTPUT: usize = 256 * 1024;
+/// Records that are read of one process.
+const MOST_RECORDED: u64 = 8 * 1024 * 1024;
+const MOST_PROCESSES: usize = 256;
+/// How long a program that does not end may take to say where it is.
+const HANG_ANSWER: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// A command whose interpreter can be recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedCommand {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    folder: PathBuf,
+    environment: Environment,
+    language: RecordedLanguage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordedLanguage {
+    Python,
+    Bash,
+    Ruby,
+}
+
+/// What a recorded run left.
+#[derive(Debug)]
+pub(crate) struct RecordedRun {
+    pub ending: Ending,
+    pub output: String,
+    pub records: Vec<Record>,
+}
+
+/// Returns the command of a configuration, where its interpreter can be recorded.
+pub(crate) fn command_of(resolved: &Resolved, debugger: &Debugger) -> Option<RecordedCommand> {
+    match resolved.kind.as_str() {
+        "python" | "debugpy" => python::command_of(resolved, &debugger.options().search),
+        "bashdb" => bash::command_of(resolved, &debugger.options().search),
+        "rdbg" => ruby::command_of(resolved, &debugger.options().search),
+        _ => None,
+    }
+}
+
+impl RecordedCommand {
+    pub(crate) fn language(&self) -> RecordedLanguage {
+        self.language
+    }
+
+    /// Follows these functions alone, each given by its file and first line, and for longer.
+    pub(crate) fn focus(&mut self, functions: &[(String, i64)]) {
+        if self.language == RecordedLanguage::Python {
+            python::focus(&mut self.environment, functions);
+        }
+    }
+}
+
+impl Debugger {
+    /// Runs the command to its end, or until it is asked where it hangs.
+    pub(crate) async fn run_recorded(&self, command: &RecordedCommand, wait: &Wait) -> Result<RecordedRun> {
+        let folder = tempfile::Builder::new().prefix("stepwell-record-").tempdir();
+        let folder = folder.map_err(|error| Error::Launch {
+            reason: format!("no folder for the recording can be made: {error}"),
+            hint: None,
+        })?;
+        let mut environment = command.environment.clone();
+        match command.language {
+            RecordedLanguage::Python => {
+                python::instrument(&mut environment, folder.path(), &self.options().search)?;
+            }
+            RecordedLanguage::Bash => bash::instrument(&mut environment, folder.path())?,
+            RecordedLanguage::Ruby => ruby::instrument(&mut environment, folder.path())?,
+        }
+        environment.removed.extend(self.options().removed_variables.iter().map(Into::into));
+        let call = ProgramCall {
+            program: command.program.clone().into(),
+            arguments: command.arguments.clone(),
+            folder: command.folder.clone(),
+            environment,
+            input: None,
+            time_limit: wait.deadline.saturating_duration_since(Instant::now()) + 2 * HANG_ANSWER,
+            keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
+        };
+        let call = self.shared.wrapped_command(call)?;
+        let cancel = wait.cancel.child_token();
+        let mut output = String::new();
+        let run = process::run(call, &cancel, |_, text| push_bounded(&mut output, text));
+        let finished = {
+            tokio::pin!(run);
+            tokio::select! {
+                finished = &mut run => finished,
+                () = tokio::time::sleep_until(wait.deadline) => {
+                    let hang = ask_where_it_hangs(folder.path(), &cancel);
+                    tokio::pin!(hang);
+                    tokio::select! {
+                        // It ended by itself after all.
+                        finished = &mut run => finished,
+                        () = &mut hang => {
+                            cancel.cancel();
+                            run.await
+                        }
+                    }
+                }
+            }
+        }?;
+        if wait.cancel.is_cancelled() {
+            return Err(Error::State {
+                what: "interrupted".to_owned(),
+                hint: "nothing is left running".to_owned(),
+            });
+        }
+        let ending = if finished.ending == Ending::Cancelled { Ending::TimedOut } else { finished.ending };
+        Ok(RecordedRun { ending, output: without_escapes(&output), records: read_records(folder.path()) })
+    }
+}
+
+/// Returns the variables that a configuration sets or removes.
+fn environment_of(resolved: &Resolved) -> Environment {
+    let mut environment = Environment::default();
+    if let Some(Value::Object(variables)) = resolved.arguments.get("env") {
+        for (name, value) in variables {
+            match value {
+                Value::Null => environment.removed.push(name.into()),
+                Value::String(value) => environment.set.push((name.into(), value.into())),
+                other => environment.set.push((name.into(), other.to_string().into())),
+            }
+        }
+    }
+    environment
+}
+
+/// Returns a list of words of a configuration.
+fn words_of(resolved: &Resolved, name: &str) -> Vec<OsString> {
+    let words = resolved.arguments.get(name).and_then(Value::as_array);
+    words.into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect()
+}
+
+/// Keeps the end of the output, and what came first as long as it fits.
+fn push_bounded(output: &mut String, text: &str) {
+    output.push_str(text);
+    if output.len() > 2 * OUTPUT {
+        let cut = crate::output::floor_boundary(output, output.len() - OUTPUT);
+        output.drain(..cut);
+    }
+}
+
+/// Asks every recorded process for its frames and waits until one has answered.
+async fn ask_where_it_hangs(folder: &Path, cancel: &CancellationToken) {
+    for path in files::list_dir(folder).unwrap_or_default().into_iter().take(MOST_PROCESSES) {
+        let pid = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
+        if let Some(pid) = pid {
+            // One that has ended, or handles the signal in its own way, is not asked.
+            process::ask_by_user_signal(pid, UserSignal::Second).ok();
+        }
+    }
+    let answered = async {
+        loop {
+            if read_records(folder).iter().any(|record| matches!(record, Record::Hang(_))) {
+                return;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    tokio::select! {
+        () = answered => {}
+        () = tokio::time::sleep(HANG_ANSWER) => {}
+        () = cancel.cancelled() => {}
+    }
+}
+
+/// Reads the records of all processes, each process's in its order. Lines that are cut off or unknown are left out.
+fn read_records(folder: &Path) -> Vec<Record> {
+    let mut paths = files::list_dir(folder).unwrap_or_default();
+    paths.sort();
+    let mut records = Vec::new();
+    for path in paths.into_iter().take(2 * MOST_PROCESSES) {
+        let Ok(bytes) = files::read_beginning(&path, MOST_RECORDED) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        match path.extension().and_then(|end| end.to_str()) {
+            Some("jsonl") => {
+                records.extend(text.lines().filter_map(|line| serde_json::from_str(line).ok()));
+            }
+            Some("fault") if !text.trim().is_empty() => records.push(Record::Crash(text.into_owned())),
+            Some("xtrace") => records.extend(bash::record_of(&text)),
+            _ => {}
+        }
+    }
+    records
+}
+
+/// Writes files of a recorder where they can stay, so that the interpreter's own cache of them serves the next run.
+fn installed(name: &str, contents: &[(&str, &str)], stays: &Path, otherwise: &Path) -> Result<PathBuf> {
+    let mut hash = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(contents, &mut hash);
+    let mark = format!("{:016x}", std::hash::Hasher::finish(&hash));
+    let folder =
+        if stays.as_os_str().is_empty() { otherwise.join(name) } else { stays.join(name).join(mark) };
+    match write_all(&folder, contents) {
+        Ok(()) => Ok(folder),
+        Err(_) => {
+            let folder = otherwise.join(name);
+            write_all(&folder, contents)?;
+            Ok(folder)
+        }
+    }
+}
+
+fn write_all(folder: &Path, contents: &[(&str, &str)]) -> Result<()> {
+    for (name, text) in contents {
+        let path = folder.join(name);
+        if files::read_if_exists(&path).ok().flatten().as_deref() == Some(*text) {
+            continue;
+        }
+        if let Some(parent) = path.parent() {
+            files::create_private_dir(parent)?;
+        }
+        files::write_atomic(&path, text.as_bytes(), Privacy::Private)?;
+    }
+    Ok(())
+}
