@@ -455,6 +455,9 @@ pub struct WhyArgs {
     /// Run it again until it fails, at most so many times
     #[arg(long, value_name = "N")]
     pub until_fails: Option<u32>,
+    /// Report this failure where there are several, such as 2 for the second failing test
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub failure: Option<u16>,
     /// Do not run it a second time to see how the values of the failing line came to be
     #[arg(long)]
     pub once: bool,

@@ -6,28 +6,36 @@
 
 mod origin;
 mod program_output;
+mod recorded;
+mod report;
+mod snapshot;
+mod test_output;
 mod value_history;
+mod writes;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use tokio::time::Instant;
 
-use crate::dap::types::{ExceptionInfo, StackFrame};
 use crate::function_finder::FunctionFinder;
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::output::{OutputCategory, floor_boundary};
-use crate::session::{Session, Stop};
-use crate::stop_report::{is_own, is_plain, lines_around, plain_kind};
+use crate::session::Session;
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
+use snapshot::StopSnapshot;
+use test_output::FailedTest;
+
 pub use origin::Origin;
-pub(crate) use origin::line_of as source_line;
-pub use value_history::ValueWrite;
+pub(crate) use origin::{line_of as source_line, text_of as source_text};
+pub use report::{
+    BlockedThread, Cause, CauseKind, Exception, FailureFrame, FailureReport, FailureSummary, FrameValue,
+    Recursion, RecursionArgument, RecursionStep, SourceLocation, ValueHistory, ValueWrite, Verdict,
+    WriteKind,
+};
 
 /// Maximum number of stops that are recorded.
 const MOST_SNAPSHOTS: usize = 24;
@@ -36,114 +44,24 @@ const VARIABLES: usize = 20;
 const VALUE: usize = 160;
 const OUTPUT: usize = 4000;
 
-/// Why a command failed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FailureReport {
-    /// How the command was understood.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub how: Option<String>,
-    pub verdict: Verdict,
-    /// One sentence.
-    pub summary: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exception: Option<Exception>,
-    /// Where it failed in the workspace's own code.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<SourceLocation>,
-    /// The values that the failing line names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<ValueHistory>,
-    /// The workspace's own frames, innermost first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub frames: Vec<FailureFrame>,
-    /// Number of library frames that are left out.
-    pub library_frames: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i64>,
-    /// The end of what was printed.
-    pub output: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Failed,
-    Passed,
-    /// It did not end in time.
-    Hangs,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Exception {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub message: String,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SourceLocation {
-    pub file: String,
-    pub line: i64,
-    pub function: String,
-    pub source: String,
-}
-
-/// A value of the failing line, and how it was set.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ValueHistory {
-    pub name: String,
-    pub value: String,
-    /// The last writes seen in a second run, newest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub writes: Vec<ValueWrite>,
-    /// Where it was set last, by the source.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FailureFrame {
-    pub function: String,
-    pub file: String,
-    pub line: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    pub variables: Vec<FrameValue>,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FrameValue {
-    pub name: String,
-    pub value: String,
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<String>,
-}
-
-/// What was recorded at a stop.
-#[derive(Clone, Debug)]
-struct StopSnapshot {
-    exception: Option<Exception>,
-    frames: Vec<FailureFrame>,
-    library_frames: usize,
-    /// Whether the stop ends the program: not an exception that is caught later.
-    is_final: bool,
-}
-
 impl Debugger {
-    /// Runs a plan and explains how it failed.
+    /// Runs a plan and explains how it failed: the first failure, or the one with the wanted number.
     pub async fn explain(
         &self,
         plan: LaunchPlan,
         mut options: LaunchOptions,
+        wanted: Option<usize>,
         wait: &Wait,
     ) -> Result<FailureReport> {
         let how = plan.how.clone();
+        if let Some(report) = self.explain_recorded(&plan, wanted, wait).await? {
+            return Ok(FailureReport { how, ..report });
+        }
         options.breakpoints = false;
         options.exception_filters =
             Some(["uncaught", "userUnhandled", "all", "any", "rust_panic"].map(str::to_owned).to_vec());
         let mut after = self.serial();
+        let plan_again = plan.clone();
         let launched = plan.start(self, &options).await?;
         let Some(session) = launched.sessions.first().cloned() else {
             return Err(crate::Error::NoSessionAtAll);
@@ -186,9 +104,68 @@ impl Debugger {
         self.end(&session).await;
         let output = program_output::without_debugger(&self.printed(&session));
         let finder = self.options().function_finder.as_deref();
-        let mut report = report_of(snapshots, verdict_hint, exit_code, &output, finder);
+        let tests = test_output::failed_tests(&output);
+        let seen = Seen { snapshots, hang: verdict_hint, exit_code, output: &output, tests: &tests };
+        let mut report = report_of(seen, wanted, finder);
         report.notes.splice(0..0, notes);
+        self.look_at_test(&plan_again, options, &tests, &mut report, wait).await;
         Ok(FailureReport { how, ..report })
+    }
+
+    /// A runner may report a failure that no debugger stops at, such as `t.Errorf` of Go. Its line runs only when the test
+    /// fails: it is reached once more, with a breakpoint.
+    async fn look_at_test(
+        &self,
+        plan: &LaunchPlan,
+        mut options: LaunchOptions,
+        tests: &[FailedTest],
+        report: &mut FailureReport,
+        wait: &Wait,
+    ) {
+        let at = report.failure.unwrap_or(1).saturating_sub(1);
+        let Some(test) =
+            tests.get(at).filter(|_| report.frames.is_empty() && report.verdict == Verdict::Failed)
+        else {
+            return;
+        };
+        let (Some(file), Some(line)) = (&test.file, test.line) else { return };
+        let Some(path) = plan.folders().iter().find_map(|folder| test_output::located(file, folder)) else {
+            return;
+        };
+        report.place = Some(SourceLocation::at(&path.to_string_lossy(), line, ""));
+        let is_same = |other: &&FailedTest| other.file == test.file && other.line == test.line;
+        let passes = tests[..at].iter().filter(is_same).count();
+        options.exception_filters = Some(Vec::new());
+        options.probes = [(path, vec![line])].into();
+        let Ok(Some(snapshot)) = self.reached(plan.clone(), options, passes, wait).await else { return };
+        let finder = self.options().function_finder.as_deref();
+        set_frames(report, snapshot, finder);
+        report.summary = report.sentence();
+    }
+
+    /// Runs a plan until a breakpoint was passed so many times, and records the next stop there.
+    async fn reached(
+        &self,
+        plan: LaunchPlan,
+        options: LaunchOptions,
+        passes: usize,
+        wait: &Wait,
+    ) -> Result<Option<StopSnapshot>> {
+        let mut after = self.serial();
+        let launched = plan.start(self, &options).await?;
+        let Some(session) = launched.sessions.first().cloned() else { return Ok(None) };
+        let mut found = None;
+        for pass in 0..=passes {
+            let Outcome::Stopped(stopped, stop) = self.wait(&session, after, wait).await else { break };
+            after = stop.serial;
+            if pass == passes {
+                found = stopped.snapshot(&stop).await.ok();
+                break;
+            }
+            stopped.resume(None).await?;
+        }
+        self.end(&session).await;
+        Ok(found)
     }
 
     /// Returns the output of a session and its children.
@@ -211,125 +188,152 @@ impl Debugger {
     }
 }
 
-impl Session {
-    async fn snapshot(&self, stop: &Stop) -> Result<StopSnapshot> {
-        let thread = match stop.thread {
-            Some(thread) => thread,
-            None => self.top_frame_thread().await?,
-        };
-        let workspace = self.shared.options.search.workspace.clone();
-        let stack = self.stack(thread, 0, 200).await?.stack_frames;
-        let info = self.exception_info(thread).await;
-        let own: Vec<&StackFrame> = stack.iter().filter(|frame| is_own(frame, &workspace)).collect();
-        let mut frames = Vec::new();
-        for frame in own.iter().take(FRAMES) {
-            frames.push(self.failure_frame(frame).await?);
-        }
-        Ok(StopSnapshot {
-            exception: Some(Self::exception_of(stop, info.as_ref())),
-            library_frames: stack.len().saturating_sub(own.len()),
-            frames,
-            is_final: !self.adapter.quirks().stops_at_handled_exceptions
-                || info.is_some_and(|info| info.break_mode.as_deref() == Some("unhandled")),
-        })
-    }
-
-    async fn failure_frame(&self, frame: &StackFrame) -> Result<FailureFrame> {
-        let rows = self.locals(frame.id, 60).await.ok().flatten().map(|(_, rows)| rows).unwrap_or_default();
-        let file = frame.source.as_ref().and_then(|source| source.path.clone()).unwrap_or_default();
-        Ok(FailureFrame {
-            function: crate::stop_report::plain_name(&frame.name).to_owned(),
-            source: lines_around(Path::new(&file), frame.line, 4),
-            line: frame.line,
-            variables: rows
-                .iter()
-                .filter(|row| is_plain(row))
-                .take(VARIABLES)
-                .map(|row| FrameValue {
-                    name: row.name.clone(),
-                    value: shortened(&row.value, VALUE),
-                    kind: row.kind.clone().filter(|kind| !kind.is_empty()),
-                })
-                .collect(),
-            file,
-        })
-    }
-
-    fn exception_of(stop: &Stop, info: Option<&ExceptionInfo>) -> Exception {
-        let details = info.and_then(|info| info.details.as_ref());
-        let kind = details
-            .and_then(|details| details.type_name.clone().or_else(|| details.full_type_name.clone()))
-            .or_else(|| info.map(|info| info.exception_id.clone()))
-            .or_else(|| stop.text.clone().filter(|text| !text.contains(' ')));
-        let message = details
-            .and_then(|details| details.message.clone())
-            .or_else(|| info.and_then(|info| info.description.clone()))
-            .or_else(|| stop.text.clone())
-            .or_else(|| stop.description.clone())
-            .unwrap_or_default();
-        let kind = kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| stop.reason.to_string());
-        Exception { kind: shortened(plain_kind(&kind), 200), message: shortened(&message, 2000) }
-    }
-}
-
-/// Makes the report from the recorded stops, the exit code and the output.
-fn report_of(
+/// What a run under a debugger showed.
+struct Seen<'a> {
     snapshots: Vec<StopSnapshot>,
     hang: Option<StopSnapshot>,
     exit_code: Option<i64>,
-    output: &str,
-    finder: Option<&dyn FunctionFinder>,
-) -> FailureReport {
-    let tail = output.len().saturating_sub(OUTPUT);
-    let tail = output[floor_boundary(output, tail)..].to_owned();
-    let (verdict, chosen) = if let Some(hang) = hang {
-        (Verdict::Hangs, Some(hang))
-    } else {
-        let chosen = choose(snapshots, output);
-        let failed = match exit_code {
-            Some(code) => code != 0,
-            // Without an exit code, what was not handled speaks.
-            None => chosen.as_ref().is_some_and(|snapshot| snapshot.is_final) || speaks_of_failure(output),
-        };
-        (if failed { Verdict::Failed } else { Verdict::Passed }, chosen.filter(|_| failed))
+    output: &'a str,
+    tests: &'a [FailedTest],
+}
+
+/// Makes the report from the recorded stops, the exit code and the output.
+fn report_of(seen: Seen<'_>, wanted: Option<usize>, finder: Option<&dyn FunctionFinder>) -> FailureReport {
+    let Seen { snapshots, hang, exit_code, output, tests } = seen;
+    let mut report = FailureReport { exit_code, output: output_tail(output), ..FailureReport::default() };
+    if let Some(hang) = hang {
+        report.verdict = Verdict::Hangs;
+        report.exception = hang.exception.clone();
+        set_frames(&mut report, hang, finder);
+        report.summary = report.sentence();
+        return report;
+    }
+    let test = tests.get(wanted.unwrap_or(1).saturating_sub(1)).or_else(|| tests.first());
+    let chosen = match test {
+        Some(test) => {
+            snapshots.iter().position(|snapshot| is_of_test(snapshot, test)).map(|at| snapshots[at].clone())
+        }
+        None => choose(snapshots, output),
     };
-    let mut report = FailureReport {
-        how: None,
-        verdict,
-        summary: String::new(),
-        exception: None,
-        place: None,
-        values: Vec::new(),
-        frames: Vec::new(),
-        library_frames: 0,
-        exit_code,
-        output: tail,
-        notes: Vec::new(),
+    let failed = match exit_code {
+        Some(code) => code != 0,
+        // Without an exit code, what was not handled speaks.
+        None => {
+            !tests.is_empty()
+                || chosen.as_ref().is_some_and(|snapshot| snapshot.is_final)
+                || speaks_of_failure(output)
+        }
     };
+    if !failed {
+        report.verdict = Verdict::Passed;
+        report.summary = report.sentence();
+        return report;
+    }
+    list_tests(&mut report, tests, test, wanted);
     if let Some(snapshot) = chosen {
-        report.exception = snapshot.exception.map(|exception| program_output::refined(exception, output));
-        report.library_frames = snapshot.library_frames;
-        report.place = snapshot.frames.first().map(|frame| SourceLocation {
-            file: frame.file.clone(),
-            line: frame.line,
-            function: frame.function.clone(),
-            source: origin::line_of(&frame.file, frame.line).unwrap_or_default(),
-        });
-        report.values = snapshot
-            .frames
-            .first()
-            .map(|frame| value_histories(frame, snapshot.frames.get(1), finder))
-            .unwrap_or_default();
-        report.frames = snapshot.frames;
-    } else if verdict == Verdict::Failed
-        && let Some((exception, place)) = program_output::traceback(output)
-    {
+        // What another test printed says nothing of this one.
+        let printed = test.map_or(output, |test| test.details.as_str());
+        let exception =
+            snapshot.exception.clone().map(|exception| program_output::refined(exception, printed));
+        report.exception = match test {
+            Some(test) if exception.as_ref().is_none_or(Exception::is_nameless) => Some(test_failed(test)),
+            _ => exception,
+        };
+        if let Some(signal) = &snapshot.signal {
+            report.end_by_signal(signal);
+        }
+        set_frames(&mut report, snapshot, finder);
+    } else if let Some(test) = test {
+        report.exception = Some(test_failed(test));
+    } else if let Some((exception, place)) = program_output::traceback(output) {
         report.exception = Some(exception);
         report.place = place;
         report.notes.push("no debugger saw it; this is what the program printed".to_owned());
     }
-    report.summary = summary(&report);
+    if let Some(blocked) = program_output::go_deadlock(output) {
+        report.exception =
+            Some(Exception { kind: "deadlock".to_owned(), message: "all goroutines are asleep".to_owned() });
+        report.place = blocked.iter().find_map(|thread| thread.place.clone()).or(report.place);
+        report.blocked = blocked;
+    }
+    report.summary = report.sentence();
     report
+}
+
+fn test_failed(test: &FailedTest) -> Exception {
+    Exception { kind: "test failed".to_owned(), message: test.message.clone() }
+}
+
+/// Lists the failing tests where there are several, and names the one that the report is about.
+fn list_tests(
+    report: &mut FailureReport,
+    tests: &[FailedTest],
+    test: Option<&FailedTest>,
+    wanted: Option<usize>,
+) {
+    report.test = test.map(|test| test.name.clone());
+    if let Some(wanted) = wanted.filter(|wanted| *wanted > tests.len().max(1)) {
+        report.notes.push(format!("there is no failure {wanted}; there are {}", tests.len().max(1)));
+    }
+    if tests.len() < 2 {
+        return;
+    }
+    report.failure = tests.iter().position(|one| Some(one) == test).map(|at| at + 1);
+    report.failures = tests
+        .iter()
+        .zip(1..)
+        .map(|(test, number)| FailureSummary {
+            number,
+            test: Some(test.name.clone()),
+            message: shortened(&test.message, 200),
+            file: test.file.clone(),
+            line: test.line,
+        })
+        .collect();
+}
+
+/// Whether a stop is the failure that a runner reports for a test.
+fn is_of_test(snapshot: &StopSnapshot, test: &FailedTest) -> bool {
+    let file_name = |file: &str| Path::new(file).file_name().map(std::ffi::OsStr::to_os_string);
+    if let (Some(file), Some(line)) = (&test.file, test.line) {
+        return snapshot
+            .frames
+            .iter()
+            .any(|frame| frame.line == line && file_name(&frame.file) == file_name(file));
+    }
+    // A panic is reported without a place: its message, or the test's function among the callers, tells.
+    let message = snapshot.exception.as_ref().map(|exception| exception.message.trim()).unwrap_or_default();
+    let is_message = message.len() > 3 && test.message.contains(message);
+    let function = test.name.split('/').next().unwrap_or(&test.name);
+    let ends = |name: &str| name.rsplit(['.', ':']).next() == Some(function);
+    is_message || snapshot.frames.iter().any(|frame| ends(&frame.function))
+}
+
+fn set_frames(report: &mut FailureReport, mut snapshot: StopSnapshot, finder: Option<&dyn FunctionFinder>) {
+    if let Some(finder) = finder {
+        for frame in &mut snapshot.frames {
+            let text = origin::text_of(&frame.file);
+            let body = text.and_then(|text| finder.function_at(Path::new(&frame.file), &text, frame.line));
+            if let Some(body) = body {
+                let line = frame.line;
+                frame.variables.retain(|row| body.may_have_value(&row.name, line));
+            }
+        }
+    }
+    report.library_frames = snapshot.library_frames;
+    report.place = snapshot.frames.first().map(FailureFrame::location);
+    report.values = snapshot
+        .frames
+        .first()
+        .map(|frame| value_histories(frame, snapshot.frames.get(1), finder))
+        .unwrap_or_default();
+    report.frames = snapshot.frames;
+}
+
+/// Returns the end of what was printed.
+fn output_tail(output: &str) -> String {
+    let tail = output.len().saturating_sub(OUTPUT);
+    output[floor_boundary(output, tail)..].to_owned()
 }
 
 /// Chooses the stop that the output names; else the last that was not caught; else the last.
@@ -382,32 +386,8 @@ fn value_histories(
             name: row.name.clone(),
             value: row.value.clone(),
             writes: Vec::new(),
+            changed_since: false,
             origin: finder.and_then(|finder| origin::of(&row.name, frame, caller, finder)),
         })
         .collect()
-}
-
-fn summary(report: &FailureReport) -> String {
-    let place = report.place.as_ref().map(|place| {
-        let file = Path::new(&place.file).file_name().map(|name| name.to_string_lossy().into_owned());
-        format!(" at {}:{} in {}", file.unwrap_or_default(), place.line, place.function)
-    });
-    let place = place.unwrap_or_default();
-    match (report.verdict, &report.exception, report.exit_code) {
-        (Verdict::Passed, _, _) => "it passed".to_owned(),
-        (Verdict::Hangs, _, _) => format!("it did not end in time; it was{place}"),
-        (Verdict::Failed, Some(exception), _) => {
-            let message = exception.message.lines().next().unwrap_or_default();
-            let message = if message.is_empty() || message == exception.kind {
-                String::new()
-            } else {
-                format!(": {message}")
-            };
-            format!("{}{message}{place}", exception.kind)
-        }
-        (Verdict::Failed, None, Some(code)) => {
-            format!("it ended with exit code {code}; no exception or signal was seen")
-        }
-        (Verdict::Failed, None, None) => "it failed; no exception or signal was seen".to_owned(),
-    }
 }

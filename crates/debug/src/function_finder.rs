@@ -9,6 +9,9 @@ pub trait FunctionFinder: Send + Sync + std::fmt::Debug {
 
     /// Returns the first function of this name.
     fn function_named(&self, path: &Path, text: &str, name: &str) -> Option<FunctionBody>;
+
+    /// Returns the arguments of the only call of a function on a line, as they are written.
+    fn call_arguments(&self, path: &Path, text: &str, line: i64, function: &str) -> Option<Vec<String>>;
 }
 
 /// The body of a function.
@@ -21,11 +24,67 @@ pub struct FunctionBody {
     pub parameters: Vec<String>,
     /// Not a function: the code outside of all functions.
     pub is_top_level: bool,
+    pub assignments: Vec<Assignment>,
+    pub declarations: Vec<Declaration>,
+    /// The lines that call something.
+    pub call_lines: Vec<i64>,
+}
+
+/// A place in a function that may give a variable its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub name: String,
+    pub line: i64,
+    /// The lines of the statement, or of the whole loop for one in a loop's head.
+    pub first_line: i64,
+    pub last_line: i64,
+    pub certainty: Certainty,
+}
+
+/// Whether the variable is written when the statement runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certainty {
+    Always,
+    Perhaps,
+    /// By the head of a loop, which runs between rounds without a stop of its own.
+    LoopHead,
+}
+
+/// The lines in which a name means one variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    pub name: String,
+    pub line: i64,
+    pub last_line: i64,
+    /// Whether it has a value from the beginning.
+    pub has_value: bool,
 }
 
 impl FunctionBody {
     pub(crate) fn contains(&self, line: i64) -> bool {
         (self.first_line..=self.last_line).contains(&line)
+    }
+
+    /// Whether a variable can have a value when a line is about to run. Debuggers show what happens to be in the memory of
+    /// one that has none yet.
+    pub(crate) fn may_have_value(&self, name: &str, line: i64) -> bool {
+        let mut declared = self.declarations.iter().filter(|one| one.name == name).peekable();
+        if declared.peek().is_none() || self.parameters.iter().any(|parameter| parameter == name) {
+            return true;
+        }
+        let is_assigned = |from: i64| {
+            self.assignments
+                .iter()
+                .any(|one| one.name == name && one.first_line >= from && one.first_line < line)
+        };
+        // In a loop a later line may have run before; only what lies in the loop's head and body can be so.
+        let in_loop = self.assignments.iter().any(|one| {
+            one.certainty == Certainty::LoopHead && (one.first_line..=one.last_line).contains(&line)
+        });
+        declared.any(|one| {
+            one.line < line && (one.has_value || in_loop || is_assigned(one.line))
+                || one.line == line && one.last_line > line && in_loop
+        })
     }
 
     /// Returns at most so many lines of code, those nearest to a line; at the top level none after it.
@@ -58,6 +117,9 @@ mod tests {
             code_lines: (1..=10).collect(),
             parameters: Vec::new(),
             is_top_level,
+            assignments: Vec::new(),
+            declarations: Vec::new(),
+            call_lines: Vec::new(),
         };
         assert_eq!(body(false).code_near(4, 5), [2, 3, 4, 5, 6]);
         assert_eq!(body(true).code_near(4, 3), [2, 3, 4]);

@@ -104,7 +104,10 @@ async fn explain(
         }
         let time = Duration::from_secs(args.timeout);
         let (options, wait) = bounds(args, time, cancel);
-        let mut found = debugger.explain(plan.clone(), options, &wait).await.map_err(reported)?;
+        let mut found = debugger
+            .explain(plan.clone(), options, args.failure.map(usize::from), &wait)
+            .await
+            .map_err(reported)?;
         debugger.forget_ended();
         if found.verdict == Verdict::Passed && round < rounds {
             continue;
@@ -112,7 +115,7 @@ async fn explain(
         if rounds > 1 {
             found.notes.push(format!("run {round} of at most {rounds}"));
         }
-        if found.verdict == Verdict::Failed && !args.once {
+        if found.verdict == Verdict::Failed && !found.is_followed && !args.once {
             if !args.quiet {
                 let again = language.pick(
                     "it fails; once more, to see how the values came to be (--once: not)",

@@ -39,5 +39,6 @@ mod scip;
 mod tasks;
 mod tool;
 mod why;
+mod why_table;
 mod workspaces;
 mod world;

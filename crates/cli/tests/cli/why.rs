@@ -27,7 +27,7 @@ fn copied(world: &World, name: &str) -> PathBuf {
 }
 
 /// `stepwell why` in a folder, with the compilers' own caches and the adapters that tests were given.
-fn stepwell_why(world: &World, folder: &Path, options: &[&str], words: &[&str]) -> Output {
+pub fn stepwell_why(world: &World, folder: &Path, options: &[&str], words: &[&str]) -> Output {
     if let Some(adapters) = std::env::var_os("STEPWELL_TEST_ADAPTERS") {
         std::os::unix::fs::symlink(adapters, world.data().join("adapters")).ok();
     }
@@ -101,7 +101,7 @@ fn writes(report: &Value, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn values_are_followed_in_a_second_run_and_only_there() {
+fn python_values_are_followed_in_the_first_run() {
     let world = World::new([]);
     world.write(
         "mean.py",
@@ -109,24 +109,52 @@ fn values_are_followed_in_a_second_run_and_only_there() {
          left -= 1\n    return total / left\n\n\ndef report(numbers):\n    doubled = [number * 2 for number in numbers]\n    return \
          mean(doubled)\n\n\nprint(mean.__name__)\nopen('runs', 'a').write('x')\nreport([1, 2])\n",
     );
-    let command = ["python3", "mean.py"];
-    let Some(report) = why(&world, &world.work(), &command) else { return };
+    let Some(report) = why(&world, &world.work(), &["python3", "mean.py"]) else { return };
     assert_eq!(report["place"]["line"], 7, "{report:#}");
     assert_eq!(writes(&report, "left"), ["6 0", "6 1", "3 2"], "{report:#}");
     assert_eq!(writes(&report, "total"), ["5 6", "5 2", "2 0"], "{report:#}");
+    assert_eq!(std::fs::read_to_string(world.work().join("runs")).unwrap().len(), 1);
+}
+
+/// A program that computes for long is traced only at its beginning, and its failing functions in a second run.
+#[test]
+fn python_values_of_a_long_run_are_followed_in_a_second_one() {
+    let world = World::new([]);
+    world.write(
+        "long.py",
+        "def busy():\n    total = 0\n    for number in range(120000):\n        total += number\n    return total\n\n\ndef fail(limit):\n    \
+         rest = limit - 3\n    return 1 / rest\n\n\nopen('runs', 'a').write('x')\nbusy()\nfail(3)\n",
+    );
+    let Some(report) = why(&world, &world.work(), &["python3", "long.py"]) else { return };
+    assert_eq!(writes(&report, "rest"), ["9 0"], "{report:#}");
+    assert_eq!(std::fs::read_to_string(world.work().join("runs")).unwrap().len(), 2);
+}
+
+#[test]
+fn values_are_followed_in_a_second_run_under_a_debugger_and_only_there() {
+    let world = World::new([]);
+    world.write(
+        "mean.js",
+        "const fs = require('fs');\nfs.appendFileSync('runs', 'x');\nfunction mean(numbers) {\n  let left = numbers.length;\n  for (const \
+         number of numbers) {\n    left -= 1;\n  }\n  return check(left);\n}\nfunction check(left) {\n  if (left === 0) {\n    throw new \
+         Error('none left');\n  }\n}\nmean([1, 2]);\n",
+    );
+    let command = ["node", "mean.js"];
+    let Some(report) = why(&world, &world.work(), &command) else { return };
+    assert_eq!(report["place"]["line"], 12, "{report:#}");
+    assert_eq!(report["frames"][1]["values"][0]["writes"][0]["line"], 6, "{report:#}");
     let runs = || std::fs::read_to_string(world.work().join("runs")).unwrap().len();
     assert_eq!(runs(), 2);
 
     let once = stepwell_why(&world, &world.work(), &["--json", "--once"], &command);
     let report: Value = serde_json::from_slice(&once.stdout).unwrap();
-    assert_eq!(report["place"]["line"], 7, "{report:#}");
-    assert_eq!(writes(&report, "left"), [""; 0], "{report:#}");
-    assert_eq!(report["values"][0]["origin"]["line"], 6, "{report:#}");
+    assert_eq!(report["place"]["line"], 12, "{report:#}");
+    assert_eq!(report["frames"][1]["values"], Value::Null, "{report:#}");
     assert_eq!(runs(), 3);
 }
 
 #[test]
-fn a_value_that_was_passed_has_the_callers_story() {
+fn the_values_that_were_passed_have_the_callers_history() {
     let world = World::new([]);
     world.write(
         "share.py",
@@ -134,18 +162,23 @@ fn a_value_that_was_passed_has_the_callers_story() {
          people -= 1\n    share(10, people)\n\n\nmain()\n",
     );
     let Some(report) = why(&world, &world.work(), &["python3", "share.py"]) else { return };
-    assert_eq!(writes(&report, "people"), ["8 0", "8 1", "8 2", "6 3"], "{report:#}");
+    let passed = report["values"].as_array().unwrap().iter().find(|value| value["name"] == "people").unwrap();
+    assert_eq!((&passed["origin"]["line"], &passed["origin"]["observed"]), (&9.into(), &true.into()));
+    let caller = &report["frames"][1]["values"][0];
+    let lines: Vec<&Value> =
+        caller["writes"].as_array().unwrap().iter().map(|write| &write["line"]).collect();
+    assert_eq!(lines, [8, 8, 8, 6], "{report:#}");
 }
 
 #[test]
 fn a_run_that_goes_another_way_is_not_told_as_the_first() {
     let world = World::new([]);
     world.write(
-        "flip.py",
-        "import os\n\n\ndef part(n):\n    half = n // 2\n    return 1 / (half - n // 2)\n\n\nruns = 0\nif os.path.exists('runs'):\n    \
-         runs = 7\nopen('runs', 'w').close()\npart(4 + runs)\n",
+        "flip.js",
+        "const fs = require('fs');\nlet runs = 0;\nif (fs.existsSync('runs')) {\n  runs = 7;\n}\nfs.writeFileSync('runs', '');\nfunction \
+         part(n) {\n  const half = n / 2;\n  if (half > 0) {\n    throw new Error('half');\n  }\n}\npart(4 + runs);\n",
     );
-    let Some(report) = why(&world, &world.work(), &["python3", "flip.py"]) else { return };
+    let Some(report) = why(&world, &world.work(), &["node", "flip.js"]) else { return };
     assert_eq!(writes(&report, "half"), [""; 0], "{report:#}");
     let notes = report["notes"].to_string();
     assert!(notes.contains("another way"), "{report:#}");

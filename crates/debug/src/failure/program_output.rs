@@ -1,7 +1,7 @@
 //! Reads exceptions and tracebacks from a program's output, where the debugger tells less.
 
 use super::origin::line_of;
-use super::{Exception, SourceLocation};
+use super::{BlockedThread, Exception, SourceLocation};
 
 /// Lines above an error that are searched for its location.
 const MOST_ABOVE: usize = 12;
@@ -45,6 +45,10 @@ pub(crate) fn refined(exception: Exception, output: &str) -> Exception {
             || message.contains("SIGTRAP"))
     {
         return told;
+    }
+    // Delve quotes what was passed to `panic`.
+    if kind == "panic" && message.starts_with('"') {
+        return Exception { kind, message: message.trim_matches('"').to_owned() };
     }
     // `signal SIGSEGV: address not mapped to object`
     if let Some(rest) = message.strip_prefix("signal ") {
@@ -142,6 +146,89 @@ fn assertion(output: &str) -> Option<Exception> {
     })
 }
 
+const SIGNALS: [&str; 31] = [
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+    "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+    "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+];
+
+/// Names a signal by its number on Linux, as `kill -l` does.
+pub(crate) fn signal_name(signal: i32) -> String {
+    let name = usize::try_from(signal - 1).ok().and_then(|at| SIGNALS.get(at));
+    name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name}"))
+}
+
+/// The number of a signal on Linux.
+pub(crate) fn signal_number(name: &str) -> Option<i64> {
+    let at = SIGNALS.iter().position(|known| name.strip_prefix("SIG") == Some(known))?;
+    i64::try_from(at + 1).ok()
+}
+
+/// Reads who waits for what from Go's words about a deadlock.
+pub(crate) fn go_deadlock(output: &str) -> Option<Vec<BlockedThread>> {
+    let (_, rest) = output.split_once("all goroutines are asleep - deadlock!")?;
+    let mut threads: Vec<BlockedThread> = Vec::new();
+    let mut function = String::new();
+    for line in rest.lines() {
+        if let Some(head) = line.strip_prefix("goroutine ").and_then(|head| head.strip_suffix("]:")) {
+            let (number, waits_for) = head.split_once(" [")?;
+            threads.push(BlockedThread {
+                name: format!("goroutine {number}"),
+                waits_for: waits_for.to_owned(),
+                place: None,
+            });
+        } else if let (Some(place), Some(thread)) = (line.strip_prefix('\t'), threads.last_mut()) {
+            let place = place.split(" +0x").next().unwrap_or(place);
+            if let Some((file, number)) = place.rsplit_once(':')
+                && thread.place.is_none()
+                && !file.contains("/src/runtime/")
+                && !file.contains("/src/sync/")
+                && let Ok(number) = number.parse()
+            {
+                thread.place = place_at(file, number, &function);
+            }
+        } else {
+            let called = line.split('(').next().unwrap_or(line);
+            function = called.trim_start_matches("created by ").to_owned();
+        }
+    }
+    Some(threads)
+}
+
+/// Reads what Python's faulthandler wrote: the fatal error and the most recent call.
+pub(crate) fn python_fault(text: &str) -> Option<(Exception, Option<SourceLocation>)> {
+    let fatal = text.lines().find_map(|line| line.strip_prefix("Fatal Python error: "))?;
+    let places = text.lines().filter_map(|line| python_place(&line.replace(" in ", ", in ")));
+    let exception = Exception { kind: fatal.trim().to_owned(), message: String::new() };
+    Some((exception, places.into_iter().find(|place| !place.file.contains("/lib/python"))))
+}
+
+/// Takes bash's own message where it has one: `a.sh: line 3: name: unbound variable`.
+pub(crate) fn refine_bash(report: &mut super::FailureReport, output: &str) {
+    let Some(place) = report.place.clone() else { return };
+    let told = output.lines().rev().find_map(|line| {
+        let (file, rest) = line.split_once(": line ")?;
+        let (number, message) = rest.split_once(": ")?;
+        let is_script =
+            std::path::Path::new(file).file_name() == std::path::Path::new(&place.file).file_name();
+        Some((number.parse::<i64>().ok().filter(|_| is_script)?, message))
+    });
+    let Some((line, message)) = told.filter(|(line, _)| *line >= place.line || place.line == 0) else {
+        return;
+    };
+    report.exception = Some(Exception { kind: "bash".to_owned(), message: message.to_owned() });
+    if line != place.line {
+        let place = SourceLocation::at(&place.file, line, &place.function);
+        if let Some(frame) = report.frames.first_mut() {
+            frame.line = line;
+            frame.source = crate::stop_report::lines_around(std::path::Path::new(&place.file), line, 4);
+        }
+        // The values are those of another line.
+        report.values.clear();
+        report.place = Some(place);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use stepwell_workspace::files;
@@ -211,6 +298,31 @@ mod tests {
             assert_eq!(place, expected, "{output}");
         }
         assert!(traceback("no error here: it passed\nerrors: 0\n").is_none());
+    }
+
+    #[test]
+    fn a_deadlock_names_what_each_goroutine_waits_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("main.go");
+        files::write_atomic(
+            &file,
+            b"package main\n\n\nfunc main() {\n\tdone.Wait()\n}\n",
+            files::Privacy::Shared,
+        )
+        .unwrap();
+        let file = file.to_str().unwrap();
+        let output = format!(
+            "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [semacquire]:\nsync.runtime_Semacquire(0x0)\n\t/usr/lib/go/src/runtime/sema.go:62 +0x27\nmain.main()\n\t{file}:5 +0x11c\n\ngoroutine 6 [chan receive]:\nmain.worker(0x1)\n\t/not/there.go:10 +0x8\n"
+        );
+        let threads = go_deadlock(&output).unwrap();
+        let told: Vec<_> = threads
+            .iter()
+            .map(|one| {
+                (one.name.as_str(), one.waits_for.as_str(), one.place.as_ref().map(|place| place.line))
+            })
+            .collect();
+        assert_eq!(told, [("goroutine 1", "semacquire", Some(5)), ("goroutine 6", "chan receive", None)]);
+        assert!(go_deadlock("panic: no").is_none());
     }
 
     #[test]

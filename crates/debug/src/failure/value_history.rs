@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use serde_json::json;
 use tokio::time::Instant;
 
-use super::origin::{line_of, names, sets, text_of};
-use super::{FailureReport, VALUE, Verdict};
+use super::origin::{line_of, names, text_of};
+use super::snapshot::told_value;
+use super::writes::{Passage, SeenWrite, writes};
+use super::{FailureFrame, FailureReport, VALUE, ValueHistory, ValueWrite, Verdict, WriteKind};
 use crate::dap::types::StackFrame;
 use crate::function_finder::{FunctionBody, FunctionFinder};
 use crate::ids::{AdapterFrameId, ThreadId};
@@ -30,17 +31,6 @@ const FOLLOWING: Duration = Duration::from_secs(8);
 const KEPT: usize = 400;
 /// Lines of code of one function that are followed.
 const MOST_LINES: usize = 120;
-/// Lines above that are searched for the head of a loop.
-const MOST_LINES_UP: usize = 100;
-
-/// A line that set a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ValueWrite {
-    pub file: String,
-    pub line: i64,
-    pub source: String,
-    pub value: String,
-}
 
 /// A function that is followed, and the names in it that matter.
 #[derive(Debug)]
@@ -52,13 +42,6 @@ struct Scope {
     /// The line in it when the program failed.
     line: i64,
     names: Vec<String>,
-}
-
-/// One line that was about to run, with the values before it. `None` is a name that had no value there.
-#[derive(Clone, Debug)]
-struct Passage {
-    line: i64,
-    values: Vec<Option<String>>,
 }
 
 /// A call that is going on.
@@ -134,9 +117,9 @@ impl Debugger {
         report: &mut FailureReport,
         wait: &Wait,
     ) -> Result<()> {
-        let finder = self.options().function_finder.as_deref();
-        let scopes = finder.map(|finder| scopes(report, finder)).unwrap_or_default();
-        if report.verdict != Verdict::Failed || scopes.is_empty() {
+        let Some(finder) = self.options().function_finder.as_deref() else { return Ok(()) };
+        let scopes = scopes(report, finder);
+        if report.verdict != Verdict::Failed || report.is_followed || scopes.is_empty() {
             return Ok(());
         }
         options.breakpoints = false;
@@ -148,7 +131,7 @@ impl Debugger {
         let followed = self.follow(&session, &scopes, report, after, wait).await;
         self.end(&session).await;
         match followed? {
-            (Some(arrival), _) => attach(report, &scopes, &arrival),
+            (Some(arrival), _) => attach(report, &scopes, &arrival, finder),
             (None, true) => report.notes.push(
                 "how the values came to be was read from the source: too many lines ran to follow them"
                     .to_owned(),
@@ -215,9 +198,18 @@ impl Debugger {
 impl Session {
     async fn values_of(&self, names: &[String], frame: AdapterFrameId) -> Vec<Option<String>> {
         let mut values = Vec::with_capacity(names.len());
+        // A plain name is asked for alone: the whole scope may have variables that are not initialised yet, and
+        // formatting one of those can take LLDB for ever.
+        let is_path = self.adapter.quirks().finds_names_in_scopes;
         for name in names {
-            let value = self.evaluate(name, Some(frame), "watch").await;
-            values.push(value.ok().map(|value| shortened(&value.value, VALUE)));
+            let value = if is_path {
+                let arguments = json!({ "expression": name, "frameId": frame, "context": "hover" });
+                let answer = self.request("evaluate", arguments).await.ok();
+                answer.and_then(|answer| answer.get("result")?.as_str().map(str::to_owned))
+            } else {
+                self.evaluate(name, Some(frame), "watch").await.ok().map(|value| value.value)
+            };
+            values.push(value.map(|value| shortened(&value, VALUE)));
         }
         values
     }
@@ -229,7 +221,11 @@ fn scopes(report: &FailureReport, finder: &dyn FunctionFinder) -> Vec<Scope> {
     let (Some(failing), false) = (report.frames.first(), report.values.is_empty()) else { return scopes };
     let of = |file: &str, line: i64, names: Vec<String>| {
         let body = finder.function_at(Path::new(file), &text_of(file)?, line)?;
-        let probed = body.code_near(line, MOST_LINES);
+        let mut probed = body.code_near(line, MOST_LINES);
+        let written = body.assignments.iter().filter(|one| names.contains(&one.name));
+        probed.extend(written.flat_map(|one| [one.first_line, one.line]).filter(|line| body.contains(*line)));
+        probed.sort_unstable();
+        probed.dedup();
         Some(Scope { file: PathBuf::from(file), body, probed, line, names })
     };
     let wanted = report.values.iter().map(|value| value.name.clone()).take(MOST_NAMES).collect();
@@ -278,10 +274,13 @@ fn alike(report: &FailureReport, scope: &Scope, arrival: &Arrival) -> usize {
 }
 
 fn is_of(report: &FailureReport, name: &str, value: &str) -> bool {
-    report
-        .values
-        .iter()
-        .any(|story| story.name == name && without_places(&story.value) == without_places(value))
+    report.values.iter().any(|story| story.name == name && is_same_value(&story.value, value))
+}
+
+/// Whether a value of the second run can be the one of the report. Addresses differ from run to run, and what is behind
+/// one was opened for the report alone.
+fn is_same_value(reported: &str, seen: &str) -> bool {
+    told_value(seen).is_none_or(|seen| without_places(&seen) == without_places(reported))
 }
 
 /// Addresses differ from run to run.
@@ -296,82 +295,99 @@ fn without_places(value: &str) -> String {
     plain.trim().to_owned()
 }
 
-fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival) {
+fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival, finder: &dyn FunctionFinder) {
     let Some(last) = arrival.failing.last() else { return };
-    let callers: Vec<(String, String)> = report
-        .frames
-        .get(1)
-        .map(|frame| frame.variables.iter().map(|row| (row.name.clone(), row.value.clone())).collect())
-        .unwrap_or_default();
     let known: Vec<bool> = scopes[0]
         .names
         .iter()
         .zip(&last.values)
         .map(|(name, value)| value.as_deref().is_some_and(|value| is_of(report, name, value)))
         .collect();
+    let passed = passed_names(report, &scopes[0].body, finder);
     for story in &mut report.values {
         let Some(at) = scopes[0].names.iter().position(|name| *name == story.name) else { continue };
         if !known[at] {
             continue;
         }
-        story.writes = writes(&scopes[0], at, &arrival.failing);
-        // A parameter that nobody wrote to has the story of what was passed.
-        let is_passed = story.origin.as_ref().is_some_and(|origin| origin.from_caller);
-        if let (true, true, Some(caller)) = (story.writes.is_empty(), is_passed, scopes.get(1)) {
-            let passed = callers.iter().find(|(name, value)| {
-                without_places(value) == without_places(&story.value) && caller.names.contains(name)
-            });
-            let at = passed.and_then(|(name, _)| caller.names.iter().position(|known| known == name));
-            story.writes = at.map(|at| writes(caller, at, &arrival.caller)).unwrap_or_default();
+        story.writes = told(&scopes[0], at, &arrival.failing);
+        // A parameter that nobody wrote to has the history of the variable that was passed.
+        let source = passed.iter().find(|(parameter, _)| *parameter == story.name).map(|(_, name)| name);
+        if let (true, Some(name), Some(caller)) = (story.writes.is_empty(), source, scopes.get(1))
+            && let Some(at) = caller.names.iter().position(|known| known == name)
+        {
+            story.writes = told(caller, at, &arrival.caller);
         }
     }
-}
-
-/// The writes of one name, the newest first.
-fn writes(scope: &Scope, name: usize, passages: &[Passage]) -> Vec<ValueWrite> {
-    let file = scope.file.to_string_lossy();
-    let text = text_of(&file).unwrap_or_default();
-    let lines: Vec<&str> = text.lines().collect();
-    passages
-        .windows(2)
-        .rev()
-        .filter_map(|pair| {
-            let (before, after) = (&pair[0].values[name], pair[1].values[name].as_ref()?);
-            let line = writer(&lines, &scope.names[name], pair[0].line, pair[1].line);
-            (before.as_ref() != Some(after)).then(|| ValueWrite {
-                file: file.clone().into_owned(),
-                line,
-                source: source(&lines, line).map(|text| shortened(text.trim(), VALUE)).unwrap_or_default(),
-                value: after.clone(),
-            })
-        })
-        .take(MOST_WRITES)
-        .collect()
-}
-
-/// The line that wrote a name on the way from one line to another. Debuggers do not stop at a loop's head each time round, so
-/// on the way back a line that does not set the name gives way to the head above.
-fn writer(lines: &[&str], name: &str, left: i64, reached: i64) -> i64 {
-    let is_set = |line: i64| source(lines, line).is_some_and(|text| sets(text, name));
-    if reached > left || is_set(left) {
-        return left;
+    if let (Some(caller), Some(frame)) = (scopes.get(1), report.frames.get_mut(1)) {
+        frame.values = caller_values(caller, frame, &arrival.caller);
     }
-    let is_head = |line: &i64| {
-        is_set(*line) && source(lines, *line).is_some_and(|text| text.trim_start().starts_with("for"))
-    };
-    (1..reached).rev().take(MOST_LINES_UP).find(is_head).unwrap_or(left)
 }
 
-fn source<'a>(lines: &[&'a str], line: i64) -> Option<&'a str> {
-    lines.get(usize::try_from(line).ok()?.checked_sub(1)?).copied()
+/// The values of the call's line in the caller, with their writes.
+fn caller_values(caller: &Scope, frame: &FailureFrame, passages: &[Passage]) -> Vec<ValueHistory> {
+    let of = |at: usize, name: &String| {
+        let row = frame.variables.iter().find(|row| row.name == *name)?;
+        Some(ValueHistory {
+            name: name.clone(),
+            value: row.value.clone(),
+            writes: told(caller, at, passages),
+            ..ValueHistory::default()
+        })
+    };
+    caller.names.iter().enumerate().filter_map(|(at, name)| of(at, name)).collect()
+}
+
+/// Which variable of the caller each parameter was given, where the call names one alone.
+fn passed_names(
+    report: &FailureReport,
+    body: &FunctionBody,
+    finder: &dyn FunctionFinder,
+) -> Vec<(String, String)> {
+    let (Some(failing), Some(caller)) = (report.frames.first(), report.frames.get(1)) else {
+        return Vec::new();
+    };
+    let path = Path::new(&caller.file);
+    let arguments = text_of(&caller.file)
+        .and_then(|text| finder.call_arguments(path, &text, caller.line, &failing.function))
+        .unwrap_or_default();
+    let parameters = body.parameters.iter().filter(|name| *name != "self");
+    let is_name = |text: &String| names(text).next() == Some(text.as_str());
+    parameters.cloned().zip(arguments).filter(|(_, argument)| is_name(argument)).collect()
+}
+
+/// The writes of one name that were seen, newest first.
+fn told(scope: &Scope, name: usize, passages: &[Passage]) -> Vec<ValueWrite> {
+    let file = scope.file.to_string_lossy();
+    let all = scope.probed.len() >= scope.body.code_lines.len();
+    let seen = writes(&scope.body, &scope.names[name], name, scope.line, passages, all);
+    let write = |seen: SeenWrite| ValueWrite {
+        source: line_of(&file, seen.line).unwrap_or_default(),
+        file: file.clone().into_owned(),
+        line: seen.line,
+        value: told_value(&seen.value),
+        how: if seen.is_indirect { WriteKind::Changed } else { WriteKind::Set },
+        inputs: Vec::new(),
+    };
+    seen.into_iter().take(MOST_WRITES).map(write).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::function_finder::{Assignment, Certainty};
 
     fn passage(line: i64, value: &str) -> Passage {
         Passage { line, values: vec![(!value.is_empty()).then(|| value.to_owned())] }
+    }
+
+    fn written(line: i64) -> Assignment {
+        Assignment {
+            name: "x".to_owned(),
+            line,
+            first_line: line,
+            last_line: line,
+            certainty: Certainty::Always,
+        }
     }
 
     fn scope() -> Scope {
@@ -383,6 +399,9 @@ mod tests {
                 code_lines: (1..=9).collect(),
                 parameters: Vec::new(),
                 is_top_level: false,
+                assignments: (2..=3).map(written).collect(),
+                declarations: Vec::new(),
+                call_lines: Vec::new(),
             },
             probed: (1..=9).collect(),
             line: 4,
@@ -400,22 +419,12 @@ mod tests {
             trail.pass(0, ThreadId(1), depth, passage(line, value));
         }
         let arrival = trail.arrival(ThreadId(1), 3).unwrap();
-        let told: Vec<_> = writes(&scope(), 0, &arrival.failing)
+        let told: Vec<_> = told(&scope(), 0, &arrival.failing)
             .into_iter()
-            .map(|write| (write.line, write.value))
+            .map(|write| (write.line, write.value.unwrap()))
             .collect();
         assert_eq!(told, [(3, "2".to_owned()), (2, "1".to_owned())]);
         assert!(trail.arrival(ThreadId(2), 3).is_none(), "another thread");
-    }
-
-    #[test]
-    fn a_loops_head_writes_what_its_body_does_not_speak_of() {
-        let text = "for i := range stops {\n  way := stops[i]\n  if way > longest {\n    longest = way + i\n";
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(writer(&lines, "i", 3, 2), 1, "the next round");
-        assert_eq!(writer(&lines, "i", 4, 2), 1, "reading is no writing");
-        assert_eq!(writer(&lines, "way", 2, 3), 2);
-        assert_eq!(writer(&lines, "alias", 4, 2), 4, "nobody else could");
     }
 
     #[test]
@@ -427,7 +436,7 @@ mod tests {
         }
         let arrival = trail.arrival(ThreadId(1), 1).unwrap();
         assert_eq!(arrival.failing.len(), KEPT);
-        assert_eq!(writes(&scope(), 0, &arrival.failing)[0].value, "999");
+        assert_eq!(told(&scope(), 0, &arrival.failing)[0].value.as_deref(), Some("999"));
     }
 
     #[test]

@@ -22,6 +22,8 @@ use super::service::DebugService;
 pub struct FailureInput {
     /// Runs it a second time to see the last writes of the values.
     writes: Option<bool>,
+    /// Reports this failure where there are several, counted from 1.
+    failure: Option<usize>,
     #[serde(flatten)]
     run: RunInput,
 }
@@ -41,6 +43,7 @@ debug_tool!(
 pub struct FailurePlan {
     launch: LaunchPlan,
     follows_writes: bool,
+    failure: Option<usize>,
     timeout: Option<f64>,
 }
 
@@ -55,15 +58,15 @@ impl DebugService {
         let launch = self.resolve_launch(&input.run.start());
         planned_launch(launch, |launch| {
             let follows_writes = input.writes.unwrap_or_default();
-            Ok(FailurePlan { launch, follows_writes, timeout: input.run.timeout })
+            Ok(FailurePlan { launch, follows_writes, failure: input.failure, timeout: input.run.timeout })
         })
     }
 
     async fn debug_failure(&self, ctx: &ToolContext, plan: FailurePlan) -> Result<Success<FailureBody>> {
-        let FailurePlan { launch, follows_writes, timeout } = plan;
+        let FailurePlan { launch, follows_writes, failure, timeout } = plan;
         let wait = Self::wait(ctx, timeout, 120);
         let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
-        let mut report = self.debugger.explain(launch.clone(), options.clone(), &wait).await?;
+        let mut report = self.debugger.explain(launch.clone(), options.clone(), failure, &wait).await?;
         if follows_writes {
             self.debugger.follow_writes(launch, options, &mut report, &wait).await?;
         }

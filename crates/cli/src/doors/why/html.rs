@@ -2,7 +2,7 @@
 
 use stepwell_debug::failure::{FailureFrame, FailureReport};
 
-use super::text::{headline, shown};
+use super::text::{headline, history, shown};
 use crate::language::Language;
 
 const STYLE: &str = include_str!("report.css");
@@ -21,27 +21,30 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
     if !report.values.is_empty() {
         body.push_str(&format!("<h2>{}</h2>\n<table>\n", language.pick("Values that matter", "相关的值")));
         for value in &report.values {
-            let place = |file: &str, line: i64, source: &str| {
-                format!("{}:{line} <code>{}</code>", escaped(&shown(file)), escaped(source))
-            };
-            let writes: Vec<String> = value
-                .writes
-                .iter()
-                .map(|write| {
-                    let at = place(&write.file, write.line, &write.source);
-                    format!("<div>← <code>{}</code> {at}</div>", escaped(&write.value))
-                })
-                .collect();
-            let origin = value.origin.as_ref().filter(|_| writes.is_empty());
-            let origin = origin.map(|origin| place(&origin.file, origin.line, &origin.source));
+            let story: String =
+                history(value, language).iter().map(|line| format!("<div>{}</div>", escaped(line))).collect();
             body.push_str(&format!(
-                "<tr><th>{}</th><td><code>{}</code></td><td>{}</td></tr>\n",
+                "<tr><th>{}</th><td><code>{}</code></td><td>{story}</td></tr>\n",
                 escaped(&value.name),
                 escaped(&value.value),
-                writes.concat() + &origin.unwrap_or_default()
             ));
         }
         body.push_str("</table>\n");
+    }
+    if report.failures.len() > 1 {
+        body.push_str(&format!("<h2>{}</h2>\n<ol>\n", language.pick("All failures", "全部失败")));
+        for failure in &report.failures {
+            let place = match (&failure.file, failure.line) {
+                (Some(file), Some(line)) => format!("{}:{line} ", escaped(&shown(file))),
+                _ => String::new(),
+            };
+            body.push_str(&format!(
+                "<li><b>{}</b> {place}<span>{}</span></li>\n",
+                escaped(failure.test.as_deref().unwrap_or_default()),
+                escaped(&failure.message)
+            ));
+        }
+        body.push_str("</ol>\n");
     }
     if !report.frames.is_empty() {
         body.push_str(&format!("<h2>{}</h2>\n", language.pick("Frames", "栈帧")));

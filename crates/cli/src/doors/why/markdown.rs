@@ -2,7 +2,7 @@
 
 use stepwell_debug::failure::{FailureReport, Verdict};
 
-use super::text::{headline, shown};
+use super::text::{headline, history, shown};
 use crate::language::Language;
 
 pub fn render(report: &FailureReport, language: Language) -> String {
@@ -16,6 +16,9 @@ pub fn render(report: &FailureReport, language: Language) -> String {
             place.function
         ));
     }
+    if let Some(test) = &report.test {
+        text.push_str(&format!("{}: `{}`\n\n", language.pick("Test", "测试"), cell(test)));
+    }
     if let Some(source) = report.frames.first().and_then(|frame| frame.source.as_deref()) {
         text.push_str(&fenced(source));
     }
@@ -27,28 +30,42 @@ pub fn render(report: &FailureReport, language: Language) -> String {
             language.pick("from", "来源")
         ));
         for value in &report.values {
-            let place =
-                |file: &str, line: i64, source: &str| format!("`{}:{line}` `{}`", shown(file), cell(source));
-            let writes: Vec<String> = value
-                .writes
-                .iter()
-                .map(|write| {
-                    format!("← `{}` {}", cell(&write.value), place(&write.file, write.line, &write.source))
-                })
-                .collect();
-            let origin = value.origin.as_ref().filter(|_| writes.is_empty());
-            let origin = origin.map(|origin| place(&origin.file, origin.line, &origin.source));
+            let story: Vec<String> = history(value, language).iter().map(|line| cell(line)).collect();
             text.push_str(&format!(
                 "| `{}` | `{}` | {} |\n",
                 cell(&value.name),
                 cell(&value.value),
-                writes.join("<br>") + &origin.unwrap_or_default()
+                story.join("<br>")
             ));
         }
         text.push('\n');
     }
     for frame in report.frames.iter().skip(1) {
         text.push_str(&format!("- `{}` `{}:{}`\n", frame.function, shown(&frame.file), frame.line));
+    }
+    for cause in &report.causes {
+        let place = cause.place.as_ref().map(|place| format!(" `{}:{}`", shown(&place.file), place.line));
+        text.push_str(&format!(
+            "- {} {}{}\n",
+            language.pick("behind it:", "背后："),
+            escaped(&cause.exception.headline()),
+            place.unwrap_or_default()
+        ));
+    }
+    if report.failures.len() > 1 {
+        text.push_str(&format!("\n### {}\n\n", language.pick("All failures", "全部失败")));
+        for failure in &report.failures {
+            let place = match (&failure.file, failure.line) {
+                (Some(file), Some(line)) => format!(" `{}:{line}`", shown(file)),
+                _ => String::new(),
+            };
+            let test = failure.test.as_deref().map(|test| format!(" `{}`", cell(test))).unwrap_or_default();
+            text.push_str(&format!(
+                "{}.{test}{place} {}\n",
+                failure.number,
+                escaped(&cell(&failure.message))
+            ));
+        }
     }
     if report.verdict != Verdict::Passed && !report.output.trim().is_empty() {
         text.push_str(&format!(

@@ -2,112 +2,306 @@
 
 use std::path::Path;
 
-use stepwell_debug::failure::{FailureReport, Verdict};
+use stepwell_debug::failure::{CauseKind, FailureFrame, FailureReport, ValueHistory, Verdict, WriteKind};
 
 use crate::language::Language;
 use crate::terminal::{Style, harmless};
 
 /// Lines of output that are shown.
 const OUTPUT_LINES: usize = 12;
+/// Lines of an exception's message after its first.
+const MESSAGE_LINES: usize = 6;
+/// Variables of the failing frame beside those of its line.
+const LOCALS: usize = 12;
 
 pub fn render(report: &FailureReport, language: Language, style: Style) -> String {
-    let mut text = String::new();
-    let mut line = |line: String| {
-        text.push_str(&line);
-        text.push('\n');
-    };
-    let mark = match report.verdict {
-        Verdict::Passed => style.green("✓"),
-        Verdict::Failed => style.red("✗"),
-        Verdict::Hangs => style.yellow("…"),
-    };
-    line(format!("\n{mark} {}", style.bold(&headline(report, language))));
-    if let Some(place) = &report.place {
-        line(format!(
-            "  {} {}",
-            style.cyan(&format!("{}:{}", shown(&place.file), place.line)),
-            style.dim(&format!("{} {}", language.pick("in", "于"), harmless(&place.function)))
-        ));
+    let mut page = Page { text: String::new(), language, style };
+    page.head(report);
+    page.values(&report.values);
+    page.locals(report);
+    page.recursion(report);
+    page.callers(report);
+    page.causes(report);
+    page.blocked(report);
+    page.failures(report);
+    page.output(report);
+    page.text
+}
+
+/// A report that is being written.
+struct Page {
+    text: String,
+    language: Language,
+    style: Style,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
     }
-    if let Some(source) = report.frames.first().and_then(|frame| frame.source.as_deref()) {
-        line(String::new());
-        for source in source.lines() {
-            let is_marked = source.starts_with('→');
-            let source = harmless(source);
-            line(format!("  {}", if is_marked { style.red(&source) } else { style.dim(&source) }));
+
+    fn title(&mut self, english: &str, chinese: &str) {
+        let title = self.style.bold(self.language.pick(english, chinese));
+        self.line(&format!("\n  {title}"));
+    }
+
+    fn place(&self, file: &str, line: i64) -> String {
+        self.style.cyan(&format!("{}:{line}", shown(file)))
+    }
+
+    fn head(&mut self, report: &FailureReport) {
+        let (style, language) = (self.style, self.language);
+        let mark = match report.verdict {
+            Verdict::Passed => style.green("✓"),
+            Verdict::Failed => style.red("✗"),
+            Verdict::Hangs => style.yellow("…"),
+        };
+        self.line(&format!("\n{mark} {}", style.bold(&headline(report, language))));
+        if let Some(exception) = &report.exception {
+            for more in exception.message.trim().lines().skip(1).take(MESSAGE_LINES) {
+                self.line(&format!("  {}", harmless(more)));
+            }
+        }
+        if let Some(place) = &report.place {
+            let function = if place.function.is_empty() {
+                String::new()
+            } else {
+                style.dim(&format!(" {} {}", language.pick("in", "于"), harmless(&place.function)))
+            };
+            self.line(&format!("  {}{function}", self.place(&place.file, place.line)));
+        }
+        if let Some(test) = &report.test {
+            self.line(&format!("  {} {}", style.dim(language.pick("test", "测试")), harmless(test)));
+        }
+        if let Some(number) = report.failure {
+            let all = report.failures.len();
+            let (english, chinese) = (
+                format!("failure {number} of {all}; `--failure N` shows another"),
+                format!("第 {number} 个失败，共 {all} 个；用 `--failure N` 查看其他失败"),
+            );
+            self.line(&style.dim(&format!("  {}", language.pick(&english, &chinese))));
+        }
+        if let Some(source) = report.frames.first().and_then(|frame| frame.source.as_deref()) {
+            self.line("");
+            for source in source.lines() {
+                let is_marked = source.starts_with('→');
+                let source = harmless(source);
+                self.line(&format!("  {}", if is_marked { style.red(&source) } else { style.dim(&source) }));
+            }
         }
     }
-    if !report.values.is_empty() {
-        line(format!("\n  {}", style.bold(language.pick("values", "相关的值"))));
-        let width = report.values.iter().map(|value| value.name.chars().count()).max().unwrap_or_default();
-        for value in &report.values {
+
+    fn values(&mut self, values: &[ValueHistory]) {
+        if values.is_empty() {
+            return;
+        }
+        self.title("values", "相关的值");
+        self.value_rows(values, 4);
+    }
+
+    fn value_rows(&mut self, values: &[ValueHistory], indent: usize) {
+        let width = values.iter().map(|value| value.name.chars().count()).max().unwrap_or_default();
+        for value in values {
             let name = format!("{:<width$}", harmless(&value.name));
-            line(format!("    {} = {}", style.cyan(&name), harmless(&value.value)));
-            for (at, write) in value.writes.iter().enumerate() {
-                let place = format!("{}:{}: {}", shown(&write.file), write.line, harmless(&write.source));
-                let set = language.pick("set at", "赋值于");
-                let story = if at == 0 {
-                    format!("{set} {place}")
-                } else {
-                    let before = language.pick("before:", "此前：");
-                    format!("{before} {}, {set} {place}", harmless(&write.value))
-                };
-                line(style.dim(&format!("    {:width$}   {story}", "")));
-            }
-            if let Some(origin) = value.origin.as_ref().filter(|_| value.writes.is_empty()) {
-                let how = if origin.from_caller {
-                    language.pick("passed at", "传入于")
-                } else {
-                    language.pick("set at", "赋值于")
-                };
-                let place = format!("{}:{}", shown(&origin.file), origin.line);
-                line(style.dim(&format!("    {:width$}   {how} {place}: {}", "", harmless(&origin.source))));
+            self.line(&format!("{:indent$}{} = {}", "", self.style.cyan(&name), harmless(&value.value)));
+            for story in history(value, self.language) {
+                self.line(&self.style.dim(&format!("{:indent$}{:width$}   {story}", "", "")));
             }
         }
     }
-    if report.frames.len() > 1 {
-        line(format!("\n  {}", style.bold(language.pick("called from", "调用自"))));
-        for frame in report.frames.iter().skip(1) {
-            let marked =
-                frame.source.as_deref().and_then(|source| source.lines().find(|line| line.starts_with('→')));
-            let code = marked.map(|line| {
-                line.trim_start_matches('→')
-                    .trim_start()
-                    .trim_start_matches(|c: char| c.is_ascii_digit())
-                    .trim()
-            });
-            line(format!(
-                "    {} {}  {}",
-                harmless(&frame.function),
-                style.cyan(&format!("{}:{}", shown(&frame.file), frame.line)),
-                style.dim(&harmless(code.unwrap_or_default()))
-            ));
+
+    /// The variables of the failing frame that the failing line does not name.
+    fn locals(&mut self, report: &FailureReport) {
+        let Some(frame) = report.frames.first() else { return };
+        let is_named = |name: &str| report.values.iter().any(|value| value.name == name);
+        let rows: Vec<_> = frame.variables.iter().filter(|row| !is_named(&row.name)).take(LOCALS).collect();
+        if rows.is_empty() {
+            return;
+        }
+        self.title("other variables here", "此处的其他变量");
+        let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
+        for row in rows {
+            self.line(&format!("    {:<width$} = {}", harmless(&row.name), harmless(&row.value)));
         }
     }
-    if report.library_frames > 0 && !report.frames.is_empty() {
+
+    fn recursion(&mut self, report: &FailureReport) {
+        let Some(recursion) = &report.recursion else { return };
         let (english, chinese) = (
-            format!("{} library frames left out", report.library_frames),
-            format!("省略了 {} 个库的栈帧", report.library_frames),
+            format!("calls that repeat, {} times", recursion.rounds),
+            format!("重复的调用，共 {} 次", recursion.rounds),
         );
-        line(style.dim(&format!("    {}", language.pick(&english, &chinese))));
-    }
-    let printed: Vec<&str> = report.output.trim_end().lines().collect();
-    if !printed.is_empty() && report.verdict != Verdict::Passed {
-        line(format!("\n  {}", style.bold(language.pick("output", "输出"))));
-        if printed.len() > OUTPUT_LINES {
-            line(style.dim(&format!("    … {}", printed.len() - OUTPUT_LINES)));
+        self.title(&english, &chinese);
+        for step in &recursion.steps {
+            let place = self.place(&step.file, step.line);
+            let source = self.style.dim(&harmless(&step.source));
+            self.line(&format!("    {} {place}  {source}", harmless(&step.function)));
+            for argument in &step.arguments {
+                let values: Vec<String> = argument
+                    .first
+                    .iter()
+                    .map(String::as_str)
+                    .chain(["…"])
+                    .chain(argument.last.iter().map(String::as_str))
+                    .map(harmless)
+                    .collect();
+                self.line(&format!(
+                    "      {} = {}",
+                    self.style.cyan(&harmless(&argument.name)),
+                    values.join(", ")
+                ));
+            }
         }
-        for printed in printed.iter().skip(printed.len().saturating_sub(OUTPUT_LINES)) {
-            line(format!("    {}", harmless(printed)));
+    }
+
+    fn callers(&mut self, report: &FailureReport) {
+        if report.frames.len() > 1 {
+            self.title("called from", "调用自");
+            for frame in report.frames.iter().skip(1) {
+                let code = marked_source(frame).map(|code| self.style.dim(&harmless(code)));
+                let place = self.place(&frame.file, frame.line);
+                self.line(&format!(
+                    "    {} {place}  {}",
+                    harmless(&frame.function),
+                    code.unwrap_or_default()
+                ));
+                self.value_rows(&frame.values, 6);
+            }
+        }
+        if report.library_frames > 0 && !report.frames.is_empty() {
+            let (english, chinese) = (
+                format!("{} library frames left out", report.library_frames),
+                format!("省略了 {} 个库的栈帧", report.library_frames),
+            );
+            self.line(&self.style.dim(&format!("    {}", self.language.pick(&english, &chinese))));
         }
     }
-    if let Some(code) = report.exit_code.filter(|code| *code != 0) {
-        line(style.dim(&format!("\n  {} {code}", language.pick("exit code", "退出码"))));
+
+    fn causes(&mut self, report: &FailureReport) {
+        for cause in &report.causes {
+            let (english, chinese) = match cause.how {
+                CauseKind::Cause => ("because of", "起因"),
+                CauseKind::WhileHandling => ("while handling", "发生在处理以下异常时"),
+                CauseKind::Part => ("part of it", "其中之一"),
+                CauseKind::HandledBefore => ("handled before it ended", "结束前处理过的异常"),
+            };
+            self.title(english, chinese);
+            self.line(&format!("    {}", harmless(&cause.exception.headline())));
+            if let Some(place) = &cause.place {
+                let at = self.place(&place.file, place.line);
+                self.line(&format!("    {at}  {}", self.style.dim(&harmless(&place.source))));
+            }
+            for row in cause.variables.iter().take(LOCALS / 2) {
+                self.line(&format!(
+                    "      {} = {}",
+                    self.style.cyan(&harmless(&row.name)),
+                    harmless(&row.value)
+                ));
+            }
+        }
     }
-    for note in &report.notes {
-        line(style.yellow(&format!("  {}", harmless(note))));
+
+    fn blocked(&mut self, report: &FailureReport) {
+        if report.blocked.is_empty() {
+            return;
+        }
+        self.title("who waits for what", "各自在等待什么");
+        for thread in &report.blocked {
+            let waits = self.style.yellow(&harmless(&thread.waits_for));
+            let place = thread.place.as_ref().map(|place| {
+                let at = self.place(&place.file, place.line);
+                format!("{at} {}  {}", harmless(&place.function), self.style.dim(&harmless(&place.source)))
+            });
+            self.line(&format!("    {} {waits}  {}", harmless(&thread.name), place.unwrap_or_default()));
+        }
     }
-    text
+
+    fn failures(&mut self, report: &FailureReport) {
+        if report.failures.len() < 2 {
+            return;
+        }
+        self.title("all failures", "全部失败");
+        for failure in &report.failures {
+            let mark = if Some(failure.number) == report.failure { "→" } else { " " };
+            let place = match (&failure.file, failure.line) {
+                (Some(file), Some(line)) => format!(" {}", self.place(file, line)),
+                _ => String::new(),
+            };
+            let test = failure.test.as_deref().map(|test| format!(" {}", harmless(test))).unwrap_or_default();
+            let message = self.style.dim(&harmless(failure.message.lines().next().unwrap_or_default()));
+            self.line(&format!("   {mark}{:>2}{test}{place}  {message}", failure.number));
+        }
+    }
+
+    fn output(&mut self, report: &FailureReport) {
+        let printed: Vec<&str> = report.output.trim_end().lines().collect();
+        if !printed.is_empty() && report.verdict != Verdict::Passed {
+            self.title("output", "输出");
+            if printed.len() > OUTPUT_LINES {
+                self.line(&self.style.dim(&format!("    … {}", printed.len() - OUTPUT_LINES)));
+            }
+            for printed in printed.iter().skip(printed.len().saturating_sub(OUTPUT_LINES)) {
+                self.line(&format!("    {}", harmless(printed)));
+            }
+        }
+        if let Some(code) = report.exit_code.filter(|code| *code != 0) {
+            let signal = report.signal.as_deref().map(|signal| format!(" ({signal})")).unwrap_or_default();
+            let code = format!("\n  {} {code}{signal}", self.language.pick("exit code", "退出码"));
+            self.line(&self.style.dim(&code));
+        }
+        for note in &report.notes {
+            self.line(&self.style.yellow(&format!("  {}", harmless(note))));
+        }
+    }
+}
+
+/// The source line that a frame stopped at.
+fn marked_source(frame: &FailureFrame) -> Option<&str> {
+    let marked = frame.source.as_deref()?.lines().find(|line| line.starts_with('→'))?;
+    let digits = |letter: char| letter.is_ascii_digit();
+    Some(marked.trim_start_matches('→').trim_start().trim_start_matches(digits).trim())
+}
+
+/// How a value came to be, newest first. What was seen is told apart from what only stands in the source.
+pub fn history(value: &ValueHistory, language: Language) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (at, write) in value.writes.iter().enumerate() {
+        let place = format!("{}:{}: {}", shown(&write.file), write.line, harmless(&write.source));
+        let verb = match write.how {
+            WriteKind::Set => language.pick("set at", "赋值于"),
+            WriteKind::Changed => language.pick("changed by", "被修改于"),
+        };
+        let inputs: Vec<String> = write
+            .inputs
+            .iter()
+            .map(|input| format!("{} = {}", harmless(&input.name), harmless(&input.value)))
+            .collect();
+        let inputs = if inputs.is_empty() { String::new() } else { format!("  ({})", inputs.join(", ")) };
+        let before = match &write.value {
+            Some(before) if at > 0 => {
+                format!("{} {}, ", language.pick("before:", "此前："), harmless(before))
+            }
+            _ if at > 0 => format!("{} ", language.pick("before:", "此前：")),
+            _ => String::new(),
+        };
+        lines.push(format!("{before}{verb} {place}{inputs}"));
+        if at == 0 && value.changed_since {
+            lines.push(language.pick("its contents changed later", "其内容后来有变化").to_owned());
+        }
+    }
+    if let Some(origin) = value.origin.as_ref().filter(|_| value.writes.is_empty()) {
+        let how = match (origin.from_caller, origin.observed) {
+            (true, _) => language.pick("passed at", "传入于"),
+            (false, true) => language.pick("set at", "赋值于"),
+            (false, false) => {
+                language.pick("not observed; the source assigns it at", "未观察到；源代码中的赋值位于")
+            }
+        };
+        let place = format!("{}:{}", shown(&origin.file), origin.line);
+        lines.push(format!("{how} {place}: {}", harmless(&origin.source)));
+    }
+    lines
 }
 
 pub fn headline(report: &FailureReport, language: Language) -> String {
@@ -116,15 +310,7 @@ pub fn headline(report: &FailureReport, language: Language) -> String {
         (Verdict::Hangs, _) => {
             language.pick("it did not end in time; it was here", "未在时限内结束；当时停在这里").to_owned()
         }
-        (Verdict::Failed, Some(exception)) => {
-            let message = exception.message.lines().next().unwrap_or_default();
-            let kind = harmless(&exception.kind);
-            if message.is_empty() || message == exception.kind {
-                kind
-            } else {
-                format!("{kind}: {}", harmless(message))
-            }
-        }
+        (Verdict::Failed, Some(exception)) => harmless(&exception.headline()),
         (Verdict::Failed, None) => harmless(&report.summary),
     }
 }

@@ -1,0 +1,204 @@
+//! Every program of `fixtures/why` through every door: `why`, `debug_failure` over MCP, and the agent.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::why::stepwell_why;
+use crate::world::World;
+
+#[derive(Deserialize)]
+struct Table {
+    program: Vec<Program>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Program {
+    folder: String,
+    command: Vec<String>,
+    #[serde(default)]
+    build: Vec<String>,
+    failure: Option<usize>,
+    place: String,
+    says: String,
+    #[serde(default)]
+    says_also: Vec<String>,
+    test: Option<String>,
+    failures: Option<usize>,
+    exit_code: Option<i64>,
+    #[serde(default)]
+    values: BTreeMap<String, String>,
+    #[serde(default)]
+    callers: BTreeMap<String, String>,
+    #[serde(default)]
+    writes: BTreeMap<String, String>,
+    #[serde(default)]
+    hidden: Vec<String>,
+    #[serde(default)]
+    unseen: Vec<String>,
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/why").canonicalize().unwrap()
+}
+
+fn programs(language: &str) -> Vec<Program> {
+    let text = std::fs::read_to_string(fixtures().join("expected.toml")).unwrap();
+    let table: Table = toml::from_str(&text).unwrap();
+    let of_language = |program: &Program| program.folder.split('/').next() == Some(language);
+    table.program.into_iter().filter(of_language).collect()
+}
+
+impl Program {
+    /// Copies the program's folder and builds it there.
+    fn prepared(&self, world: &World) -> PathBuf {
+        let folder = world.work().join(&self.folder);
+        if !folder.exists() {
+            std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+            let from = fixtures().join(&self.folder);
+            assert!(Command::new("cp").arg("-r").arg(from).arg(&folder).status().unwrap().success());
+        }
+        if let Some((compiler, arguments)) = self.build.split_first() {
+            let built = Command::new(compiler).args(arguments).current_dir(&folder).output().unwrap();
+            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        }
+        folder
+    }
+
+    /// Checks a report against the table's row.
+    fn check(&self, report: &Value) {
+        let context = format!("{:?} {:?}\n{report:#}", self.command, self.failure);
+        assert_eq!(report["verdict"], "failed", "{context}");
+        assert_eq!(place_of(&report["place"]), self.place, "{context}");
+        let summary = report["summary"].as_str().unwrap();
+        let message = report["exception"]["message"].as_str().unwrap_or_default();
+        assert!(summary.contains(&self.says) || message.contains(&self.says), "{context}");
+        let whole = report.to_string();
+        for text in &self.says_also {
+            assert!(whole.contains(text), "{text} is missing: {context}");
+        }
+        for text in &self.unseen {
+            assert!(!whole.contains(text), "{text} is there: {context}");
+        }
+        if let Some(test) = &self.test {
+            assert!(report["test"].as_str().unwrap_or_default().starts_with(test.as_str()), "{context}");
+        }
+        if let Some(count) = self.failures {
+            assert_eq!(report["failures"].as_array().map_or(0, Vec::len), count, "{context}");
+        }
+        if let Some(code) = self.exit_code {
+            assert_eq!(report["exit_code"], code, "{context}");
+        }
+        for (name, value) in &self.values {
+            assert_eq!(value_of(report, name).as_deref(), Some(value.as_str()), "{name}: {context}");
+        }
+        for (name, value) in &self.callers {
+            let rows = report["frames"][1]["variables"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["name"] == name.as_str());
+            assert_eq!(row.map(|row| &row["value"]), Some(&Value::from(value.as_str())), "{name}: {context}");
+        }
+        for name in &self.hidden {
+            assert_eq!(value_of(report, name), None, "{name}: {context}");
+        }
+    }
+
+    /// Checks the lines that set the values, where the report followed them.
+    fn check_writes(&self, report: &Value) {
+        for (name, place) in &self.writes {
+            let first =
+                histories(report).find(|row| row["name"] == name.as_str()).map(|row| &row["writes"][0]);
+            assert_eq!(first.map(place_of).as_ref(), Some(place), "{name}: {report:#}");
+        }
+    }
+}
+
+fn place_of(place: &Value) -> String {
+    let file = place["file"].as_str().map(Path::new).and_then(Path::file_name).unwrap_or_default();
+    format!("{}:{}", file.to_string_lossy(), place["line"])
+}
+
+/// The values of the failing line and of the lines that called it.
+fn histories(report: &Value) -> impl Iterator<Item = &Value> {
+    let own = report["values"].as_array().into_iter().flatten();
+    let frames = report["frames"].as_array().into_iter().flatten();
+    own.chain(frames.flat_map(|frame| frame["values"].as_array().into_iter().flatten()))
+}
+
+/// A value of the failing line, or of another variable of its frame.
+fn value_of(report: &Value, name: &str) -> Option<String> {
+    let own = report["values"].as_array().into_iter().flatten();
+    let frame = report["frames"][0]["variables"].as_array().into_iter().flatten();
+    let row = own.chain(frame).find(|row| row["name"] == name)?;
+    row["value"].as_str().map(str::to_owned)
+}
+
+/// Asks `why` about every program of a language.
+fn why_tells_the_truth(language: &str) {
+    let world = World::new([]);
+    let programs = programs(language);
+    assert!(!programs.is_empty(), "{language}");
+    for program in programs {
+        let folder = program.prepared(&world);
+        let number = program.failure.map(|number| number.to_string());
+        let mut options = vec!["--json"];
+        if let Some(number) = &number {
+            options.extend(["--failure", number.as_str()]);
+        }
+        let words: Vec<&str> = program.command.iter().map(String::as_str).collect();
+        let output = stepwell_why(&world, &folder, &options, &words);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if stderr.contains("cannot be used") || stderr.contains("there is no program") {
+            assert!(std::env::var_os("CI").is_none(), "{stderr}");
+            eprintln!("skipped: {stderr}");
+            return;
+        }
+        assert_eq!(output.status.code(), Some(1), "{:?}: {stderr}", program.command);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        program.check(&report);
+        program.check_writes(&report);
+    }
+}
+
+#[test]
+fn why_tells_the_truth_of_python() {
+    why_tells_the_truth("python");
+}
+
+#[test]
+fn why_tells_the_truth_of_bash() {
+    why_tells_the_truth("bash");
+}
+
+#[test]
+fn why_tells_the_truth_of_c() {
+    why_tells_the_truth("c");
+}
+
+#[test]
+fn why_tells_the_truth_of_cpp() {
+    why_tells_the_truth("cpp");
+}
+
+#[test]
+fn why_tells_the_truth_of_rust() {
+    why_tells_the_truth("rust");
+}
+
+#[test]
+fn why_tells_the_truth_of_go() {
+    why_tells_the_truth("go");
+}
+
+#[test]
+fn why_tells_the_truth_of_javascript() {
+    why_tells_the_truth("javascript");
+}
+
+#[test]
+fn why_tells_the_truth_of_ruby() {
+    why_tells_the_truth("ruby");
+}
