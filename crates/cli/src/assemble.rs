@@ -137,6 +137,15 @@ impl Assembly {
     }
 }
 
+/// Says what is wrong with settings that can be used all the same.
+fn tell_warnings(settings: &Settings, warnings: &[String]) {
+    let style = Style::for_stderr();
+    let language = Language::choose(settings.language().as_deref());
+    for warning in warnings {
+        terminal::error_line(&format!("{} {}", style.yellow(language.warning()), terminal::visible(warning)));
+    }
+}
+
 /// Where the indexes of code are kept.
 pub fn code_indexes(places: &Places) -> PathBuf {
     places.data.join("code")

@@ -21,7 +21,7 @@ use std::time::Duration;
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
 use stepwell_tool_runtime::{
-    AutoApprove, DeniedReads, FollowLinks, JudgePlaces, LoopLimits, Rule, RuleSource,
+    AutoApprove, DeniedReads, FollowLinks, JudgePlaces, LookAtGit, LoopLimits, Rule, RuleSource,
 };
 use stepwell_workspace::{Denial, files};
 
@@ -270,7 +270,12 @@ pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path:
     let mut roots: Vec<String> = roots.map(text).collect();
     // Where links are followed, a root has its real name too.
     roots.extend(extra_roots.iter().filter_map(|root| root.canonicalize().ok()).map(|root| text(&root)));
-    JudgePlaces { roots, home: places.user_home.as_deref().map(text), links: FollowLinks::new(links::follow) }
+    JudgePlaces {
+        roots,
+        home: places.user_home.as_deref().map(text),
+        links: FollowLinks::new(links::follow),
+        git: LookAtGit::new(|folder| stepwell_workspace::git::hazard(Path::new(folder))),
+    }
 }
 
 /// What the person's rules deny reading, as the walls of tools and commands understand it.

@@ -295,6 +295,7 @@ impl Court<'_> {
                 }
                 return;
             }
+            None if let Some(reason) = self.git_hazard(part, bases) => decided(Effect::Ask, reason),
             None if self.only_reads(facts, analysis, part, bases) => decided(Effect::Allow, "it only reads"),
             None if self.auto.commands => {
                 Decision { by_class: true, ..decided(Effect::Allow, "auto_approve.commands") }
@@ -302,6 +303,11 @@ impl Court<'_> {
             None => self.otherwise(facts, Risk::Execute, Reach::Inside),
         };
         findings.push(finding(&what, &part.within, decision));
+    }
+
+    /// Why a command of git would run something that the repository names, which its words do not show.
+    fn git_hazard(&self, part: &Part, bases: &Bases) -> Option<String> {
+        (part.name() == "git").then(|| self.places.git_hazard(bases))?
     }
 
     /// Whether a part only reads what lies in the workspace.
