@@ -5,6 +5,7 @@ pub mod confinement;
 pub mod debugging;
 pub mod embeddings;
 mod lookup;
+mod private;
 mod resources;
 mod workspaces;
 

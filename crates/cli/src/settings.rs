@@ -11,6 +11,7 @@ mod layer;
 mod links;
 mod places;
 mod sandbox;
+mod steering;
 mod tools;
 mod trust;
 
@@ -30,6 +31,7 @@ pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, JavaScriptDebugger, SettingsLayer};
 pub use places::Places;
 pub use sandbox::SandboxSettings;
+pub use steering::named_files;
 pub use tools::ToolSettings;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
 
@@ -274,6 +276,7 @@ pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path:
         roots,
         home: places.user_home.as_deref().map(text),
         links: FollowLinks::new(links::follow),
+        steering: named_files(Places::project(workspace)).iter().map(|path| text(path)).collect(),
         git: LookAtGit::new(|folder| stepwell_workspace::git::hazard(Path::new(folder))),
     }
 }

@@ -19,6 +19,8 @@ pub mod files;
 pub mod frames;
 pub mod git;
 mod hidden;
+mod ignored;
+pub mod patterns;
 pub mod pending;
 pub mod process;
 mod read;

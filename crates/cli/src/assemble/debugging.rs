@@ -22,6 +22,7 @@ pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow:
         workspace: workspace.to_path_buf(),
         own_folder: adapters_folder(places),
         prefers_js_debug: settings.prefers_js_debug(),
+        trusted: settings.trusted,
         ..Search::default()
     };
     for (name, program) in settings.debug_adapters() {

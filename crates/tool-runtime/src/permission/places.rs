@@ -15,6 +15,8 @@ pub struct JudgePlaces {
     pub home: Option<String>,
     /// Where links lead; without it none is followed.
     pub links: FollowLinks,
+    /// Files that run because the workspace's settings name them; protected like the settings.
+    pub steering: Vec<String>,
     /// Whether git can be trusted to run nothing; without it every repository is.
     pub git: LookAtGit,
 }
@@ -112,6 +114,9 @@ impl JudgePlaces {
         let root =
             self.roots.iter().filter(|root| self.contains(absolute) && absolute.starts_with(root.as_str()));
         let above = root.map(String::len).max().unwrap_or(0);
+        if self.steering.iter().any(|file| file == absolute) {
+            return Some(absolute);
+        }
         protected_part(absolute.get(above..).unwrap_or(absolute))
     }
 

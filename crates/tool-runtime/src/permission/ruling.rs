@@ -221,7 +221,15 @@ impl Court<'_> {
                 .rules
                 .iter()
                 .filter(|rule| rule.covers(facts, Deed::Call) || rule.covers(facts, Deed::Host(host)));
-            add(host, decisive(rules).map_or_else(|| general(class, Reach::Beyond), by_this));
+            // The mode that never asks opens no host: what a command sends out cannot be taken back.
+            let otherwise = || match self.mode {
+                PermissionMode::BypassPermissions => decided(
+                    Effect::Deny,
+                    "bypassPermissions mode reaches only hosts that `sandbox.network` or a rule allows",
+                ),
+                _ => general(class, Reach::Beyond),
+            };
+            add(host, decisive(rules).map_or_else(otherwise, by_this));
         }
     }
 

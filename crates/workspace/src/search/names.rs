@@ -114,6 +114,7 @@ impl First {
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher> {
+    crate::patterns::check(pattern).map_err(|problem| bad_pattern(pattern, &problem))?;
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let everywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
     let glob = GlobBuilder::new(&everywhere).literal_separator(true).backslash_escape(true).build();
