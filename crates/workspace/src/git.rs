@@ -11,6 +11,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use config::running_key;
+
 use crate::process::{Environment, KeepOutput, ProgramCall, find_program};
 use crate::{Error, Result};
 

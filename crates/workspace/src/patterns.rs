@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use globset::{GlobBuilder, GlobMatcher};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// Longest pattern, deepest nesting of braces, and most of them in one pattern.
@@ -53,13 +54,27 @@ pub fn read_ignore_file(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The rules of an ignore file for the folder it lies in. What is not understood is passed over.
+/// The rules of an ignore file for the folder it lies in.
 pub fn gitignore(path: &Path) -> Gitignore {
-    let mut builder = GitignoreBuilder::new(path.parent().unwrap_or(path));
-    for line in lines(&read_ignore_file(path).unwrap_or_default()) {
+    rules(path.parent().unwrap_or(path), &read_ignore_file(path).unwrap_or_default())
+}
+
+/// The rules of a text for a folder. What is not understood is passed over.
+pub fn rules(folder: &Path, text: &str) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(folder);
+    for line in lines(text) {
         builder.add_line(None, line).ok();
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
+}
+
+/// A pattern of file names; one without a slash is looked for at every depth.
+pub fn glob(pattern: &str) -> Result<GlobMatcher, String> {
+    check(pattern)?;
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let everywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
+    let glob = GlobBuilder::new(&everywhere).literal_separator(true).backslash_escape(true).build();
+    Ok(glob.map_err(|error| error.to_string())?.compile_matcher())
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path, most: u64) -> Result<Option<String>, ()> {
 }
 
 /// The first key that could make git run something. A file that is not understood holds one.
-pub(super) fn running_key(text: &str) -> Option<String> {
+pub fn running_key(text: &str) -> Option<String> {
     let text = text.replace("\\\r\n", "").replace("\\\n", "");
     let mut section = String::new();
     let (mut partial, mut fetching) = (false, None);
