@@ -42,7 +42,10 @@ pub struct Below<'a> {
 /// Finds out why git, started in a folder, would run something that its repository names. The judge itself touches no
 /// file.
 #[derive(Clone, Default)]
-pub struct LookAtGit(Option<Arc<dyn Fn(&str) -> Option<String> + Send + Sync>>);
+pub struct LookAtGit(Option<Arc<Look>>);
+
+/// Gives the reason for a folder.
+type Look = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl LookAtGit {
     pub fn new(look: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {

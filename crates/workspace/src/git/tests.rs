@@ -94,7 +94,7 @@ const CASES: &[(&str, &str, &[&str], Setup)] = &[
         hostile.git(&["config", "diff.evil.command", &hostile.payload()]);
     }),
     ("external diff", ".", &["diff"], |hostile| {
-        hostile.git(&["config", "diff.external", &hostile.payload()])
+        hostile.git(&["config", "diff.external", &hostile.payload()]);
     }),
     ("included settings", ".", &["status"], |hostile| {
         hostile.write("more", &format!("[core]\n\tfsmonitor = \"{}\"\n", hostile.payload()));
