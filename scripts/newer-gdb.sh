@@ -7,7 +7,10 @@ start="$folder/gdb"
 if [ -x "$start" ]; then echo "$start"; exit 0; fi
 suite=trixie
 mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/debs" "$folder/root"
-printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian %s main\n' "$suite" > "$folder/apt/sources.list"
+# The archive that this machine is set up with.
+archive="$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | grep -v -- '-security' | head -1)"
+[ -n "$archive" ] || { echo "error: apt knows no archive of Debian" >&2; exit 1; }
+printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$archive" "$suite" > "$folder/apt/sources.list"
 : > "$folder/apt/status"
 options=(-o Dir::Etc::sourcelist="$folder/apt/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$folder/apt/lists"
   -o Dir::Cache="$folder/apt/cache" -o Dir::State::status="$folder/apt/status" -o APT::Install-Recommends=false -o Debug::NoLocking=1)

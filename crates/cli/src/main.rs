@@ -25,6 +25,8 @@ use crate::args::{Cli, Door, McpCommand};
 use crate::exit::Exit;
 
 fn main() -> ExitCode {
+    // Nothing that is started from here on, in whatever way, gets more than its standard streams.
+    stepwell_sandbox::keep_descriptors_private();
     // The launcher of a sandbox is this program too; it must not spend time on anything else.
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some((first, rest)) = words.split_first()

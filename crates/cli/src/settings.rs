@@ -11,6 +11,7 @@ mod layer;
 mod links;
 mod places;
 mod sandbox;
+mod steering;
 mod tools;
 mod trust;
 
@@ -21,7 +22,7 @@ use std::time::Duration;
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
 use stepwell_tool_runtime::{
-    AutoApprove, DeniedReads, FollowLinks, JudgePlaces, LoopLimits, Rule, RuleSource,
+    AutoApprove, DeniedReads, FollowLinks, JudgePlaces, LookAtGit, LoopLimits, Rule, RuleSource,
 };
 use stepwell_workspace::{Denial, files};
 
@@ -30,6 +31,7 @@ pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, JavaScriptDebugger, SettingsLayer};
 pub use places::Places;
 pub use sandbox::SandboxSettings;
+pub use steering::named_files;
 pub use tools::ToolSettings;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
 
@@ -270,7 +272,13 @@ pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path:
     let mut roots: Vec<String> = roots.map(text).collect();
     // Where links are followed, a root has its real name too.
     roots.extend(extra_roots.iter().filter_map(|root| root.canonicalize().ok()).map(|root| text(&root)));
-    JudgePlaces { roots, home: places.user_home.as_deref().map(text), links: FollowLinks::new(links::follow) }
+    JudgePlaces {
+        roots,
+        home: places.user_home.as_deref().map(text),
+        links: FollowLinks::new(links::follow),
+        steering: named_files(Places::project(workspace)).iter().map(|path| text(path)).collect(),
+        git: LookAtGit::new(|folder| stepwell_workspace::git::hazard(Path::new(folder))),
+    }
 }
 
 /// What the person's rules deny reading, as the walls of tools and commands understand it.

@@ -48,6 +48,8 @@ pub struct Search {
     pub custom: Vec<&'static ConfiguredAdapter>,
     /// Prefer js-debug where Node's own inspector would do.
     pub prefers_js_debug: bool,
+    /// Whether the person trusts the workspace: else nothing in it decides which programs are found.
+    pub trusted: bool,
 }
 
 impl Search {

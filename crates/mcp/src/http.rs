@@ -3,6 +3,7 @@
 //! Every request passes the guard first: its host, its origin, its token. Only then does the SDK see it. Sessions are
 //! bounded in number and end when nobody uses them.
 
+mod connections;
 mod guard;
 mod old_sse;
 mod sessions;
@@ -40,6 +41,8 @@ pub struct HttpOptions {
     pub hosts: Hosts,
     /// Sessions at the same time, of either kind.
     pub most_sessions: usize,
+    /// How long a client may take to send the headers of a request.
+    pub headers: Duration,
     /// A session that nobody uses ends after this.
     pub idle: Duration,
     /// A session whose client broke off a request and does not come back ends after this, with its calls.
@@ -52,6 +55,7 @@ impl HttpOptions {
             token,
             hosts,
             most_sessions: 64,
+            headers: Duration::from_secs(10),
             idle: Duration::from_mins(30),
             abandoned: Duration::from_secs(30),
         }
@@ -70,13 +74,14 @@ pub fn router(server: &McpServer, options: &HttpOptions, stop: &CancellationToke
         .with_cancellation_token(stop.clone());
     let served = server.clone();
     let streamable = StreamableHttpService::new(move || Ok(served.connection()), sessions, config);
+    let streamable = Router::new().route_service("/mcp", streamable).layer(from_fn(sessions::polite));
     let old = Arc::new(OldSessions::new(server.clone(), options, stop.clone()));
     let guard = Arc::new(Guard::new(options.token.clone(), options.hosts.clone()));
     Router::new()
-        .route_service("/mcp", streamable)
         .route("/sse", get(old_sse::open))
         .route("/messages", post(old_sse::message))
         .with_state(old)
+        .merge(streamable)
         .fallback(guard::nothing_here)
         .layer(from_fn_with_state(guard, guard::check))
         .layer(from_fn(guard::discreet))
@@ -91,10 +96,7 @@ pub async fn serve(
 ) -> io::Result<()> {
     let router = router(server, options, &stop);
     let stopped = stop.clone();
-    let serving = axum::serve(listener, router)
-        .with_graceful_shutdown(async move { stopped.cancelled().await })
-        .into_future();
-    let mut serving = std::pin::pin!(serving);
+    let mut serving = std::pin::pin!(connections::serve(listener, router, options.headers, stopped));
     tokio::select! {
         served = &mut serving => served,
         () = stop.cancelled() => {

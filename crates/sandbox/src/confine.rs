@@ -101,7 +101,8 @@ fn plan(policy: &Policy, launch: Launch, folder: &Path, nested: &Nested) -> Resu
         writable.insert(writable_folder(path)?);
     }
     let roots: Vec<PathBuf> = writable.iter().cloned().collect();
-    let protections = Protections::of(&roots, nested)?;
+    let mut protections = Protections::of(&roots, nested)?;
+    protections.lock_named(&policy.locked, &roots);
     writable.extend(protections.repositories);
     let hidden = hidden(policy, &roots, &writable)?;
     let is_seen = |path: &PathBuf| !hidden.iter().any(|hidden| path.starts_with(hidden));

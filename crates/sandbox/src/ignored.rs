@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use stepwell_workspace::{Denial, files};
+use stepwell_workspace::{Denial, files, patterns};
 
 use crate::{Error, Result};
 
@@ -57,8 +57,12 @@ fn rules(root: &Path) -> Result<Option<Gitignore>> {
         }
         found = true;
         // A line that nobody understands might be the one that matters.
-        if let Some(problem) = builder.add(&path) {
-            return Err(Error::IgnoreFile { path, problem: problem.to_string() });
+        let unusable = |problem: String| Error::IgnoreFile { path: path.clone(), problem };
+        let text =
+            patterns::read_ignore_file(&path).ok_or_else(|| unusable("it cannot be read".to_owned()))?;
+        for line in text.trim_start_matches('\u{feff}').lines() {
+            patterns::check(line).map_err(|problem| unusable(format!("a line of it: {problem}")))?;
+            builder.add_line(None, line).map_err(|problem| unusable(problem.to_string()))?;
         }
     }
     let unusable = |problem: ignore::Error| Error::IgnoreFile {

@@ -27,3 +27,4 @@ pub use error::{Error, Result};
 pub use layers::{Layer, Layers};
 pub use policy::{Limits, Network, Policy, UnixSockets};
 pub use proxy::{AllowedHosts, Connector, Duplex, HostGate, Proxy, Resolver, System};
+pub use sys::keep_descriptors_private;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use ignore::gitignore::Gitignore;
-use stepwell_workspace::files;
+use stepwell_workspace::{files, patterns};
 
 use crate::plan::WatchedKind;
 use crate::protect::is_steering;
@@ -72,7 +72,7 @@ fn look(path: &Path, rules: &[Arc<Gitignore>], known: &mut HashMap<PathBuf, Fold
     let entries = files::list_kinds(path).ok()?;
     let own = entries.iter().any(|(entry, _)| entry.ends_with(".gitignore"));
     // A line that is not understood is left out, as git does.
-    let ignoring = own.then(|| Arc::new(Gitignore::new(path.join(".gitignore")).0));
+    let ignoring = own.then(|| Arc::new(patterns::gitignore(&path.join(".gitignore"))));
     let mut folder = Folder { stamp, folders: Vec::new(), steering: Vec::new(), ignoring };
     for (entry, kind) in entries {
         let Some(name) = entry.file_name() else { continue };

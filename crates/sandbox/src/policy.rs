@@ -13,6 +13,8 @@ pub struct Policy {
     pub writable: Vec<PathBuf>,
     /// Further files and folders to show where the sandbox shows an empty place: below `/tmp`, `/run`, `/dev`.
     pub read_only: Vec<PathBuf>,
+    /// Files in the writable folders that stay as they are, because settings name them as programs.
+    pub locked: Vec<PathBuf>,
     /// Files and folders that cannot be read. Those that do not exist are passed over.
     pub hidden: Vec<PathBuf>,
     /// What the person's rules deny reading in the writable folders: hidden too.

@@ -98,6 +98,20 @@ impl Protections {
         Ok(())
     }
 
+    /// Locks files that have harmless names, and keeps the folders around them from being renamed.
+    pub fn lock_named(&mut self, named: &[PathBuf], roots: &[PathBuf]) {
+        for path in named.iter().filter_map(|path| path.canonicalize().ok()) {
+            let Some(root) = roots.iter().find(|root| path.starts_with(root)) else { continue };
+            let around = path.ancestors().skip(1).take_while(|folder| *folder != root);
+            self.pinned.extend(around.map(Path::to_path_buf));
+            self.locked.push(path);
+        }
+        for paths in [&mut self.pinned, &mut self.locked] {
+            paths.sort();
+            paths.dedup();
+        }
+    }
+
     /// A link steers as well as what it leads to, which may have a harmless name.
     fn lock(&mut self, path: &Path, root: &Path) {
         let target = path.canonicalize().ok().filter(|target| target.starts_with(root) && target != path);

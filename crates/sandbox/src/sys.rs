@@ -12,6 +12,14 @@ use std::process::{Child, Command};
 use rustix::process::{Pid, Signal};
 use rustix::thread::UnshareFlags;
 
+/// Marks every descriptor but the standard streams so that no program started later gets it: also those that were
+/// inherited from whoever started this process. Kernels before 5.11 do not know how, and keep what they had.
+pub fn keep_descriptors_private() {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: the call changes a flag of descriptors and touches no memory.
+    unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+}
+
 /// Which of the two processes this is.
 pub enum Forked {
     Child,

@@ -22,7 +22,7 @@ pub(crate) use blobs::{Blobs, LostBlob, referenced};
 pub(crate) use checksum::checksum;
 pub(crate) use follow::read_tail;
 pub use follow::{LogReader, read_log, read_log_prefix};
-pub(crate) use line::{FORMAT, LineEncoder, RawLine, decode};
+pub(crate) use line::{FORMAT, LineEncoder, RawLine, decode, parse};
 pub(crate) use scan::{Scan, ScanEnd, ScanFrom, scan};
 
 /// What to do with a log that is damaged before its end, or whose content is partly lost.

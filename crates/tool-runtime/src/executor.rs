@@ -324,7 +324,7 @@ impl Executor {
         input: Value,
         outcome: &mut Outcome,
     ) {
-        let (tool, call_id) = (tool.name().to_owned(), call.id.clone());
+        let (tool, call_id) = (tool.for_hooks(), call.id.clone());
         let hook_call = match &outcome.result.error {
             None => {
                 let response = outcome.output.clone().unwrap_or_else(|| outcome.result.output.clone().into());

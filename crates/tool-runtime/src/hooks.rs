@@ -21,6 +21,8 @@ use serde_json::{Map, Value, json};
 use stepwell_protocol::{PermissionMode, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
+use crate::{RegisteredTool, Registry};
+
 pub use answer::{HookOutcome, HookPermission};
 pub use config::HookConfigError;
 
@@ -72,22 +74,29 @@ pub struct HookFacts {
     pub permission_mode: PermissionMode,
 }
 
+/// The tool of a call, by every name a matcher may use.
+#[derive(Clone, Debug)]
+pub struct HookTool {
+    pub name: String,
+    pub aliases: &'static [&'static str],
+}
+
 /// One thing that happened, or is about to.
 #[derive(Clone, Debug)]
 pub enum HookCall {
     PreToolUse {
-        tool: String,
+        tool: HookTool,
         input: Value,
         call_id: ToolCallId,
     },
     PostToolUse {
-        tool: String,
+        tool: HookTool,
         input: Value,
         call_id: ToolCallId,
         response: Value,
     },
     PostToolUseFailure {
-        tool: String,
+        tool: HookTool,
         input: Value,
         call_id: ToolCallId,
         error: String,
@@ -198,6 +207,25 @@ impl Hooks {
         &self.warnings
     }
 
+    /// The matchers of hooks on tools that no tool has the name for. Tools of MCP servers may come later.
+    pub fn unknown_tools(&self, registry: &Registry) -> Vec<String> {
+        let on_tools = [HookEvent::PreToolUse, HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
+        let groups = on_tools.iter().filter_map(|event| self.groups.get(event)).flatten();
+        let tools = registry.list(None, None);
+        let deaf = groups.filter(|group| {
+            let hears = |tool: &Arc<RegisteredTool>| match group.hears(Some(tool.name()), tool.spec().aliases)
+            {
+                Hears::As(_) => true,
+                Hears::Nothing => false,
+            };
+            !tools.iter().any(hears)
+        });
+        let matchers = deaf.filter_map(|group| group.matcher.as_ref());
+        let written = matchers
+            .map(|matcher| matcher.as_str().trim_start_matches("^(?:").trim_end_matches(")$").to_owned());
+        written.filter(|matcher| !matcher.contains("mcp__")).collect()
+    }
+
     /// Whether any hook listens; a cheap question for callers that would have to prepare much.
     pub fn listens(&self, event: HookEvent) -> bool {
         self.runner.is_some() && self.groups.get(&event).is_some_and(|groups| !groups.is_empty())
@@ -211,7 +239,7 @@ impl Hooks {
         let subject = call.subject();
         let mut runs = Vec::new();
         for group in self.groups.get(&call.event()).into_iter().flatten() {
-            let heard_as = match group.hears(subject) {
+            let heard_as = match group.hears(subject, call.aliases()) {
                 Hears::As(name) => name,
                 Hears::Nothing => continue,
             };
@@ -257,13 +285,14 @@ async fn run_command<'a>(
 }
 
 impl Group {
-    fn hears<'a>(&self, subject: Option<&'a str>) -> Hears<'a> {
+    fn hears<'a>(&self, subject: Option<&'a str>, aliases: &'static [&'static str]) -> Hears<'a> {
         let (Some(matcher), Some(subject)) = (&self.matcher, subject) else { return Hears::As(subject) };
         if matcher.is_match(subject) {
             return Hears::As(Some(subject));
         }
-        match config::common_name(subject).filter(|common| matcher.is_match(common)) {
-            Some(common) => Hears::As(Some(common)),
+        let mut others = config::common_name(subject).into_iter().chain(aliases.iter().copied());
+        match others.find(|other| matcher.is_match(other)) {
+            Some(other) => Hears::As(Some(other)),
             None => Hears::Nothing,
         }
     }
@@ -294,10 +323,19 @@ impl HookCall {
         match self {
             Self::PreToolUse { tool, .. }
             | Self::PostToolUse { tool, .. }
-            | Self::PostToolUseFailure { tool, .. } => Some(tool),
+            | Self::PostToolUseFailure { tool, .. } => Some(&tool.name),
             Self::SessionStart { source } => Some(source),
             Self::SessionEnd { reason } => Some(reason),
             Self::UserPromptSubmit { .. } | Self::Stop { .. } | Self::Notification { .. } => None,
+        }
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        match self {
+            Self::PreToolUse { tool, .. }
+            | Self::PostToolUse { tool, .. }
+            | Self::PostToolUseFailure { tool, .. } => tool.aliases,
+            _ => &[],
         }
     }
 

@@ -39,15 +39,15 @@ pub use erased::{ALIASES_KEYWORD, DynOutput, DynPlan, DynTool};
 pub use executor::{CallEnv, CallSetup, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};
 pub use hooks::{
     HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission, HookProcess,
-    HookRunner, Hooks,
+    HookRunner, HookTool, Hooks,
 };
 pub use host::{Host, HostError};
 pub use loop_guard::{CallKey, LoopGuard, LoopLimits, LoopReport};
 pub use near_names::near_names;
 pub use permission::{
     AutoApprove, Below, CallFacts, DeniedReads, Effect, Finding, FollowLinks, Grant, GrantKeeper,
-    JudgeOptions, JudgePlaces, PermissionJudge, PermissionSettings, Rule, RuleJudge, RuleSource, RuleTable,
-    Ruling, Verdict, add_warnings, by_mode,
+    JudgeOptions, JudgePlaces, LookAtGit, PermissionJudge, PermissionSettings, Rule, RuleJudge, RuleSource,
+    RuleTable, Ruling, Verdict, add_warnings, by_mode, denied_tool,
 };
 pub use ports::{ArtifactWriter, NetworkGate};
 pub use redact::{Redactor, StreamRedactor};

@@ -10,6 +10,7 @@
 //! behind a comment in `$(…)`); this one is smaller, bounded, and says so when it does not understand. A test
 //! runs generated command lines in bash and compares what ran with what was found.
 
+mod bindings;
 mod commands;
 mod hazards;
 mod operands;
@@ -41,6 +42,8 @@ pub struct Analysis {
     pub problem: Option<Problem>,
     /// Functions it defines.
     pub functions: Vec<String>,
+    /// Variables that it makes arrays.
+    arrays: Vec<String>,
 }
 
 /// One simple command.
@@ -158,6 +161,7 @@ pub fn analyse(command: &str) -> Analysis {
         return analysis;
     }
     read_script(command, &[], 0, &mut analysis);
+    bindings::note_declared_arrays(&mut analysis);
     if analysis.parts.len() > MOST_PARTS {
         analysis.problem.get_or_insert(Problem::TooMany);
     }
@@ -170,6 +174,7 @@ fn read_script(text: &str, outer: &[String], depth: usize, analysis: &mut Analys
     let parsed = Parser::new(text, &mut found, outer.to_vec(), depth).program();
     let oddities = std::mem::take(&mut found.oddities);
     analysis.functions.append(&mut found.functions);
+    analysis.arrays.append(&mut found.arrays);
     for simple in found.commands {
         let nothing = simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty();
         if nothing {
@@ -221,7 +226,7 @@ fn add_part(simple: Simple, depth: usize, analysis: &mut Analysis) {
         part.opaque.get_or_insert(reason);
     }
     part.assignments.extend(unwrapped.assignments);
-    if let Some(reason) = hazards::of_assignments(&part.assignments) {
+    if let Some(reason) = bindings::of_assignments(&part) {
         part.opaque.get_or_insert(reason);
     }
     let within: Vec<String> =

@@ -1,6 +1,6 @@
 //! Which tools a task may see and call: one gate, asked for definitions and for calls alike.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
@@ -17,6 +17,8 @@ pub struct ToolSet {
     names: Option<BTreeSet<String>>,
     sources: Option<BTreeSet<String>>,
     excluded: BTreeSet<String>,
+    /// Tools that a rule refuses, with the rule.
+    denied: BTreeMap<String, String>,
     deferred: BTreeSet<Category>,
     deferred_names: BTreeSet<String>,
 }
@@ -51,7 +53,13 @@ impl ToolSet {
         self
     }
 
-    /// Without the tool of this name.
+    /// Without a tool that a rule refuses whatever it is called with.
+    pub fn without_denied(mut self, name: impl Into<String>, rule: impl Into<String>) -> Self {
+        self.denied.insert(name.into(), rule.into());
+        self
+    }
+
+    /// Without the tool of this name or alias.
     pub fn without(mut self, name: impl Into<String>) -> Self {
         self.excluded.insert(name.into());
         self
@@ -71,10 +79,11 @@ impl ToolSet {
     /// Why a tool is not in the set; `None` for one that is.
     pub fn refuses(&self, tool: &RegisteredTool) -> Option<Exclusion> {
         let spec = tool.spec();
-        if self.excluded.contains(tool.name())
-            || self.names.as_ref().is_some_and(|names| !names.contains(tool.name()))
-        {
+        if is_named(&self.excluded, tool) || self.names.as_ref().is_some_and(|names| !is_named(names, tool)) {
             return Some(Exclusion::Name);
+        }
+        if let Some(rule) = self.denied.get(tool.name()) {
+            return Some(Exclusion::Denied(rule.clone()));
         }
         if self.categories.as_ref().is_some_and(|categories| !categories.contains(&spec.category)) {
             return Some(Exclusion::Category(spec.category));
@@ -88,14 +97,24 @@ impl ToolSet {
     }
 
     fn defers(&self, tool: &RegisteredTool) -> bool {
-        self.deferred.contains(&tool.spec().category) || self.deferred_names.contains(tool.name())
+        self.deferred.contains(&tool.spec().category) || is_named(&self.deferred_names, tool)
     }
+}
+
+/// Whether a tool is in a list of names, by its name or by one of its aliases.
+fn is_named(names: &BTreeSet<String>, tool: &RegisteredTool) -> bool {
+    let is = |name: &String| {
+        tool.name().eq_ignore_ascii_case(name) || tool.spec().aliases.contains(&name.as_str())
+    };
+    names.iter().any(is)
 }
 
 /// Why a tool is not in a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exclusion {
     Name,
+    /// By a rule, as it is written.
+    Denied(String),
     Category(Category),
     Risk(Risk),
     Source(String),
@@ -105,6 +124,7 @@ impl std::fmt::Display for Exclusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Name => f.write_str("it is left out by name"),
+            Self::Denied(rule) => write!(f, "{rule} denies it"),
             Self::Category(category) => write!(f, "tools of the category `{}` are left out", category.name()),
             Self::Risk(risk) => write!(f, "tools that may {} are left out", risk_verb(*risk)),
             Self::Source(source) => write!(f, "tools of `{source}` are left out"),

@@ -38,7 +38,7 @@ pub use glob::Glob;
 pub use grep::Grep;
 pub use insert::Insert;
 pub use list::List;
-pub use patch::Patch;
+pub use patch::{Patch, patched_paths};
 pub use preview_edit::PreviewEdit;
 pub use read::{PDF_TEXT_WORD, Read, pdf_text_main};
 pub use service::FileService;

@@ -40,6 +40,8 @@ pub enum Error {
     Binary { path: PathBuf },
     #[error("the archive is refused: {reason}")]
     BadArchive { reason: String },
+    #[error("git is not run in `{path}`: {reason}")]
+    Repository { path: PathBuf, reason: String },
     #[error("cannot start `{program}`: {source}")]
     Spawn { program: String, source: io::Error },
 }
@@ -77,6 +79,7 @@ impl Error {
                 Some("only paths in the workspace may be used")
             }
             Self::Spawn { .. } => Some("check that the program is installed and on the PATH"),
+            Self::Repository { .. } => Some("look at the repository's `.git/config` and hooks"),
             Self::Io { .. }
             | Self::NotFound { .. }
             | Self::BadPath { .. }

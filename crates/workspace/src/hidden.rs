@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::{Error, Result};
+use crate::{Error, Result, patterns};
 
 const HIDING_FILES: [&str; 2] = [".stepwellignore", ".rooignore"];
 
@@ -68,6 +68,9 @@ impl Hidden {
                 .read_to_string(&mut text)
                 .map_err(|error| Error::io("read", &path, error))?;
             for line in text.trim_start_matches('\u{feff}').lines() {
+                patterns::check(line).map_err(|problem| {
+                    Error::io("understand", &path, std::io::Error::other(format!("a line of it: {problem}")))
+                })?;
                 builder.add_line(Some(path.clone()), line).map_err(|error| {
                     Error::io("understand", &path, std::io::Error::other(error.to_string()))
                 })?;

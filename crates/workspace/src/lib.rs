@@ -5,7 +5,8 @@
 //! contain, they are resolved beneath the workspace's roots. [`tree`] takes snapshots of a whole folder.
 //!
 //! [`process`] runs programs with limits on time and memory, and ends them with all their children. [`frames`] reads
-//! length-prefixed messages, and [`pending`] pairs responses with the requests they answer.
+//! length-prefixed messages, and [`pending`] pairs responses with the requests they answer. [`git`] runs git without
+//! what a repository brings along.
 
 // This crate is the door: the bans of clippy.toml hold everywhere else.
 #![allow(clippy::disallowed_methods, reason = "this crate is the door the ban points to")]
@@ -16,7 +17,10 @@ mod encoding;
 mod error;
 pub mod files;
 pub mod frames;
+pub mod git;
 mod hidden;
+mod ignored;
+pub mod patterns;
 pub mod pending;
 pub mod process;
 mod read;

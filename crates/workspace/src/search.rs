@@ -16,7 +16,8 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use crate::{Error, Inside, Result, Workspace};
+use crate::ignored::WalkIgnores;
+use crate::{Error, Inside, Result, Workspace, patterns};
 
 pub use names::{Found, FoundFiles, NameQuery};
 pub use survey::{Seen, Survey, SurveyedFile};
@@ -58,18 +59,24 @@ impl Workspace {
         let hidden = self.hidden(place);
         let from_root = place.relative();
         let mut builder = WalkBuilder::new(&folder);
+        let wanted = overrides(&folder, &rules.globs)?;
         builder
             .max_depth(rules.depth)
-            .hidden(false)
+            .standard_filters(false)
             .follow_links(false)
-            .require_git(false)
-            .git_global(false)
-            .standard_filters(!rules.include_ignored)
-            .hidden(false)
-            .overrides(overrides(&folder, &rules.globs)?)
+            .overrides(wanted.clone())
             .types(types(&rules.types)?)
-            .threads(std::thread::available_parallelism().map_or(1, usize::from).min(8))
-            .filter_entry(|entry| entry.file_name() != ".git");
+            .threads(std::thread::available_parallelism().map_or(1, usize::from).min(8));
+        let ignores = (!rules.include_ignored).then(|| WalkIgnores::new(&folder));
+        builder.filter_entry(move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            // What a pattern asks for is found even where git ignores it.
+            let is_ignored = || {
+                ignores.as_ref().is_some_and(|ignores| ignores.covers(entry.path(), is_folder))
+                    && !wanted.matched(entry.path(), is_folder).is_whitelist()
+            };
+            entry.file_name() != ".git" && (entry.depth() == 0 || !is_ignored())
+        });
         let seen = AtomicUsize::new(0);
         let is_cut = AtomicBool::new(false);
         let states = Mutex::new(Vec::new());
@@ -122,6 +129,7 @@ impl<S> Drop for Collected<'_, S> {
 fn overrides(folder: &Path, globs: &[String]) -> Result<Override> {
     let mut builder = OverrideBuilder::new(folder);
     for glob in globs {
+        patterns::check(glob).map_err(|problem| bad_pattern(glob, &problem))?;
         builder.add(glob).map_err(|error| bad_pattern(glob, &error))?;
     }
     builder.build().map_err(|error| bad_pattern(&globs.join(", "), &error))

@@ -4,7 +4,6 @@
 //! is resolved by the kernel beneath the root and without links, so a folder that was swapped for a link is an
 //! error and never a way out.
 
-mod ignored;
 mod scan;
 
 use std::ffi::{OsStr, OsString};

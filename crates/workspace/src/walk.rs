@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
+use crate::ignored::WalkIgnores;
 use crate::search::{IsCancelled, WalkRules};
 use crate::{Inside, Result, Workspace};
 
@@ -105,13 +106,13 @@ impl Workspace {
 
 fn walker(folder: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(folder);
-    builder
-        .hidden(false)
-        .follow_links(false)
-        .require_git(false)
-        .git_global(false)
-        .sort_by_file_name(std::cmp::Ord::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git");
+    let ignores = WalkIgnores::new(folder);
+    builder.standard_filters(false).follow_links(false).sort_by_file_name(std::cmp::Ord::cmp).filter_entry(
+        move |entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.file_name() != ".git" && (entry.depth() == 0 || !ignores.covers(entry.path(), is_folder))
+        },
+    );
     builder
 }
 

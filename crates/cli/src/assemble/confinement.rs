@@ -7,59 +7,9 @@ use stepwell_sandbox::{AllowedHosts, Limits, Network, Policy, Sandbox, UnixSocke
 use stepwell_tool_runtime::DeniedReads;
 use stepwell_tools::{Confinement, Walls};
 
+use super::private;
 use crate::report;
 use crate::settings::{self, Places, Settings};
-
-/// Keys, passwords and letters in their usual places below the home folder.
-const PRIVATE: &[&str] = &[
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/hub",
-    ".config/op",
-    ".config/rclone",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/stepwell",
-    ".local/share/stepwell",
-    ".local/share/keyrings",
-    ".password-store",
-    ".mozilla",
-    ".thunderbird",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".vault-token",
-    ".terraform.d",
-    ".s3cfg",
-    ".boto",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".gradle/gradle.properties",
-    ".composer/auth.json",
-    ".claude/.credentials.json",
-    ".claude.json",
-    ".codex/auth.json",
-    ".gemini/oauth_creds.json",
-    ".local/share/opencode/auth.json",
-    ".bash_history",
-    ".zsh_history",
-    ".python_history",
-    ".psql_history",
-    ".mysql_history",
-];
-/// Readable by root alone, which some machines work as.
-const PRIVATE_OF_THE_MACHINE: &[&str] = &["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d"];
 
 /// The running program, also when its file was replaced by a newer one.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -115,8 +65,9 @@ pub fn policy(
         _ => workspace.join(path),
     };
     let mut hidden: Vec<PathBuf> = vec![places.data.clone(), places.config.clone()];
-    hidden.extend(home.iter().flat_map(|home| PRIVATE.iter().map(|name| home.join(name))));
-    hidden.extend(PRIVATE_OF_THE_MACHINE.iter().map(PathBuf::from));
+    // A workspace in a private place was opened by the person.
+    let private = private::places(home);
+    hidden.extend(private.into_iter().filter(|path| !roots.iter().any(|root| root.starts_with(path))));
     hidden.extend(own.hidden.iter().map(placed));
     // Those in the roots are found by looking; a rule about all of a root hides what is in it, not the root itself.
     let named = denied.into_iter().flat_map(DeniedReads::named).map(PathBuf::from);
@@ -127,6 +78,7 @@ pub fn policy(
     Policy {
         writable,
         read_only: Vec::new(),
+        locked: settings::named_files(Places::project(workspace)),
         hidden,
         denied: settings::denial(denied.cloned()),
         temporary: None,

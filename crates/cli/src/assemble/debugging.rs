@@ -12,9 +12,13 @@ use crate::doors::adapters::OnDemand;
 use crate::report;
 use crate::settings::{Places, Settings};
 
+/// Names another folder of debug adapters than that in the data folder: a run with a data folder of its own keeps them.
+pub const ADAPTERS_VARIABLE: &str = "STEPWELL_ADAPTERS";
+
 /// Stepwell's own folder of debug adapters.
 pub fn adapters_folder(places: &Places) -> PathBuf {
-    places.data.join("adapters")
+    let named = std::env::var_os(ADAPTERS_VARIABLE).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    named.unwrap_or_else(|| places.data.join("adapters"))
 }
 
 pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow::Result<Search> {
@@ -22,6 +26,7 @@ pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow:
         workspace: workspace.to_path_buf(),
         own_folder: adapters_folder(places),
         prefers_js_debug: settings.prefers_js_debug(),
+        trusted: settings.trusted,
         ..Search::default()
     };
     for (name, program) in settings.debug_adapters() {

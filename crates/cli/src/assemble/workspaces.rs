@@ -89,6 +89,11 @@ impl Workspaces {
             return Ok(OpenWorkspace { services, settings, policy, models });
         }
         let services = Arc::new(self.services(&settings, root)?);
+        let registry = services.executor.registry();
+        super::tell_warnings(
+            &settings,
+            &settings.unknown_tools(&policy.judge.rules, &policy.hooks, registry),
+        );
         let models = Arc::new(self.models(&settings, root));
         let shared = Shared { services: Arc::downgrade(&services), models: Arc::clone(&models) };
         open.insert(root.to_path_buf(), shared);
@@ -254,7 +259,7 @@ impl WorkspaceSource for Workspaces {
                 ..RequestOptions::default()
             },
             loop_limits: settings.loop_limits(),
-            tools: settings.tool_set(),
+            tools: settings.tool_set(&policy.judge.rules, services.executor.registry()),
             checkpoints: settings.checkpoints().limits(),
             in_force: settings.in_force(),
             date: today(),

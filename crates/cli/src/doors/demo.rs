@@ -8,11 +8,15 @@ use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, Program
 
 use crate::args::DemoArgs;
 use crate::assemble::confinement::OWN_PROGRAM;
+use crate::assemble::debugging::{ADAPTERS_VARIABLE, adapters_folder};
 use crate::exit::Exit;
+use crate::settings::Places;
 use crate::terminal::{Style, error_line};
 
 const PROGRAM: &str = include_str!("../../../../examples/python/invoice.py");
 const CASSETTE: &str = include_str!("../../../../fixtures/demo/fix-invoice.cassette");
+/// Set for the run of the demo: its task goes with its folder, so nothing tells how to go on with it.
+pub const DEMO_VARIABLE: &str = "STEPWELL_DEMO";
 const PROMPT: &str = "invoice.py fails; find out why and fix it";
 
 pub async fn run(args: DemoArgs) -> anyhow::Result<Exit> {
@@ -23,7 +27,8 @@ pub async fn run(args: DemoArgs) -> anyhow::Result<Exit> {
     let cassette = folder.path().join("model.cassette");
     files::write_atomic(&cassette, CASSETTE.as_bytes(), Privacy::Shared)?;
     error_line(&Style::for_stderr().dim(&format!("$ stepwell run \"{PROMPT}\"")));
-    let ending = process::run_attached(&agent(folder.path(), &work, &cassette)).await?;
+    let adapters = adapters_folder(&Places::find()?);
+    let ending = process::run_attached(&agent(folder.path(), &work, &cassette, &adapters)).await?;
     if args.keep {
         error_line(&format!("kept: {}", folder.keep().display()));
     }
@@ -35,7 +40,7 @@ pub async fn run(args: DemoArgs) -> anyhow::Result<Exit> {
 
 /// The agent as anyone would start it, with a home of its own so that no settings of the person's take part. The
 /// adapters are theirs.
-fn agent(folder: &Path, work: &Path, cassette: &Path) -> ProgramCall {
+fn agent(folder: &Path, work: &Path, cassette: &Path, adapters: &Path) -> ProgramCall {
     let model = format!("replay-lenient:{}", cassette.display());
     let words = ["run", "--model", &model, "--permission-mode", "bypassPermissions", PROMPT];
     ProgramCall {
@@ -47,6 +52,8 @@ fn agent(folder: &Path, work: &Path, cassette: &Path) -> ProgramCall {
             set: vec![
                 ("STEPWELL_HOME".into(), folder.join("data").into()),
                 ("STEPWELL_CONFIG".into(), folder.join("config").into()),
+                (ADAPTERS_VARIABLE.into(), adapters.into()),
+                (DEMO_VARIABLE.into(), "1".into()),
             ],
         },
         input: None,

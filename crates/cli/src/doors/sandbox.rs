@@ -1,5 +1,6 @@
 //! `stepwell sandbox`: a command as the agent's commands run, and what the machine offers to confine it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +66,7 @@ async fn run_command(args: SandboxRunArgs) -> anyhow::Result<Exit> {
         program: program.clone(),
         arguments: arguments.to_vec(),
         folder: assembly.workspace.clone(),
-        environment: Environment::default(),
+        environment: Environment { removed: removed_variables(&assembly), set: Vec::new() },
         input: None,
         time_limit: Duration::MAX,
         keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
@@ -78,6 +79,13 @@ async fn run_command(args: SandboxRunArgs) -> anyhow::Result<Exit> {
         Ending::Signalled(signal) => Exit::Command(128_u8.saturating_add(signal as u8)),
         Ending::TimedOut | Ending::Cancelled => Exit::Failed,
     })
+}
+
+/// The variables the agent's commands do not get either.
+fn removed_variables(assembly: &Assembly) -> Vec<OsString> {
+    let secrets = stepwell_tools::secret_variables().into_iter().map(|(name, _)| name);
+    let keys = assembly.settings.providers().into_values().filter_map(|provider| provider.api_key_env);
+    secrets.chain(keys).map(OsString::from).collect()
 }
 
 fn told(error: stepwell_sandbox::Error) -> anyhow::Error {

@@ -179,7 +179,11 @@ fn repair(home: &Home, task: &TaskId) -> anyhow::Result<()> {
     }
     out_line(&format!("repaired {task}: {records} records are kept"));
     if let Some(rest) = &repaired.rest {
-        out_line(&format!("what came after them lies in {}", rest.display()));
+        let salvaged = repaired.salvaged;
+        out_line(&format!(
+            "{salvaged} of them stood behind the damage; that part lies as it was in {}",
+            rest.display()
+        ));
     }
     if let Some(before) = &repaired.before_loss {
         out_line(&format!("lost content is marked as lost; the log as it was lies in {}", before.display()));

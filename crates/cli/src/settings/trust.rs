@@ -18,6 +18,8 @@ pub fn trusted_files(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
         found.extend(files::list_dir(&folder)?.into_iter().filter(|path| is_prompt(path)));
     }
     found.extend(launch_files(project));
+    // What does not lie in the folder is somebody else's to change.
+    found.extend(super::named_files(project));
     Ok(found)
 }
 
@@ -68,6 +70,7 @@ fn trust_line(project: &Path) -> anyhow::Result<String> {
     let mut hasher = Sha256::new();
     for path in trusted_files(project)? {
         let content = files::read(&path)?;
+        hasher.update(path.to_string_lossy().as_bytes());
         hasher.update((content.len() as u64).to_le_bytes());
         hasher.update(&content);
     }

@@ -461,3 +461,27 @@ fn a_missing_adapter_is_fetched_where_that_is_allowed() {
         assert!(text.contains(says), "{text}");
     }
 }
+
+/// Looking for adapters runs nothing of a folder that is not trusted.
+#[test]
+fn looking_for_adapters_runs_nothing_of_the_folder() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new([]);
+    let mark = world.work().join("mark");
+    let module = format!("open({:?}, 'w')\n", mark.display().to_string());
+    for name in ["debugpy.py", "importlib.py", "runpy.py", "socket.py", "sitecustomize.py"] {
+        world.write(name, &module);
+    }
+    world.write(".venv/pyvenv.cfg", "version = 3.11.2\n");
+    world.write(".venv/bin/python", &format!("#!/bin/sh\ntouch {}\nexec python3 \"$@\"\n", mark.display()));
+    world.write("rust-toolchain.toml", "[toolchain]\npath = \"toolchain\"\n");
+    world.write("toolchain/bin/rustc", &format!("#!/bin/sh\ntouch {}\n", mark.display()));
+    for program in [".venv/bin/python", "toolchain/bin/rustc"] {
+        let path = world.work().join(program);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for words in [&["adapters", "list"][..], &["adapters", "doctor"], &["doctor", "--offline"]] {
+        world.output(words);
+        assert!(!mark.exists(), "{words:?}");
+    }
+}

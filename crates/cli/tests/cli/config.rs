@@ -137,3 +137,52 @@ fn instructions_are_shown_with_their_sources_and_sent() {
     let system = world.server.last_request().system_text();
     assert!(system.contains("Use tabs.") && system.contains("Write tests."), "{system}");
 }
+
+/// Trust is about every file that runs because of it: a changed script ends it.
+#[test]
+fn a_changed_script_of_a_hook_ends_the_trust() {
+    let world = World::new([Turn::text("ok"), Turn::text("ok"), Turn::text("ok")]);
+    world.write("scripts/start.sh", "echo first >> ran\n");
+    world.write(
+        ".stepwell/config.toml",
+        "[[hooks.SessionStart]]\nhooks = [{ type = \"command\", command = \"sh scripts/start.sh\" }]\n",
+    );
+    let ran = || std::fs::read_to_string(world.work().join("ran")).unwrap_or_default();
+    world.output(&["run", "--quiet", "x"]);
+    assert_eq!(ran(), "");
+    assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
+    world.output(&["run", "--quiet", "x"]);
+    assert_eq!(ran(), "first\n");
+    world.write("scripts/start.sh", "echo second >> ran\n");
+    world.output(&["run", "--quiet", "x"]);
+    assert_eq!(ran(), "first\n");
+}
+
+/// The agent may not change unasked what runs because settings name it.
+#[test]
+fn scripts_that_settings_name_are_protected_from_the_agent() {
+    let world = World::new([]);
+    world.write("scripts/start.sh", "true\n");
+    world.write("scripts/other.sh", "true\n");
+    world.write(
+        ".stepwell/config.toml",
+        "[[hooks.SessionStart]]\nhooks = [{ type = \"command\", command = \"sh scripts/start.sh\" }]\n",
+    );
+    let test = |tool: &str, arguments: serde_json::Value| {
+        let arguments = arguments.to_string();
+        let words = ["permissions", "test", "--tool", tool, "--args", &arguments, "--mode", "acceptEdits"];
+        world.output(&words).status.code().unwrap()
+    };
+    let write = |path: &str| test("write", serde_json::json!({"file_path": path, "content": "evil"}));
+    assert_eq!((write("scripts/start.sh"), write("scripts/new.sh")), (3, 0));
+    let bash = |command: &str| {
+        let arguments = serde_json::json!({ "command": command }).to_string();
+        world.output(&["tool", "call", "bash", &arguments, "--permission-mode", "bypassPermissions"]);
+    };
+    bash("echo evil > scripts/start.sh");
+    bash("mv scripts away; mkdir scripts; echo evil > scripts/start.sh");
+    bash("rm scripts/start.sh; ln -s other.sh scripts/start.sh");
+    bash("echo changed > scripts/other.sh");
+    let read = |path: &str| std::fs::read_to_string(world.work().join(path)).unwrap();
+    assert_eq!((read("scripts/start.sh"), read("scripts/other.sh")), ("true\n".into(), "changed\n".into()));
+}

@@ -60,6 +60,8 @@ fn the_demo_fixes_its_program() {
     let text = world.show(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("the program ends with exit code 0"), "{text}");
+    // Its task is gone with its folder.
+    assert!(!text.contains("--resume"), "{text}");
     let kept =
         text.lines().find_map(|line| line.split_once("kept: ")).map(|(_, path)| PathBuf::from(path.trim()));
     let folder = kept.unwrap_or_else(|| panic!("{text}"));

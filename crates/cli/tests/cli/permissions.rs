@@ -272,3 +272,105 @@ fn what_may_not_be_read_is_found_by_nothing() {
     let text = tool("read", json!({"file_path": "secrets/key"}));
     assert!(text.contains("read(secrets/**)") && !text.contains("needle"), "{text}");
 }
+
+/// `read_file(...)` is `read(...)`: the wall is the same.
+#[test]
+fn a_denial_by_alias_hides_like_one_by_name() {
+    let world = World::new([]);
+    world.set_config("[permissions]\ndeny = [\"read_file(secrets/**)\"]\n");
+    world.write("secrets/key", "needle in secrets\n");
+    world.write("open.txt", "needle in open\n");
+    for (tool, arguments) in [
+        ("grep", json!({"pattern": "needle"})),
+        ("bash", json!({"command": "cat */key; cat open.txt"})),
+        ("bash", json!({"command": "grep -r needle ."})),
+    ] {
+        let arguments = arguments.to_string();
+        let output =
+            world.output(&["tool", "call", tool, &arguments, "--permission-mode", "bypassPermissions"]);
+        let text = world.show(&output);
+        assert!(!text.contains("needle in secrets"), "{text}");
+        assert!(text.contains("needle in open"), "{text}");
+    }
+}
+
+#[test]
+fn names_of_tools_that_do_not_exist_are_told() {
+    let world = World::new([Turn::text("done")]);
+    let config = std::fs::read_to_string(world.config().join("config.toml")).unwrap();
+    world.set_config(&format!(
+        "{config}\n[permissions]\ndeny = [\"reed(secrets/**)\", \"Bash(curl *)\", \"mcp__files\"]\n\
+         [tools]\ndisabled = [\"grepp\"]\ndeferred = [\"code\", \"nothing\"]\n\
+         [[hooks.PreToolUse]]\nmatcher = \"Bsh\"\nhooks = [{{ type = \"command\", command = \"true\" }}]\n\
+         [[hooks.PreToolUse]]\nmatcher = \"execute_command|Read\"\nhooks = [{{ type = \"command\", command = \"true\" }}]\n"
+    ));
+    world.check(
+        &["run", "--quiet", "go"],
+        expect![[r#"
+            exit code: 0
+            --- stdout
+            done
+            --- stderr
+            warning: the user rule `reed(secrets/**)` names no tool; did you mean `read`?
+            warning: the matcher `Bsh` of a hook names no tool; did you mean `bash`?
+            warning: `nothing` in `tools.deferred` names no tool
+            warning: `grepp` in `tools.disabled` names no tool; did you mean `grep`?
+        "#]],
+    );
+}
+
+#[test]
+fn a_denied_tool_is_not_shown_to_the_model() {
+    let world = World::new([Turn::text("done")]);
+    let config = std::fs::read_to_string(world.config().join("config.toml")).unwrap();
+    // `grep` could still be allowed in part, and stays.
+    world.set_config(&format!(
+        "{config}\n[permissions]\ndeny = [\"execute_command\", \"edit\", \"grep\"]\nallow = [\"grep(src/**)\"]\n\
+         [tools]\ndisabled = [\"list_files\"]\n"
+    ));
+    world.output(&["run", "--quiet", "go"]);
+    let request = world.server.last_request();
+    let tools = request.body["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
+    for hidden in ["bash", "edit", "write", "patch", "batch_edit", "list"] {
+        assert!(!names.contains(&hidden), "{names:?}");
+    }
+    for shown in ["read", "grep", "glob", "attempt_completion"] {
+        assert!(names.contains(&shown), "{names:?}");
+    }
+}
+
+/// A repository can name programs that git runs while it only looks; such a look is asked about.
+#[test]
+fn git_in_a_hostile_repository_is_asked_about() {
+    let world = World::new([]);
+    let git = |words: &[&str]| {
+        let done = std::process::Command::new("git").args(words).current_dir(world.work()).status().unwrap();
+        assert!(done.success(), "{words:?}");
+    };
+    git(&["init", "-q"]);
+    let code = |command: &str, mode: &str| {
+        world.output(&["permissions", "test", command, "--mode", mode]).status.code().unwrap()
+    };
+    assert_eq!(code("git status", "default"), 0);
+    git(&["config", "filter.evil.clean", "touch mark; cat"]);
+    for command in ["git status", "git diff", "git log", "cd . && git diff", "git status && ls"] {
+        assert_eq!(code(command, "default"), 3, "{command}");
+        assert_eq!(code(command, "dontAsk"), 3, "{command}");
+    }
+    assert_eq!(code("ls", "default"), 0);
+    git(&["config", "--unset", "filter.evil.clean"]);
+    assert_eq!(code("git status", "default"), 0);
+    // A folder of the shape of a repository is one, for git.
+    git(&["init", "-q", "--bare", "bare"]);
+    let call = |folder: &str| {
+        let arguments = json!({"command": "git status", "working_dir": folder}).to_string();
+        world
+            .output(&["tool", "call", "bash", &arguments, "--permission-mode", "dontAsk"])
+            .status
+            .code()
+            .unwrap()
+    };
+    assert_eq!(call("."), 0);
+    assert_ne!(call("bare"), 0);
+}

@@ -270,15 +270,17 @@ fn a_damaged_task_is_repaired_as_the_hint_says() {
     let text = world.show(&world.output(&["tasks", "show", "1"]));
     assert!(text.contains("exit code: 1") && text.contains("`stepwell tasks repair TASK`"), "{text}");
     let text = world.show(&world.output(&["tasks", "repair", "1"]));
-    assert!(text.contains("repaired [TASK]: 2 records are kept\n"), "{text}");
-    assert!(text.contains("lies in [ROOT]/data/tasks/[TASK]/log.cut-at-"), "{text}");
-    assert_eq!(world.log(&id).len(), 2);
+    assert!(text.contains("repaired [TASK]: 4 records are kept\n"), "{text}");
+    assert!(text.contains("1 of them stood behind the damage"), "{text}");
+    assert!(text.contains("lies as it was in [ROOT]/data/tasks/[TASK]/log.cut-at-"), "{text}");
+    // The task, two messages, and a sentence where the damage was.
+    assert_eq!(world.log(&id).len(), 4);
     world.check(
         &["tasks", "repair", "1"],
         expect![[r#"
         exit code: 0
         --- stdout
-        [TASK] is whole: 2 records, nothing to repair
+        [TASK] is whole: 4 records, nothing to repair
     "#]],
     );
 }

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stepwell_workspace::files::{self, Privacy};
-use stepwell_workspace::process::{capture_text, find_program};
+use stepwell_workspace::process::{capture_text_in, find_program};
 
 use super::Search;
 
 /// Prints what is asked of an interpreter, a fact a line.
-const QUESTION: &str = "import sys, importlib.util as u
+const QUESTION: &str = "import sys
+sys.path[:] = [entry for entry in sys.path if entry]
+import importlib.util as u
 s = u.find_spec('debugpy')
 print(sys.executable)
 print('.'.join(map(str, sys.version_info[:3])))
@@ -88,12 +90,20 @@ pub(crate) fn with_debugpy(search: &Search, wanted: Option<&Path>) -> Option<Pyt
     fallback
 }
 
-/// The interpreter behind a shim or a link.
+/// The interpreter behind a shim or a link. What a folder that is not trusted decides is left open.
 pub fn resolved(search: &Search, python: &Path) -> Option<PathBuf> {
+    if !search.trusted && search.workspace.join(".python-version").is_file() {
+        return None;
+    }
     facts_of(search, python).map(|facts| facts.executable)
 }
 
+/// What an interpreter says of itself. One of the workspace is not run before a session does so: what it would say is
+/// read from its files, and only where the person trusts the folder.
 fn facts_of(search: &Search, python: &Path) -> Option<PythonFacts> {
+    if python.starts_with(&search.workspace) {
+        return search.trusted.then(|| facts_on_disk(python))?;
+    }
     let kept_in = search.own_folder.join("python.json");
     let key = python.display().to_string();
     let mut kept: BTreeMap<String, PythonFacts> = files::read_if_exists(&kept_in)
@@ -108,7 +118,8 @@ fn facts_of(search: &Search, python: &Path) -> Option<PythonFacts> {
     {
         return Some(facts.clone());
     }
-    let said = capture_text(&python.to_string_lossy(), &["-c", QUESTION])?;
+    let folder = if search.trusted { search.workspace.as_path() } else { Path::new("/") };
+    let said = capture_text_in(folder, &python.to_string_lossy(), &["-c", QUESTION])?;
     let mut lines = said.lines().map(str::trim);
     let mut next = || lines.next().filter(|line| !line.is_empty());
     let facts = PythonFacts {
@@ -133,4 +144,31 @@ fn facts_of(search: &Search, python: &Path) -> Option<PythonFacts> {
         }
     }
     Some(facts)
+}
+
+/// The facts of a virtual environment, from its files.
+fn facts_on_disk(python: &Path) -> Option<PythonFacts> {
+    let environment = python.parent()?.parent()?;
+    let settings = files::read_to_string(&environment.join("pyvenv.cfg")).ok()?;
+    let version = settings.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        matches!(key.trim(), "version" | "version_info").then(|| value.trim().to_owned())
+    })?;
+    let libraries = files::list_dir(&environment.join("lib")).unwrap_or_default();
+    let packages = libraries.iter().map(|library| library.join("site-packages"));
+    let packages = packages.into_iter().find(|packages| packages.join("debugpy/__init__.py").is_file());
+    let debugpy_version = packages.as_ref().and_then(|packages| {
+        let names = files::list_dir(packages).ok()?;
+        names.iter().find_map(|path| {
+            let name = path.file_name()?.to_str()?;
+            Some(name.strip_prefix("debugpy-")?.strip_suffix(".dist-info")?.to_owned())
+        })
+    });
+    Some(PythonFacts {
+        executable: python.to_path_buf(),
+        version: version.split('.').take(3).collect::<Vec<_>>().join("."),
+        debugpy_folder: None,
+        debugpy_file: packages.map(|packages| packages.join("debugpy/__init__.py")),
+        debugpy_version,
+    })
 }

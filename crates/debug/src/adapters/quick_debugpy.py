@@ -1,7 +1,9 @@
-import os, runpy, socket, sys
+import sys
 
-# Modules of the folder this was started in must not stand in for those of Python.
-sys.path = [entry for entry in sys.path if entry not in ("", os.getcwd())]
+# Modules of the folder this was started in must not stand in for those of Python, nor for those imported next.
+sys.path = [entry for entry in sys.path if entry]
+import os, runpy, socket
+
 folder = os.environ.pop("STEPWELL_DEBUGPY", None)
 if folder:
     sys.path.insert(0, folder)

@@ -4,6 +4,7 @@
 //! once. Before that, a broken connection is no cancel, because the client may come back for the rest. Here it has a
 //! while to do so.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,6 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::extract::Request;
+use axum::http::header::RETRY_AFTER;
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use futures::Stream;
 use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -23,6 +29,9 @@ use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager
 use tokio::sync::watch;
 
 use super::HttpOptions;
+
+/// So many times as long a client may stay away after the stream on which it only listened.
+const STANDALONE: u32 = 4;
 
 pub(super) struct Sessions {
     inner: Arc<LocalSessionManager>,
@@ -49,6 +58,46 @@ pub(super) enum SessionsError {
     Local(#[from] LocalSessionManagerError),
 }
 
+tokio::task_local! {
+    /// What the sessions have to say about the request of this task, which the SDK would answer as an inner error.
+    static SAID: Cell<Option<Said>>;
+}
+
+#[derive(Clone, Copy)]
+enum Said {
+    /// There are as many sessions as there may be.
+    Full(usize),
+    /// There is no such session.
+    Unknown,
+}
+
+/// Lets the sessions say a word about the request that is being answered.
+fn say(said: Said) {
+    // Outside a request nobody listens.
+    SAID.try_with(|cell| cell.set(Some(said))).ok();
+}
+
+/// Answers as clients expect: 503 where there are too many sessions, 204 to the end of a session, 404 to that of one
+/// which is not there.
+pub(super) async fn polite(request: Request, next: Next) -> Response {
+    let ends = request.method() == Method::DELETE;
+    SAID.scope(Cell::new(None), async move {
+        let response = next.run(request).await;
+        match SAID.try_with(Cell::get).ok().flatten() {
+            Some(Said::Full(most)) => {
+                let words = SessionsError::TooMany(most).to_string();
+                (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "30")], words).into_response()
+            }
+            Some(Said::Unknown) if ends => {
+                (StatusCode::NOT_FOUND, "there is no such session").into_response()
+            }
+            _ if ends && response.status() == StatusCode::ACCEPTED => StatusCode::NO_CONTENT.into_response(),
+            _ => response,
+        }
+    })
+    .await
+}
+
 impl Sessions {
     pub(super) fn new(config: SessionConfig, options: &HttpOptions) -> Self {
         Self {
@@ -67,7 +116,7 @@ impl Sessions {
     }
 
     /// Watches the stream of a request: when its client drops it unanswered and does not come back, the session ends.
-    fn watched<S>(&self, id: &SessionId, stream: S) -> Watched<S> {
+    fn watched<S>(&self, id: &SessionId, stream: S, patience: Duration) -> Watched<S> {
         let activity = self.activity.lock().get(id).cloned();
         if let Some(activity) = &activity {
             activity.open.fetch_add(1, Ordering::SeqCst);
@@ -78,7 +127,7 @@ impl Sessions {
             id: id.clone(),
             manager: Arc::clone(&self.inner),
             activity,
-            abandoned: self.abandoned,
+            abandoned: patience,
         }
     }
 }
@@ -135,6 +184,7 @@ impl SessionManager for Sessions {
         let (handle, worker) = create_local_session(Arc::clone(&id), self.config.clone());
         let mut sessions = self.inner.sessions.write().await;
         if sessions.len() >= self.most {
+            say(Said::Full(self.most));
             return Err(SessionsError::TooMany(self.most));
         }
         sessions.insert(Arc::clone(&id), handle);
@@ -160,6 +210,10 @@ impl SessionManager for Sessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.activity.lock().remove(id);
+        if !self.inner.has_session(id).await? {
+            say(Said::Unknown);
+            return Ok(());
+        }
         Ok(self.inner.close_session(id).await?)
     }
 
@@ -169,7 +223,7 @@ impl SessionManager for Sessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let stream = self.inner.create_stream(id, message).await?;
-        Ok(self.watched(id, Box::pin(stream)))
+        Ok(self.watched(id, Box::pin(stream), self.abandoned))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
@@ -180,8 +234,9 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        // Nothing was asked for on this one; that it goes says little.
-        Ok(self.inner.create_standalone_stream(id).await?)
+        // Nothing was asked for on this one; that it goes says less, so its client has longer to come back.
+        let stream = self.inner.create_standalone_stream(id).await?;
+        Ok(self.watched(id, Box::pin(stream), self.abandoned * STANDALONE))
     }
 
     async fn resume(
@@ -190,6 +245,6 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let stream = self.inner.resume(id, last_event_id).await?;
-        Ok(self.watched(id, Box::pin(stream)))
+        Ok(self.watched(id, Box::pin(stream), self.abandoned))
     }
 }

@@ -191,7 +191,9 @@ async fn sessions_are_the_servers_to_name() {
     let delete =
         format!("DELETE /mcp HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close{first}");
     let ended = running.raw(&delete, "").await.rest().await;
-    assert!(ended.starts_with("HTTP/1.1 202 "), "{ended}");
+    assert!(ended.starts_with("HTTP/1.1 204 "), "{ended}");
+    let again = running.raw(&delete, "").await.rest().await;
+    assert!(again.starts_with("HTTP/1.1 404 "), "{again}");
     let gone = running.post(&first, &call("test_simple_text")).await.rest().await;
     assert!(gone.starts_with("HTTP/1.1 404 "), "{gone}");
     let other = running.post(&second, &call("test_simple_text")).await.rest().await;
@@ -209,7 +211,7 @@ async fn sessions_and_bodies_are_bounded() {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
     }});
     let refused = running.post("", &hello).await.rest().await;
-    assert!(refused.starts_with("HTTP/1.1 500 ") && refused.contains("1 sessions already"), "{refused}");
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("1 sessions already"), "{refused}");
     let sse = "GET /sse HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nConnection: close";
     let mut open = running.raw(sse, "").await;
     open.until("event: endpoint").await;
@@ -223,6 +225,50 @@ async fn sessions_and_bodies_are_bounded() {
     message["params"]["arguments"]["large"] = json!("x".repeat(9 * 1024 * 1024));
     let mut refused = running.post(&headers, &message).await;
     assert!(refused.until("\r\n\r\n").await.starts_with("HTTP/1.1 413 "));
+    running.end().await;
+}
+
+/// Whoever sends headers byte by byte, or none, is let go; others are served meanwhile.
+#[tokio::test]
+async fn slow_headers_end_the_connection() {
+    let mut options = HttpOptions::new(Token::new(TOKEN).unwrap(), Hosts::Loopback);
+    options.headers = Duration::from_millis(300);
+    let running = Running::with(options).await;
+    for begun in ["", "POST /mcp HTTP/1.1\r\nHost: a\r\nX-Slow: "] {
+        let mut slow = TcpStream::connect(&running.address).await.unwrap();
+        slow.write_all(begun.as_bytes()).await.unwrap();
+        running.hello().await;
+        let mut answer = Vec::new();
+        // The end of the connection is what is waited for.
+        tokio::time::timeout(DEADLINE, slow.read_to_end(&mut answer)).await.expect("it stays open").ok();
+        assert!(!String::from_utf8_lossy(&answer).contains(" 200 "), "{begun}");
+    }
+    running.end().await;
+}
+
+/// A client that only listened and went does not keep its session.
+#[tokio::test]
+async fn a_session_ends_when_its_listening_client_is_gone() {
+    let mut options = HttpOptions::new(Token::new(TOKEN).unwrap(), Hosts::Loopback);
+    options.most_sessions = 1;
+    options.abandoned = Duration::from_millis(50);
+    let running = Running::with(options).await;
+    let session = running.hello().await;
+    let listen = format!(
+        "GET /mcp HTTP/1.1\nHost: HOST\nAuthorization: Bearer TOKEN\nAccept: text/event-stream{session}"
+    );
+    let mut stream = running.raw(&listen, "").await;
+    stream.until("200 OK").await;
+    drop(stream);
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}
+    }});
+    let free = async {
+        while !running.post("", &hello).await.rest().await.contains("200 OK") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, free).await.expect("the session stays");
     running.end().await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use stepwell_protocol::TaskId;
+use stepwell_protocol::{Event, TaskId};
 use stepwell_store::{Error, Home, Index, TaskLog, read_log, repair_task};
 
 use crate::runs::{answer, task_with, temp_home, user};
@@ -21,7 +21,7 @@ fn damage(home: &Home, id: &TaskId, before: usize) -> String {
 }
 
 #[test]
-fn the_records_before_the_damage_are_kept_and_the_rest_lies_beside() {
+fn the_records_on_both_sides_of_the_damage_are_kept() {
     let (_folder, home) = temp_home();
     let id = task_with(&home, "bad", &[user("u1", "first"), answer("a1", "one"), user("u2", "second")]);
     let mut index = Index::open(&home).unwrap();
@@ -32,11 +32,15 @@ fn the_records_before_the_damage_are_kept_and_the_rest_lies_beside() {
     assert_eq!(index.resolve("bad").unwrap().title, "first", "a damaged task can still be named");
 
     let repaired = repair_task(&home, &id).unwrap();
-    assert_eq!((repaired.records, repaired.was_whole()), (3, false));
+    // The task itself, three messages, and a sentence where the damage was.
+    assert_eq!((repaired.records, repaired.salvaged, repaired.was_whole()), (5, 1, false));
     let rest = fs::read_to_string(repaired.rest.unwrap()).unwrap();
-    let kept = log_text(&home, &id);
-    assert_eq!(kept + rest.strip_prefix("junk\n").unwrap(), text);
-    assert_eq!(read_log(&home, &id).unwrap().len(), 3);
+    assert!(text.ends_with(rest.strip_prefix("junk\n").unwrap()), "{rest}");
+    let records = read_log(&home, &id).unwrap();
+    let events: Vec<_> = records.iter().map(|record| record.event.clone()).collect();
+    assert_eq!(events[1..3], [user("u1", "first"), answer("a1", "one")]);
+    assert!(matches!(&events[3], Event::Notice { text } if text.contains("damaged here")), "{events:?}");
+    assert_eq!(events[4], user("u2", "second"));
     assert!(repair_task(&home, &id).unwrap().was_whole(), "a second time there is nothing to do");
 }
 

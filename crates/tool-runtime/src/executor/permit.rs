@@ -131,7 +131,7 @@ impl Executor {
             return HookOutcome::default();
         }
         let hook_call = HookCall::PreToolUse {
-            tool: tool.name().to_owned(),
+            tool: tool.for_hooks(),
             input: arguments.clone(),
             call_id: call.id.clone(),
         };

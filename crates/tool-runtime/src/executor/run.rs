@@ -67,8 +67,7 @@ impl Executor {
             return Err(ToolError::interrupted("the call was cancelled before it ran"));
         }
         let limit = tool.spec().time_limit;
-        // A panic is a bug of the tool and must not end the task. Release builds abort instead: nothing may
-        // rely on this.
+        // A panic is a bug of the tool and must not end the task, nor the other tasks of the process.
         let run = AssertUnwindSafe(tool.tool().run(ctx, plan)).catch_unwind();
         tokio::pin!(run);
         let stopped = tokio::select! {

@@ -63,7 +63,11 @@ async fn fire(hooks: &Hooks, call: HookCall) -> HookOutcome {
 }
 
 fn before(tool: &str) -> HookCall {
-    HookCall::PreToolUse { tool: tool.into(), input: json!({"command": "ls"}), call_id: "c1".into() }
+    HookCall::PreToolUse {
+        tool: HookTool { name: tool.into(), aliases: &[] },
+        input: json!({"command": "ls"}),
+        call_id: "c1".into(),
+    }
 }
 
 #[tokio::test]
@@ -103,7 +107,7 @@ async fn the_strongest_word_wins() {
 async fn where_nothing_can_be_held_back_a_broken_hook_is_only_told() {
     let (hooks, _) = hooks("PostToolUse", "*", &["slow", "missing", "127"]);
     let call = HookCall::PostToolUse {
-        tool: "bash".into(),
+        tool: HookTool { name: "bash".into(), aliases: &[] },
         input: json!({}),
         call_id: "c1".into(),
         response: json!("x"),

@@ -77,14 +77,27 @@ fn is_like(pattern: &str, word: &Word, care: Care) -> bool {
 
 /// Whether the words follow, with options and their values between them.
 fn could_follow(pattern: &[String], words: &[Word]) -> bool {
-    let Some((first, rest)) = pattern.split_first() else { return true };
-    let Some((word, others)) = words.split_first() else { return false };
-    if is_like(first, word, Care::Possible) && could_follow(rest, others) {
-        return true;
+    // From where in the words the rest of the pattern may begin; every place is looked at once.
+    let mut places = vec![false; words.len() + 2];
+    places[0] = true;
+    for first in pattern {
+        let mut next = vec![false; words.len() + 2];
+        for (at, word) in words.iter().enumerate() {
+            if !places[at] {
+                continue;
+            }
+            if is_like(first, word, Care::Possible) {
+                next[at + 1] = true;
+            }
+            // An option, and perhaps its value, stands between.
+            if word.text.starts_with('-') {
+                places[at + 1] = true;
+                places[at + 2] = true;
+            }
+        }
+        places = next;
     }
-    word.text.starts_with('-')
-        && (could_follow(pattern, others)
-            || others.first().is_some_and(|_| could_follow(pattern, &others[1..])))
+    places.iter().take(words.len() + 1).any(|place| *place)
 }
 
 /// A text with `*` for anything.

@@ -15,6 +15,10 @@ pub struct JudgePlaces {
     pub home: Option<String>,
     /// Where links lead; without it none is followed.
     pub links: FollowLinks,
+    /// Files that run because the workspace's settings name them; protected like the settings.
+    pub steering: Vec<String>,
+    /// Whether git can be trusted to run nothing; without it every repository is.
+    pub git: LookAtGit,
 }
 
 /// Looks up where links lead. The judge itself touches no file.
@@ -33,6 +37,26 @@ pub struct Below<'a> {
     pub levels: usize,
     /// Of its own entries only those whose names begin so.
     pub beginning: &'a str,
+}
+
+/// Finds out why git, started in a folder, would run something that its repository names. The judge itself touches no
+/// file.
+#[derive(Clone, Default)]
+pub struct LookAtGit(Option<Arc<Look>>);
+
+/// Gives the reason for a folder.
+type Look = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl LookAtGit {
+    pub fn new(look: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(look)))
+    }
+}
+
+impl std::fmt::Debug for LookAtGit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "LookAtGit" } else { "LookAtGit(none)" })
+    }
 }
 
 impl FollowLinks {
@@ -72,6 +96,12 @@ impl JudgePlaces {
         self.roots.first().map_or("/", String::as_str)
     }
 
+    /// Why git would run something of the repository's in one of the folders.
+    pub fn git_hazard(&self, bases: &Bases) -> Option<String> {
+        let look = self.git.0.as_ref()?;
+        bases.known().iter().find_map(|base| look(&self.resolve(base, None)))
+    }
+
     /// Whether an absolute path lies in the workspace.
     pub fn contains(&self, absolute: &str) -> bool {
         self.roots.iter().any(|root| {
@@ -87,6 +117,9 @@ impl JudgePlaces {
         let root =
             self.roots.iter().filter(|root| self.contains(absolute) && absolute.starts_with(root.as_str()));
         let above = root.map(String::len).max().unwrap_or(0);
+        if self.steering.iter().any(|file| file == absolute) {
+            return Some(absolute);
+        }
         protected_part(absolute.get(above..).unwrap_or(absolute))
     }
 

@@ -4,6 +4,8 @@ use super::patterns::{Care, CommandPattern, HostPattern, PathPattern};
 use super::places::JudgePlaces;
 use super::{CallFacts, Effect};
 use crate::shell::Part;
+use crate::{Category, RegisteredTool, Registry};
+use std::sync::Arc;
 use stepwell_protocol::Risk;
 
 /// Where a rule comes from; the later, the more it is trusted.
@@ -60,9 +62,19 @@ enum About {
     Host(HostPattern),
 }
 
-/// Names that mean running commands, changing files and reading files, whatever the tool is called.
+/// Names that mean running commands, reading files and changing files, whatever the tool is called. The first is what
+/// the others stand for; a test of the tools keeps them equal to the tools' aliases.
 const COMMANDS: &[&str] = &["bash", "shell", "execute_command", "run_command", "terminal_command"];
+const READS: &[&str] = &["read", "read_file", "view", "cat"];
+const EDITS: &[&str] = &["edit", "search_and_replace", "str_replace", "edit_file", "search_replace"];
 const HOSTS: &[&str] = &["network", "webfetch", "web_fetch"];
+
+/// The name that an alias in a rule stands for.
+fn canonical(name: &str) -> &str {
+    let classes = [COMMANDS, READS, EDITS];
+    let class = classes.iter().find(|class| class.contains(&name));
+    class.and_then(|class| class.first()).copied().unwrap_or(name)
+}
 
 /// One thing a call does that a rule can speak about.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +120,7 @@ impl Rule {
         if name.is_empty() || !plain {
             return Err(format!("`{tool}` is no name of a tool"));
         }
+        let name = canonical(&name).to_owned();
         let about = match spec {
             Some(spec) if COMMANDS.contains(&name.as_str()) && spec.trim() != "*" => {
                 About::Command(name, CommandPattern::parse(spec)?)
@@ -130,7 +143,8 @@ impl Rule {
 
     /// A rule about one command line.
     pub fn exact(effect: Effect, tool: &str, command: &str, source: RuleSource) -> Self {
-        let about = About::Exact(tool.to_ascii_lowercase(), command.to_owned());
+        let tool_name = tool.to_ascii_lowercase();
+        let about = About::Exact(canonical(&tool_name).to_owned(), command.to_owned());
         Self { effect, source, reason: None, text: format!("{tool}: exactly `{command}`"), about }
     }
 
@@ -195,6 +209,39 @@ impl Rule {
         }
     }
 
+    /// Whether it refuses every call of a tool.
+    fn denies_all_of(&self, tool: &RegisteredTool) -> bool {
+        let About::Tool(name) = &self.about else { return false };
+        let spec = tool.spec();
+        let by_kind = name == "edit" && spec.risk == Risk::Write
+            || name == "read" && spec.risk == Risk::Read && reads_files(spec.category);
+        self.effect == Effect::Deny && (by_kind || means(name, tool.name(), spec.aliases))
+    }
+
+    /// Whether it is about calls of a tool, all or some.
+    fn is_about(&self, tool: &RegisteredTool) -> bool {
+        self.tool_name().is_some_and(|name| {
+            matches!(name, "edit" | "read") || means(name, tool.name(), tool.spec().aliases)
+        })
+    }
+
+    /// The name of the tool it is about; `None` for one about hosts.
+    fn tool_name(&self) -> Option<&str> {
+        match &self.about {
+            About::Tool(name) | About::Command(name, _) | About::Exact(name, _) | About::Path(name, _) => {
+                Some(name)
+            }
+            About::Host(_) => None,
+        }
+    }
+
+    /// The name in it that no tool has. Tools of MCP servers may come later.
+    pub fn unknown_tool(&self, registry: &Registry) -> Option<&str> {
+        let name = self.tool_name().filter(|name| !name.starts_with("mcp__"))?;
+        let known = |tool: &Arc<RegisteredTool>| means(name, tool.name(), tool.spec().aliases);
+        (!registry.list(None, None).iter().any(known)).then_some(name)
+    }
+
     fn weight(&self) -> usize {
         match &self.about {
             About::Tool(name) if name.contains('*') => 0,
@@ -212,12 +259,18 @@ fn names(name: &str, facts: &CallFacts, kind: Option<Risk>) -> bool {
     let by_kind = match (name, kind) {
         ("edit", Some(Risk::Write)) | ("read", Some(Risk::Read)) => true,
         ("edit", None) => facts.risk == Risk::Write && facts.preview.command.is_none(),
+        ("read", None) => facts.risk == Risk::Read && reads_files(facts.category),
         _ => false,
     };
     by_kind || is_called(name, facts) && (kind.is_none() || facts.preview.command.is_none())
 }
 
 fn is_called(name: &str, facts: &CallFacts) -> bool {
+    means(name, &facts.tool, facts.aliases)
+}
+
+/// Whether a name in a rule means a tool, by its name or by one of its aliases.
+fn means(name: &str, tool: &str, aliases: &[&str]) -> bool {
     let is = |tool: &str| {
         let tool = tool.to_ascii_lowercase();
         let of_server =
@@ -227,7 +280,22 @@ fn is_called(name: &str, facts: &CallFacts) -> bool {
             None => tool == name || of_server,
         }
     };
-    is(&facts.tool) || facts.aliases.iter().any(|alias| is(alias))
+    is(tool) || aliases.iter().any(|alias| is(alias))
+}
+
+/// Tools of these categories show what files hold.
+fn reads_files(category: Category) -> bool {
+    matches!(category, Category::Files | Category::Code)
+}
+
+/// The rule that refuses every call of a tool, as it is written. Such a tool need not be offered. Where another rule
+/// speaks about the tool with as much trust, a call could still be allowed.
+pub fn denied_tool(rules: &[Rule], tool: &RegisteredTool) -> Option<String> {
+    let deny = rules.iter().filter(|rule| rule.denies_all_of(tool)).max_by_key(|rule| rule.source.trust())?;
+    let could_allow = |rule: &Rule| {
+        rule.effect != Effect::Deny && rule.source.trust() >= deny.source.trust() && rule.is_about(tool)
+    };
+    (!rules.iter().any(could_allow)).then(|| format!("the {} rule {}", deny.source.name(), deny.text))
 }
 
 /// The rule that decides among those that speak about the same thing: the most specific one, the stricter at a

@@ -221,7 +221,15 @@ impl Court<'_> {
                 .rules
                 .iter()
                 .filter(|rule| rule.covers(facts, Deed::Call) || rule.covers(facts, Deed::Host(host)));
-            add(host, decisive(rules).map_or_else(|| general(class, Reach::Beyond), by_this));
+            // The mode that never asks opens no host: what a command sends out cannot be taken back.
+            let otherwise = || match self.mode {
+                PermissionMode::BypassPermissions => decided(
+                    Effect::Deny,
+                    "bypassPermissions mode reaches only hosts that `sandbox.network` or a rule allows",
+                ),
+                _ => general(class, Reach::Beyond),
+            };
+            add(host, decisive(rules).map_or_else(otherwise, by_this));
         }
     }
 
@@ -295,6 +303,7 @@ impl Court<'_> {
                 }
                 return;
             }
+            None if let Some(reason) = self.git_hazard(part, bases) => decided(Effect::Ask, reason),
             None if self.only_reads(facts, analysis, part, bases) => decided(Effect::Allow, "it only reads"),
             None if self.auto.commands => {
                 Decision { by_class: true, ..decided(Effect::Allow, "auto_approve.commands") }
@@ -302,6 +311,11 @@ impl Court<'_> {
             None => self.otherwise(facts, Risk::Execute, Reach::Inside),
         };
         findings.push(finding(&what, &part.within, decision));
+    }
+
+    /// Why a command of git would run something that the repository names, which its words do not show.
+    fn git_hazard(&self, part: &Part, bases: &Bases) -> Option<String> {
+        (part.name() == "git").then(|| self.places.git_hazard(bases))?
     }
 
     /// Whether a part only reads what lies in the workspace.

@@ -56,6 +56,50 @@ fn word(verdict: &Verdict) -> &'static str {
 }
 
 #[test]
+fn a_rule_by_alias_means_the_same_as_by_name() {
+    let alias = [
+        ("read", &["read_file", "view", "cat", "Read", "READ_FILE"][..]),
+        ("edit", &["search_and_replace", "str_replace", "edit_file", "search_replace", "Edit"]),
+        ("bash", &["execute_command", "shell", "run_command", "terminal_command", "Bash"]),
+    ];
+    let calls = [
+        file("read", Risk::Read, "secrets/key"),
+        file("grep", Risk::Read, "secrets/key"),
+        file("list", Risk::Read, "secrets/key"),
+        file("write", Risk::Write, "secrets/key"),
+        file("read", Risk::Read, "src/a"),
+        file("write", Risk::Write, "src/a"),
+        command("cat secrets/key"),
+        command("cat < secrets/key"),
+        command("echo x > secrets/key"),
+        command("ls"),
+    ];
+    for (name, aliases) in alias {
+        for spec in ["", "(secrets/**)", "(*)"] {
+            for effect in [Effect::Deny, Effect::Ask, Effect::Allow] {
+                let verdicts = |tool: &str| -> Vec<&'static str> {
+                    let rules = rules(&[(effect, &format!("{tool}{spec}"))], RuleSource::User);
+                    let judge = judge(PermissionMode::Default, rules);
+                    calls.iter().map(|call| word(&judge.explain(call).verdict)).collect()
+                };
+                let denied = |tool: &str| {
+                    let rules = rules(&[(effect, &format!("{tool}{spec}"))], RuleSource::User);
+                    DeniedReads::of(&rules).and_then(|denied| denied.rule_for("/ws/secrets/key")).is_some()
+                };
+                for alias in aliases {
+                    assert_eq!(verdicts(alias), verdicts(name), "{} {alias}{spec}", effect.name());
+                    assert_eq!(denied(alias), denied(name), "{} {alias}{spec}", effect.name());
+                }
+            }
+        }
+    }
+    let judge =
+        judge(PermissionMode::Default, rules(&[(Effect::Deny, "read_file(secrets/**)")], RuleSource::User));
+    let verdicts: Vec<&str> = calls.iter().map(|call| word(&judge.explain(call).verdict)).collect();
+    assert_eq!(verdicts, ["deny", "deny", "deny", "ask", "allow", "ask", "deny", "deny", "ask", "allow"],);
+}
+
+#[test]
 fn every_mode_and_risk() {
     let mut table = String::new();
     for mode in PermissionMode::ALL {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use stepwell_protocol::ToolDefinition;
 
 use crate::arguments::ArgumentSchema;
-use crate::{DynTool, ToolSpec};
+use crate::{DynTool, HookTool, ToolSpec};
 
 /// Whether a tool is offered and may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,11 @@ pub struct RegisteredTool {
 }
 
 impl RegisteredTool {
+    /// The tool as hooks hear of it.
+    pub(crate) fn for_hooks(&self) -> HookTool {
+        HookTool { name: self.name.to_string(), aliases: self.spec.aliases }
+    }
+
     pub(super) fn new(name: Arc<str>, tool: Arc<dyn DynTool>, source: Option<Arc<str>>) -> Self {
         let spec = tool.spec();
         Self {

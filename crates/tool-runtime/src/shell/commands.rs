@@ -188,6 +188,7 @@ pub(super) const RUNNERS: &[(&str, &str)] = &[
     ("complete", "it may run a command"),
     ("compgen", "it may run a command"),
     ("fc", "it runs earlier commands again"),
+    ("history", "it reads and writes files of earlier commands"),
     ("let", "arithmetic evaluates a variable, which may hold a command"),
 ];
 
@@ -268,13 +269,13 @@ pub(super) const STARTING_OPTIONS: &[(&str, &[&str])] = &[
     ("openssl", &["-engine", "-provider"]),
     ("mapfile", &["-C"]),
     ("readarray", &["-C"]),
-    ("printf", &["-v"]),
     ("test", &["-v", "-R"]),
     ("[", &["-v", "-R"]),
-    ("wait", &["-p"]),
+    ("jobs", &["-x"]),
     ("declare", &["-n", "-i", "-f"]),
     ("typeset", &["-n", "-i", "-f"]),
     ("local", &["-n", "-i"]),
+    ("readonly", &["-f", "-i", "-n"]),
     ("export", &["-f"]),
     ("dmesg", &["-H", "--human"]),
     ("journalctl", &[]),

@@ -2,7 +2,7 @@
 
 use super::commands::{GIT_COMMANDS, GIT_OPTIONS, INTERPRETERS, RUNNERS, SHELLS, STARTING_OPTIONS};
 use super::readers::is_harmless_sed;
-use super::{Part, Word, base_name};
+use super::{Part, Word, base_name, bindings};
 
 /// The reason for which a part is opaque by itself.
 pub(super) fn of(part: &Part) -> Option<String> {
@@ -44,6 +44,7 @@ pub(super) fn of(part: &Part) -> Option<String> {
         "printf" => {
             (!arguments.first().is_none_or(|word| word.literal || word.quoted && !word.text.starts_with('$')))
                 .then(|| "an option of `printf` may come from elsewhere".into())
+                .or_else(|| bindings::of(part))
         }
         "set" => {
             let harmless = [
@@ -61,13 +62,11 @@ pub(super) fn of(part: &Part) -> Option<String> {
             let runs = arguments.iter().any(|word| word.text.starts_with('+') || !word.literal);
             runs.then(|| format!("`{name}` may run another program"))
         }
-        "read" | "unset" | "mapfile" | "readarray" | "getopts" | "declare" | "typeset" | "local"
-        | "export" | "readonly" => builtin(name, arguments),
         "make" | "gmake" => {
             let sets = arguments.iter().any(|word| word.text.contains('=') && !word.text.starts_with('-'));
             sets.then(|| format!("`{name}` gets a variable that may change what it runs"))
         }
-        _ => None,
+        _ => bindings::of(part),
     }
 }
 
@@ -223,114 +222,6 @@ fn is_plain_test(arguments: &[Word]) -> bool {
         }
         _ => false,
     }
-}
-
-/// Builtins that take names of variables: an index in one is evaluated, and the variable may decide what runs.
-fn builtin(name: &str, arguments: &[Word]) -> Option<String> {
-    let hazard = |word: &&Word| {
-        let variable = word.text.split(['=', '+']).next().unwrap_or(&word.text);
-        !word.text.starts_with('-')
-            && (variable.contains('[') || variable.contains('$') || decides_what_runs(variable))
-    };
-    let word = arguments.iter().find(hazard)?;
-    Some(format!("`{name} {}` sets what decides what runs", word.text))
-}
-
-/// The first assignment that decides what later commands run.
-pub(super) fn of_assignments(assignments: &[(String, Word)]) -> Option<String> {
-    let (name, _) = assignments.iter().find(|(name, _)| decides_what_runs(name))?;
-    Some(format!("it sets {name}, which can decide what runs"))
-}
-
-/// Whether a variable can make other programs run other things, read other settings or talk to other machines.
-pub(super) fn decides_what_runs(name: &str) -> bool {
-    const EXACT: &[&str] = &[
-        "ENV",
-        "IFS",
-        "HOME",
-        "CC",
-        "CXX",
-        "LD",
-        "AR",
-        "AS",
-        "RUSTC",
-        "RUSTDOC",
-        "PS0",
-        "PS1",
-        "PS2",
-        "PS4",
-        "BROWSER",
-        "CLASSPATH",
-        "DISPLAY",
-        "TERMINFO",
-        "TERMCAP",
-        "LESS",
-        "MORE",
-        "FCEDIT",
-        "HISTFILE",
-        "TMPDIR",
-        "_",
-        "MAKE",
-    ];
-    const BEGINNINGS: &[&str] = &[
-        "LD_",
-        "DYLD_",
-        "GIT_",
-        "BASH_",
-        "PYTHON",
-        "PERL",
-        "RUBY",
-        "NODE_",
-        "NPM_",
-        "CARGO_",
-        "JAVA_",
-        "_JAVA",
-        "JDK_",
-        "GO",
-        "LUA_",
-        "PHP",
-        "XDG_",
-        "SSH_",
-        "SUDO_",
-        "DOCKER_",
-        "GCONV",
-        "GLIBC_",
-        "MALLOC_",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "NIX_",
-        "DEBUGINFOD",
-        "R_",
-        "GEM_",
-        "BUNDLE_",
-        "PIP_",
-        "UV_",
-        "KUBE",
-        "AWS_",
-        "GTK_",
-        "QT_",
-        "CMAKE_",
-        "PKG_CONFIG",
-    ];
-    const PARTS: &[&str] = &[
-        "PATH", "OPTS", "OPTIONS", "FLAGS", "PRELOAD", "PAGER", "EDITOR", "VISUAL", "SHELL", "COMMAND",
-        "CMD", "PROXY", "CONFIG", "WRAPPER", "HOOK", "ASKPASS", "PLUGIN", "STARTUP", "INIT", "RCFILE",
-        "LIBRARY", "MAKEFILE", "LINKER", "RUNNER", "LOADER", "EXEC",
-    ];
-    const HARMLESS: &[&str] = &[
-        "NODE_ENV",
-        "CARGO_TERM_COLOR",
-        "PYTHONUNBUFFERED",
-        "PYTHONDONTWRITEBYTECODE",
-        "GIT_TERMINAL_PROMPT",
-    ];
-    let upper = name.to_ascii_uppercase();
-    if HARMLESS.contains(&name) {
-        return false;
-    }
-    EXACT.contains(&upper.as_str())
-        || BEGINNINGS.iter().any(|start| upper.starts_with(start))
-        || PARTS.iter().any(|part| upper.contains(part))
 }
 
 /// Whether a shell's options are only those that change nothing about what its script does.

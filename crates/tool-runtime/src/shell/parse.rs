@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use super::Problem;
 use super::word::{Word, is_name};
+use super::{Problem, bindings};
 
 /// Nesting of lists, substitutions and words that is followed.
 const DEEPEST: usize = 40;
@@ -50,6 +50,8 @@ pub(super) struct Found {
     pub oddities: Vec<String>,
     /// Functions the text defines.
     pub functions: Vec<String>,
+    /// Variables the text makes arrays.
+    pub arrays: Vec<String>,
     /// Variables the text sets; `None` when it sets one more than once or not to a fixed text.
     pub variables: HashMap<String, Option<String>>,
 }
@@ -59,6 +61,14 @@ impl Found {
         if !self.oddities.iter().any(|known| known == reason) {
             self.oddities.push(reason.to_owned());
         }
+    }
+
+    /// Notes a name that gets a value which is not written down: that of a loop, of a coprocess, of `{fd}>file`.
+    pub(super) fn bind(&mut self, name: &str) {
+        if bindings::decides_what_runs(name) {
+            self.odd(&bindings::binds(name));
+        }
+        self.variables.insert(name.to_owned(), None);
     }
 
     pub(super) fn set_variable(&mut self, name: &str, value: Option<&str>) {
@@ -94,6 +104,8 @@ enum Until {
     Parenthesis,
     /// `;;`, `;&`, `;;&` or `esac`.
     CaseItem,
+    /// The `}` of `${ …; }`.
+    Brace,
     /// One of these reserved words.
     Words(&'static [&'static str]),
 }
@@ -121,6 +133,17 @@ impl<'t, 'f> Parser<'t, 'f> {
         }
         self.documents = outer;
         self.eat(")").then_some(()).ok_or_else(|| Problem::syntax("`)` is missing"))
+    }
+
+    /// Reads the commands of `${ …; }` up to its `}`.
+    pub(super) fn list_in_braces(&mut self) -> Parsed<()> {
+        let outer = std::mem::take(&mut self.documents);
+        self.list(Until::Brace)?;
+        if !self.documents.is_empty() {
+            return Err(Problem::syntax("a here-document has no end"));
+        }
+        self.documents = outer;
+        self.eat("}").then_some(()).ok_or_else(|| Problem::syntax("`}` is missing"))
     }
 
     pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
@@ -162,6 +185,7 @@ impl<'t, 'f> Parser<'t, 'f> {
         match until {
             Until::End => self.is_at_end(),
             Until::Parenthesis => self.starts(")"),
+            Until::Brace => self.starts("}"),
             Until::CaseItem => self.starts(";;") || self.starts(";&") || self.plain_word() == Some("esac"),
             Until::Words(words) => self.plain_word().is_some_and(|word| words.contains(&word)),
         }
@@ -295,7 +319,10 @@ impl<'t, 'f> Parser<'t, 'f> {
                 }
                 return self.function(&name);
             }
-            "coproc" => return Err(Problem::syntax("`coproc` is not understood here")),
+            "coproc" => {
+                self.at += 6;
+                return self.coprocess();
+            }
             word if RESERVED.contains(&word) => return Err(self.unexpected()),
             _ => return self.simple(),
         }
@@ -305,16 +332,35 @@ impl<'t, 'f> Parser<'t, 'f> {
     pub(super) fn function(&mut self, name: &Word) -> Parsed<()> {
         self.skip_newlines()?;
         self.skip_blanks();
-        let compound = self.starts("(")
-            || matches!(
-                self.plain_word(),
-                Some("{" | "if" | "while" | "until" | "for" | "select" | "case" | "[[")
-            );
-        if !compound {
+        if !self.begins_compound() {
             return Err(Problem::syntax("a function has no body"));
         }
         self.found.functions.push(name.text.clone());
         self.inside(&format!("function {}", name.text), Self::command)
+    }
+
+    /// Whether a compound command begins here.
+    fn begins_compound(&self) -> bool {
+        let opening = ["{", "if", "while", "until", "for", "select", "case", "[["];
+        self.starts("(") || self.plain_word().is_some_and(|word| opening.contains(&word))
+    }
+
+    /// `coproc [NAME] command`; a name stands only before a compound command.
+    fn coprocess(&mut self) -> Parsed<()> {
+        self.skip_blanks();
+        let start = self.at;
+        if let Some(name) = self.plain_word().filter(|word| is_name(word) && !self.begins_compound()) {
+            self.at += name.len();
+            self.skip_blanks();
+            if self.begins_compound() {
+                self.found.bind(name);
+                self.found.bind(&format!("{name}_PID"));
+                self.found.arrays.push(name.to_owned());
+            } else {
+                self.at = start;
+            }
+        }
+        self.inside("coproc", Self::command)
     }
 
     fn loop_body(&mut self) -> Parsed<()> {
@@ -339,9 +385,7 @@ impl<'t, 'f> Parser<'t, 'f> {
             let name = self.word()?;
             let known = name.known().filter(|name| is_name(name));
             let name = known.ok_or_else(|| Problem::syntax("a loop has no variable"))?.to_owned();
-            self.found.set_variable(&name, None);
-            // A second entry makes sure that no value of it is guessed.
-            self.found.set_variable(&name, None);
+            self.found.bind(&name);
             self.skip_newlines()?;
             if self.plain_word() == Some("in") {
                 self.at += 2;

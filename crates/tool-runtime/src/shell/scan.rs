@@ -177,6 +177,13 @@ impl<'t> Parser<'t, '_> {
                     self.inside("$( … )", Self::list_in_parentheses)?;
                 }
             }
+            Some('{') if self.text[self.at + 1..].starts_with([' ', '\t', '\n', '|', '(']) => {
+                self.at += 1;
+                if self.eat("|") {
+                    self.found.bind("REPLY");
+                }
+                self.inside("${ … }", Self::list_in_braces)?;
+            }
             Some('{') => {
                 self.at += 1;
                 let name = self.deeper(|parser| parser.parameter(place))?;
@@ -262,15 +269,22 @@ impl<'t> Parser<'t, '_> {
         let rest = &self.text[start..];
         let indirect = rest.starts_with('!');
         let prefix = rest.len() - rest.trim_start_matches(['!', '#']).len();
+        let special = rest[prefix..].starts_with(['@', '*', '?', '-', '$']);
         let name_end = rest[prefix..]
             .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .map_or(rest.len(), |end| end + prefix);
+            .map_or(rest.len(), |end| end + prefix)
+            + usize::from(special);
         let after = &rest[name_end..];
         if indirect {
             self.found.odd("`${!…}` takes the name of a variable from another one");
         }
-        if after.starts_with("@P") || after.starts_with("@E") {
-            self.found.odd("`${…@P}` runs commands that stand in a variable");
+        let name = &rest[prefix..name_end];
+        let behind_index = match after.strip_prefix('[').and_then(|index| index.split_once(']')) {
+            Some((_, behind)) => behind,
+            None => after,
+        };
+        if super::word::is_name(name) && (behind_index.starts_with(":=") || behind_index.starts_with('=')) {
+            self.found.bind(name);
         }
         let is_default = after.starts_with(":-")
             || after.starts_with(":=")
@@ -298,6 +312,9 @@ impl<'t> Parser<'t, '_> {
                 '}' => {
                     let name = &self.text[start..self.at];
                     self.at += 1;
+                    if name.contains("@P") || name.contains("@E") {
+                        self.found.odd("`${…@P}` runs commands that stand in a variable");
+                    }
                     let plain = super::word::is_name(name);
                     return Ok(plain.then(|| name.to_owned()));
                 }

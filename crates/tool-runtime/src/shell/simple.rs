@@ -1,6 +1,7 @@
 //! A command of words: assignments, words, redirections.
 
 use super::Problem;
+use super::bindings::{COMPOUND, DECLARATIONS};
 use super::parse::{HereDocument, MOST_COMMANDS, Parsed, Parser, Redirect, RedirectKind, Simple};
 use super::word::{Word, is_name};
 
@@ -16,7 +17,6 @@ const OPENING: &[&str] = &[
     "if", "while", "until", "for", "select", "case", "[[", "{", "function", "coproc", "time", "!", "then",
     "else", "elif", "fi", "do", "done", "esac", "}",
 ];
-const DECLARATIONS: &[&str] = &["declare", "typeset", "export", "local", "readonly"];
 
 impl Parser<'_, '_> {
     /// A command of words.
@@ -116,6 +116,9 @@ impl Parser<'_, '_> {
                 }
                 return Ok(None);
             }
+            if is_assignment {
+                self.found.arrays.push(name.to_owned());
+            }
             after += end + 1;
         }
         if rest[after..].starts_with("+=") {
@@ -130,7 +133,8 @@ impl Parser<'_, '_> {
             return Ok(Some((name.to_owned(), self.word()?)));
         }
         self.at += 1;
-        let mut all = Word { text: "(…)".into(), guess: "(…)".into(), ..Word::default() };
+        self.found.arrays.push(name.to_owned());
+        let mut all = Word { text: COMPOUND.into(), guess: COMPOUND.into(), ..Word::default() };
         loop {
             self.skip_newlines()?;
             if self.eat(")") {
@@ -167,9 +171,10 @@ impl Parser<'_, '_> {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let variable = rest.strip_prefix('{').and_then(|rest| {
             let (name, after) = rest.split_once('}')?;
-            (is_name(name) && after.starts_with(['<', '>'])).then(|| name.len() + 2)
+            let is_variable = is_name(name.split('[').next().unwrap_or(name));
+            (is_variable && after.starts_with(['<', '>'])).then_some(name)
         });
-        let skipped = variable.unwrap_or(digits);
+        let skipped = variable.map_or(digits, |name| name.len() + 2);
         let operator = ["&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">|", ">&", ">"]
             .into_iter()
             .find(|operator| rest[skipped..].starts_with(operator));
@@ -181,6 +186,12 @@ impl Parser<'_, '_> {
         if substitution {
             // `<(…)` is a word; after a number it would be a word behind that number.
             return if skipped == 0 { Ok(false) } else { Err(self.unexpected()) };
+        }
+        if let Some(name) = variable {
+            if !is_name(name) {
+                return Err(Problem::syntax("a descriptor in an array is not understood here"));
+            }
+            self.found.bind(name);
         }
         self.at += skipped + operator.len();
         self.skip_blanks();

@@ -1,5 +1,6 @@
 //! Command lines and what is found in them, as data; properties; and bash itself as a witness.
 
+mod bindings;
 mod witness;
 
 use std::fmt::Write as _;

@@ -2,7 +2,6 @@
 
 use super::commands::{STARTERS, Starter, StarterKind};
 use super::hazards::is_shell;
-use super::word::is_name;
 use super::{Part, Word, base_name};
 
 /// What a program starts.
@@ -78,6 +77,8 @@ fn started(starter: &Starter, arguments: &[Word]) -> Unwrapped {
                 return unknown(word);
             }
             let name = text.split('=').next().unwrap_or(text);
+            let variable = bound_by_option(starter, text, rest.first());
+            result.assignments.extend(variable.map(|variable| (variable, Word::unknown())));
             if starter.valued.contains(&text) {
                 words = rest.get(1..).unwrap_or_default();
             } else if starter.flags.contains(&text)
@@ -91,7 +92,8 @@ fn started(starter: &Starter, arguments: &[Word]) -> Unwrapped {
             continue;
         }
         if starter.name == "env" || starter.name == "sudo" {
-            if let Some((variable, _)) = text.split_once('=').filter(|(name, _)| is_name(name)) {
+            // `BASH_FUNC_ls%%=…` defines a function.
+            if let Some((variable, _)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) {
                 let value = word.after(&format!("{variable}=")).unwrap_or_else(Word::unknown);
                 result.assignments.push((variable.to_owned(), value));
                 words = rest;
@@ -120,6 +122,20 @@ fn started(starter: &Starter, arguments: &[Word]) -> Unwrapped {
         result.opaque = Some(format!("what `{}` runs is not written down", starter.name));
     }
     result
+}
+
+/// The variable that an option sets or removes for what is started: `env -u PATH`, `xargs --process-slot-var=PATH`.
+fn bound_by_option(starter: &Starter, text: &str, next: Option<&Word>) -> Option<String> {
+    let option = match starter.name {
+        "env" => ["-u", "--unset"],
+        "xargs" => ["--process-slot-var", "--process-slot-var"],
+        _ => return None,
+    };
+    if option.contains(&text) {
+        return next.map(|word| word.text.clone());
+    }
+    let long = text.split_once('=').filter(|(name, _)| option.contains(name)).map(|(_, value)| value);
+    long.or_else(|| text.strip_prefix("-u").filter(|_| option.contains(&"-u"))).map(str::to_owned)
 }
 
 /// `-n5`, `-oL`, `-20` of nice: a short option with its value.

@@ -13,12 +13,17 @@ use stepwell_debug::tracepoints::{RunEnd, Tracepoint, TracepointHit, TracepointR
 use stepwell_debug::{Error, Result};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Planned, ToolContext};
+use stepwell_workspace::git;
+use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
 
 use super::answer::{Success, failed};
 use super::debug_tool;
 use super::launch::{RunInput, command_of};
 use super::service::{DebugService, RUN_WAIT};
 use super::tracepoints::{Point, hit_limit, location_of};
+
+/// How long a revision may take to be unpacked.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs a program twice with the same points and tells the first difference and what led to it. The runs differ by
 /// command, arguments, environment or revision.
@@ -213,33 +218,24 @@ impl DebugService {
         let archive = folder.path().join(".archive.tar");
         let root = self.workspace.root().to_path_buf();
         let output = format!("--output={}", archive.display());
-        self.run_quietly(ctx, "git", &["archive", "--format=tar", &output, revision], &root)
-            .await
-            .map_err(failed)?;
-        let path = archive.to_string_lossy().into_owned();
-        let into = folder.path().to_path_buf();
-        self.run_quietly(ctx, "tar", &["-xf", &path], &into).await.map_err(failed)?;
+        let words = ["archive", "--format=tar", &output, revision];
+        let call = git::call(&root, &words, TIME_LIMIT).map_err(|error| failed(error.to_string()))?;
+        self.run_quietly(ctx, call).await.map_err(failed)?;
+        let call = ProgramCall {
+            program: "tar".into(),
+            arguments: vec!["-xf".into(), archive.clone().into()],
+            folder: folder.path().to_path_buf(),
+            environment: Environment::default(),
+            input: None,
+            time_limit: TIME_LIMIT,
+            keep: KeepOutput { memory: 4096, file: None, file_limit: 0 },
+        };
+        self.run_quietly(ctx, call).await.map_err(failed)?;
         stepwell_workspace::files::remove_file(&archive).ok();
         Ok(Some(folder))
     }
 
-    async fn run_quietly(
-        &self,
-        ctx: &ToolContext,
-        program: &str,
-        words: &[&str],
-        folder: &Path,
-    ) -> Result<(), String> {
-        use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
-        let call = ProgramCall {
-            program: program.into(),
-            arguments: words.iter().map(Into::into).collect(),
-            folder: folder.to_path_buf(),
-            environment: Environment::default(),
-            input: None,
-            time_limit: Duration::from_secs(60),
-            keep: KeepOutput { memory: 4096, file: None, file_limit: 0 },
-        };
+    async fn run_quietly(&self, ctx: &ToolContext, call: ProgramCall) -> Result<(), String> {
         let mut said = String::new();
         let ran = process::run(call, &ctx.cancel, |_, text| {
             if said.len() < 2000 {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use stepwell_workspace::search::WalkRules;
-use stepwell_workspace::{Inside, TextFile, Workspace};
+use stepwell_workspace::{Inside, TextFile, Workspace, patterns};
 
 /// Neighbours that are looked at.
 const NEIGHBOURS: usize = 20;
@@ -78,6 +78,10 @@ fn end_of_line(config: &str, path: &Path) -> Option<&'static str> {
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
+    // Braces are followed by recursion.
+    if patterns::check(pattern).is_err() {
+        return false;
+    }
     if let (Some(open), Some(close)) = (pattern.find('{'), pattern.rfind('}')) {
         let (head, tail) = (&pattern[..open], &pattern[close + 1..]);
         return open < close

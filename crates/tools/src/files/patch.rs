@@ -42,14 +42,20 @@ pub struct PatchInput {
     pub patch_content: String,
 }
 
+/// Reads a patch in either form.
+fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
+    if sections::is_this_form(patch) { sections::parse(patch) } else { unified::parse(patch) }
+}
+
+/// The paths that a patch names, or what is wrong with it.
+pub fn patched_paths(patch: &str) -> Result<Vec<String>, String> {
+    let files = parse(patch)?;
+    Ok(files.into_iter().flat_map(|file| [file.old_path, file.new_path]).flatten().collect())
+}
+
 impl PatchInput {
     fn files(&self) -> Result<Vec<FilePatch>, ToolError> {
-        let parsed = if sections::is_this_form(&self.patch_content) {
-            sections::parse(&self.patch_content)
-        } else {
-            unified::parse(&self.patch_content)
-        };
-        parsed.map_err(ToolError::validation)
+        parse(&self.patch_content).map_err(ToolError::validation)
     }
 
     /// All paths the patch and the call name, whether they can be used or not.

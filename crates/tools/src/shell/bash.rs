@@ -15,7 +15,7 @@ use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, Too
 use stepwell_workspace::process::{
     self, Ending, Environment, KeepOutput, OutputFilters, ProgramCall, TextFilter,
 };
-use stepwell_workspace::{Error, Workspace};
+use stepwell_workspace::{Error, Workspace, git};
 
 use super::background::{BackgroundCommands, Start, State};
 use super::confine::Confinement;
@@ -220,7 +220,7 @@ impl Tool for Bash {
             // The last one is `$0`: bash begins its messages with it, and they need not say where bash lies.
             arguments: ["--norc", "--noprofile", "-c", &command, "bash"].map(Into::into).to_vec(),
             folder,
-            environment: self.environment.clone(),
+            environment: self.environment_for(reads_only),
             input: None,
             time_limit: Duration::from_secs(seconds),
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
@@ -399,6 +399,15 @@ impl Bash {
             stderr: String::new(),
             output,
         })
+    }
+
+    /// What only reads and was not asked about starts no program that a repository names.
+    fn environment_for(&self, reads_only: bool) -> Environment {
+        let mut environment = self.environment.clone();
+        if reads_only {
+            environment.set.extend(git::quiet_environment());
+        }
+        environment
     }
 
     /// The folder a call starts in, as paths are written; `None` for the workspace itself.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use stepwell_tool_runtime::Redactor;
 use stepwell_workspace::process::Environment;
 
 /// Variables that keep programs from waiting for a person, and make their output plain.
@@ -24,42 +25,77 @@ const SET: &[(&str, &str)] = &[
 /// Files bash would run first.
 const REMOVED: &[&str] = &["BASH_ENV", "ENV", "PROMPT_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS"];
 
+/// Words in a name that make its value a secret wherever they stand.
+const SECRET_WORDS: &[&str] = &[
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWORDS",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "CREDS",
+    "CRED",
+    "APIKEY",
+    "APITOKEN",
+    "PRIVATEKEY",
+    "PGPASSWORD",
+    "BEARER",
+    "JWT",
+];
+/// Words that do so at the end of a name.
+const LAST_WORDS: &[&str] = &[
+    "TOKEN", "TOKENS", "KEY", "KEYS", "PASS", "PWD", "PAT", "AUTH", "DSN", "SK", "COOKIE", "PSK", "PEM",
+    "LICENSE", "SEED", "MNEMONIC", "SALT", "OTP",
+];
+/// Endings of several words, and names of one.
+const ENDINGS: &[&str] = &[
+    "_CONNECTION_STRING",
+    "_CONN_STR",
+    "_CONNECTION_URL",
+    "_DATABASE_URL",
+    "_REDIS_URL",
+    "_MONGO_URL",
+    "_WEBHOOK_URL",
+];
+const NAMES: &[&str] = &["DATABASE_URL", "REDIS_URL", "MONGO_URL", "AMQP_URL", "TOKEN", "CONNECTION_STRING"];
+
 /// Whether a variable of this name holds a secret.
 pub fn is_secret_name(name: &str) -> bool {
-    const ENDINGS: &[&str] = &[
-        "_APIKEY",
-        "_TOKEN",
-        "_SECRET",
-        "_KEY",
-        "_PASSWORD",
-        "_PASSWD",
-        "_PASS",
-        "_PASSPHRASE",
-        "_PWD",
-        "_PAT",
-        "_CREDENTIAL",
-        "_CREDENTIALS",
-        "_CONNECTION_STRING",
-        "_AUTH",
-    ];
-    const NAMES: &[&str] =
-        &["APIKEY", "TOKEN", "SECRET", "PASSWORD", "PGPASSWORD", "DATABASE_URL", "API_KEY"];
     let name = name.to_ascii_uppercase();
-    NAMES.contains(&name.as_str()) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let words: Vec<&str> = name.split(['_', '-', '.']).filter(|word| !word.is_empty()).collect();
+    // `OPENAI_KEY2` and `DB_PASSWORD_1` are further ones.
+    let plain = |word: &&str| word.trim_end_matches(|digit: char| digit.is_ascii_digit()).to_owned();
+    let words: Vec<String> = words.iter().map(plain).filter(|word| !word.is_empty()).collect();
+    let joined = words.join("_");
+    let ends = words.last().is_some_and(|last| words.len() > 1 && LAST_WORDS.contains(&last.as_str()));
+    NAMES.contains(&joined.as_str())
+        || ends
+        || words.iter().any(|word| SECRET_WORDS.contains(&word.as_str()))
+        || joined.contains("API_KEY")
+        || joined.contains("PRIVATE_KEY")
+        || joined.contains("ACCESS_KEY")
+        || ENDINGS.iter().any(|ending| joined.ends_with(ending))
 }
 
-/// The secrets among this process's variables, by name: what a redactor must know.
+/// Whether a value is a secret whatever its variable is called: a token of a known kind, a key, an address with a
+/// password.
+pub fn is_secret_value(value: &str) -> bool {
+    value.contains("-----BEGIN ") && value.contains("KEY-----") || Redactor::new().redact(value) != value
+}
+
+/// The secrets among this process's variables: what a redactor must know, and what programs do not get.
 pub fn secret_variables() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| is_secret_name(name))
+        .filter(|(name, value)| is_secret_name(name) || is_secret_value(value))
         .collect()
 }
 
 /// The environment without secrets and without the variables named here.
 pub(super) fn for_commands(further: &[String]) -> Environment {
-    let secrets =
-        std::env::vars_os().map(|(name, _)| name).filter(|name| is_secret_name(&name.to_string_lossy()));
+    let secrets = secret_variables().into_iter().map(|(name, _)| OsString::from(name));
     Environment {
         removed: REMOVED
             .iter()
@@ -86,14 +122,64 @@ mod tests {
             "GH_PAT",
             "MYSQL_PWD",
             "OPENAI_KEY",
+            "OPENAI_KEY2",
             "PGPASSWORD",
+            "CREDS",
+            "AWS_CREDS",
+            "SENTRY_DSN",
+            "STRIPE_SK",
+            "DB_PASSWORD_1",
+            "SECRET_VALUE",
+            "MY_PRIVATE_KEY_PATH",
+            "DATABASE_URL",
+            "PROD_DATABASE_URL",
+            "STORAGE_CONNECTION_STRING",
+            "SESSION_COOKIE",
+            "WIFI_PSK",
         ];
         for name in secret {
             assert!(is_secret_name(name), "{name}");
         }
         // The path of an agent's socket is no secret, and git needs it.
-        for name in ["SSH_AUTH_SOCK", "PWD", "OLDPWD", "PATH", "KEYBOARD", "TERM"] {
+        for name in [
+            "SSH_AUTH_SOCK",
+            "PWD",
+            "OLDPWD",
+            "PATH",
+            "KEYBOARD",
+            "TERM",
+            "TOKENIZERS_PARALLELISM",
+            "MAX_TOKEN_COUNT",
+            "PASSENGER_APP",
+            "DESK",
+            "KEYMAP",
+        ] {
             assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_known_by_their_values() {
+        for value in [
+            "postgres://app:hunter2secret@db.example.com/app",
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----",
+            "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+            "sk-ant-api03-0123456789abcdefghij",
+            "AKIAIOSFODNN7EXAMPLE",
+            "xoxb-1234567890-abcdefghij",
+            "glpat-0123456789abcdefghij",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz",
+        ] {
+            assert!(is_secret_value(value), "{value}");
+        }
+        for value in [
+            "/usr/bin:/bin",
+            "https://example.com/path",
+            "xterm-256color",
+            "sk-learn",
+            "-----BEGIN CERTIFICATE-----",
+        ] {
+            assert!(!is_secret_value(value), "{value}");
         }
     }
 }

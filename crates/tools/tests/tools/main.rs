@@ -8,6 +8,8 @@ mod boundary;
 mod corpus;
 mod editing;
 mod files;
+mod fuzz_smoke;
+mod hostile_patterns;
 mod other;
 mod patching;
 mod reading;

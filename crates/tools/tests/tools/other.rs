@@ -116,3 +116,32 @@ fn the_definitions_stay_small_and_hide_nothing_of_ours() {
     expect![[r#"{"type":"object","properties":{"command":{"type":"string"},"timeout":{"type":"integer","minimum":0,"description":"Seconds until it is stopped; 300 by default, at most 600."},"working_dir":{"type":"string","description":"Folder to run in, within the workspace; where the last command ended when not given."},"background":{"type":"boolean","description":"Returns at once and lets it run on; `process_read`, `process_input` and `process_kill` go on with it."},"on_timeout":{"type":"string","enum":["kill","background"],"description":"What happens at the time limit: `kill` (the default) or `background`, which lets it run on."},"pty":{"type":"boolean","description":"Gives it a terminal, for programs that want one. Both streams are then one."}},"required":["command"]}"#]]
         .assert_eq(&bash.input_schema.to_string());
 }
+
+/// Rules about reading and changing files stand for classes of tools, so their names and aliases are known where rules
+/// are read.
+#[test]
+fn every_alias_of_a_class_in_rules_stands_for_the_class() {
+    use stepwell_tool_runtime::{DeniedReads, Effect, JudgePlaces, Rule, RuleSource};
+    let bench = free();
+    let registry = bench.executor.registry();
+    let rule = |text: &str| {
+        Rule::parse(Effect::Deny, text, RuleSource::User, &JudgePlaces::default()).expect("a rule")
+    };
+    for tool in registry.list(None, None) {
+        for name in tool.spec().aliases.iter().chain([&tool.name()]) {
+            assert_eq!(rule(name).unknown_tool(registry), None, "{name}");
+            let hides = DeniedReads::of(&[rule(&format!("{name}(x/**)"))]).is_some();
+            assert_eq!(hides, tool.name() == "read", "{name}");
+            let is_command = Rule::parse(
+                Effect::Deny,
+                &format!("{name}(a | b)"),
+                RuleSource::User,
+                &JudgePlaces::default(),
+            )
+            .is_err();
+            assert_eq!(is_command, tool.name() == "bash", "{name}");
+        }
+    }
+    assert_eq!(rule("readd").unknown_tool(registry), Some("readd"));
+    assert_eq!(rule("mcp__files__delete").unknown_tool(registry), None);
+}

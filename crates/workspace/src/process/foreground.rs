@@ -49,10 +49,17 @@ pub async fn run_attached(call: &ProgramCall) -> Result<Ending> {
     })
 }
 
-/// What a program prints, or `None` when it is not there, fails, or takes too long.
+/// What a program prints, or `None` when it is not there, fails, or takes too long. It runs in the root folder: files of
+/// the current one (modules, `rust-toolchain.toml`, settings of version managers) must not decide what it does.
 pub fn capture_text(program: &str, arguments: &[&str]) -> Option<String> {
+    capture_text_in(Path::new("/"), program, arguments)
+}
+
+/// The same in a folder that may decide what the program does.
+pub fn capture_text_in(folder: &Path, program: &str, arguments: &[&str]) -> Option<String> {
     let mut child = Command::new(program)
         .args(arguments)
+        .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 
 use super::{IsCancelled, WalkRules, bad_pattern, by_path};
 use crate::{EntryKind, Inside, Result, Workspace};
@@ -114,8 +114,5 @@ impl First {
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher> {
-    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    let everywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
-    let glob = GlobBuilder::new(&everywhere).literal_separator(true).backslash_escape(true).build();
-    Ok(glob.map_err(|error| bad_pattern(pattern, &error))?.compile_matcher())
+    crate::patterns::glob(pattern).map_err(|problem| bad_pattern(pattern, &problem))
 }

@@ -9,9 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 
-use super::ignored::{Ignores, is_ignored};
 use super::{Seen, SeenKind, Tree, seen};
 use crate::Result;
+use crate::ignored::{Ignores, is_ignored};
 
 /// Folders that could not be read, as far as they are named.
 const NAMED_UNREADABLE: usize = 20;

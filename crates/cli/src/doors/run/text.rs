@@ -11,6 +11,7 @@ use stepwell_protocol::{
 use stepwell_transcript::{CheckpointMark, Transcript};
 
 use super::{RunResult, Show};
+use crate::doors::demo::DEMO_VARIABLE;
 use crate::language::Language;
 use crate::terminal::{self, Style, harmless, visible};
 
@@ -224,13 +225,18 @@ impl Show for TextShow {
             let (input, output) = (result.usage.total_input(), result.usage.output_tokens);
             let (turns, seconds, task) =
                 (self.language.turns(result.turns), result.duration.as_secs_f64(), result.number);
+            let resume = match self.language {
+                _ if std::env::var_os(DEMO_VARIABLE).is_some() => String::new(),
+                Language::English => format!("; resume with `stepwell run --resume {task}`"),
+                Language::Chinese => format!("；用 `stepwell run --resume {task}` 继续"),
+            };
             let line = match self.language {
-                Language::English => format!(
-                    "{turns}, {input} in, {output} out{cost}, {seconds:.1} s; resume with `stepwell run --resume {task}`"
-                ),
-                Language::Chinese => format!(
-                    "{turns}，输入 {input}，输出 {output}{cost}，{seconds:.1} s；用 `stepwell run --resume {task}` 继续"
-                ),
+                Language::English => {
+                    format!("{turns}, {input} in, {output} out{cost}, {seconds:.1} s{resume}")
+                }
+                Language::Chinese => {
+                    format!("{turns}，输入 {input}，输出 {output}{cost}，{seconds:.1} s{resume}")
+                }
             };
             terminal::error_line(&self.style.dim(&line));
         }

@@ -295,3 +295,98 @@ fn bubblewrap_stands_in() {
     );
     assert_eq!(std::fs::read_to_string(world.work().join("AGENTS.md")).unwrap(), "be kind\n");
 }
+
+/// What whoever started Stepwell had open is not there for commands.
+#[test]
+fn no_descriptor_is_inherited() {
+    let world = world();
+    let canary = super::out(&world).join("canary.txt");
+    let arguments = serde_json::json!({"command": "ls /proc/self/fd; cat <&7"}).to_string();
+    for words in [
+        vec!["sandbox", "run", "--", "bash", "-c", "ls /proc/self/fd; cat <&7"],
+        vec!["tool", "call", "bash", &arguments, "--permission-mode", "bypassPermissions"],
+    ] {
+        let stepwell = world.command(&[]).get_program().to_owned();
+        let mut command = world.command(&[]);
+        let mut shell = Command::new("bash");
+        shell.args(["-c", "exec 7<\"$1\" 8>>\"$1\"; shift; exec \"$@\"", "bash"]).arg(&canary).arg(stepwell);
+        shell.args(words).current_dir(world.work()).env_clear();
+        for (name, value) in command.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        let output = shell.stdin(std::process::Stdio::null()).output().unwrap();
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!text.contains("alive") && !text.lines().any(|line| matches!(line, "7" | "8")), "{text}");
+        assert!(text.contains('0') && text.contains("Bad file descriptor"), "{text}");
+        command.env_clear();
+    }
+}
+
+/// E02: a secret is known by the shape of its value too.
+#[test]
+fn secrets_are_not_in_the_environment_of_commands() {
+    let world = world();
+    let arguments = serde_json::json!({"command": "env"}).to_string();
+    for words in [
+        vec!["sandbox", "run", "--", "env"],
+        vec!["tool", "call", "bash", &arguments, "--permission-mode", "bypassPermissions"],
+    ] {
+        let mut command = world.command(&words);
+        for name in ["CREDS", "SENTRY_DSN", "STRIPE_SK", "DB_PASSWORD_1", "OPENAI_KEY2"] {
+            command.env(name, "value-of-the-secret");
+        }
+        command.env("PLAIN", "postgres://app:value-of-the-secret@db.example.com/x");
+        command.env("OTHER", "ghp_0123456789abcdefghijABCDEFGHIJ012345").env("KEPT", "yes");
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!text.contains("value-of-the-secret") && !text.contains("ghp_"), "{text}");
+        assert!(!text.contains("mock-key-value") && text.contains("KEPT=yes"), "{text}");
+    }
+}
+
+/// Keys, letters and histories are hidden by their usual places and by their names.
+#[test]
+fn private_files_of_the_home_folder_are_hidden() {
+    let world = world();
+    // Not below `/tmp`, of which commands see nothing anyway.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let home = folder.path();
+    let private = [
+        ".config/git/credentials",
+        ".config/containers/auth.json",
+        ".config/sops/age/keys.txt",
+        ".cache/huggingface/token",
+        ".huggingface/token",
+        ".oci/config",
+        ".config/BraveSoftware/Cookies",
+        ".local/share/fish/fish_history",
+        ".config/fish/fish_history",
+        ".sqlite_history",
+        ".node_repl_history",
+        ".lesshst",
+        ".viminfo",
+        ".local/share/atuin/history.db",
+        ".my-service-credentials",
+        ".config/some-tool-token",
+        "vpn.ovpn",
+        "id.pem",
+        ".env.production",
+    ];
+    let open = [".config/fish/config.fish", "token-ring/readme", ".gitconfig", "notes.txt"];
+    for path in private.iter().chain(&open) {
+        let path = home.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "contents").unwrap();
+    }
+    let finds = |path: &str| {
+        let path = home.join(path).display().to_string();
+        let mut command = world.command(&["sandbox", "run", "--", "grep", "-r", "contents", &path]);
+        command.env("HOME", home).output().unwrap().status.success()
+    };
+    for path in private {
+        assert!(!finds(path), "{path}");
+    }
+    for path in open {
+        assert!(finds(path), "{path}");
+    }
+}

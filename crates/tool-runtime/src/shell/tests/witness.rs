@@ -162,7 +162,7 @@ fn witnessed(bash: &Path, text: &str, folder: &Path) -> Vec<String> {
         .collect()
 }
 
-fn find_bash() -> Option<PathBuf> {
+pub(super) fn find_bash() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("bash")).find(|bash| bash.is_file());
     if found.is_none() {

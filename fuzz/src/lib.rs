@@ -1,0 +1,74 @@
+//! What is fuzzed: each function gets bytes that a repository, a model, a server or a debug adapter could send, and must
+//! neither panic nor take for ever. The targets in `fuzz_targets` run them for as long as one likes; a test of the tools
+//! runs each for a moment.
+
+use std::path::Path;
+
+use stepwell_debug::launch_config::LaunchFile;
+use stepwell_net::{EventTooLong, SseParser};
+use stepwell_tool_runtime::shell;
+use stepwell_workspace::frames::{Frame, FrameReader};
+use stepwell_workspace::{git, patterns};
+
+/// A command line of a model.
+pub fn shell_line(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let analysis = shell::analyse(&text);
+    assert!(!analysis.is_read_only() || analysis.opaque().is_none());
+}
+
+/// A pattern of a model, and the lines of an ignore file.
+pub fn glob(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(matcher) = patterns::glob(&text) {
+        matcher.is_match("src/main.rs");
+    }
+    patterns::rules(Path::new("/"), &text).matched("src/main.rs", false);
+}
+
+/// JSON with comments, as the files of an editor hold it: `launch.json`, `tasks.json` and `settings.json` in a folder.
+pub fn launch_json(bytes: &[u8], folder: &Path) {
+    let settings = folder.join(".vscode");
+    std::fs::create_dir_all(&settings).expect("a folder");
+    for name in ["launch.json", "tasks.json", "settings.json"] {
+        std::fs::write(settings.join(name), bytes).expect("a file");
+    }
+    if let Ok(file) = LaunchFile::read(folder) {
+        file.names();
+    }
+}
+
+/// The messages of a debug adapter.
+pub fn dap_frames(bytes: &[u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let mut reader = FrameReader::new(bytes);
+        while let Ok(frame) = reader.next().await {
+            if let Frame::Whole(body) = frame {
+                serde_json::from_slice::<serde_json::Value>(body).ok();
+            }
+        }
+    });
+}
+
+/// The stream of a model's server, in pieces of any size.
+pub fn server_events(bytes: &[u8]) {
+    let mut parser = SseParser::new(4096);
+    let piece = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
+    for chunk in bytes.chunks(piece) {
+        if parser.feed::<EventTooLong>(chunk, |_| Ok(())).is_err() {
+            return;
+        }
+    }
+    parser.finish::<EventTooLong>(|_| Ok(())).ok();
+}
+
+/// A patch of a model.
+pub fn patch(bytes: &[u8]) {
+    stepwell_tools::patched_paths(&String::from_utf8_lossy(bytes)).ok();
+}
+
+/// The settings of a repository.
+pub fn git_settings(bytes: &[u8]) {
+    git::running_key(&String::from_utf8_lossy(bytes));
+}
