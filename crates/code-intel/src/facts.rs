@@ -209,6 +209,11 @@ impl Definition {
         self.kind == Kind::TypeParameter && self.declared == "'"
     }
 
+    /// Whether it is a label of Go, which no expression can name.
+    pub(crate) fn is_label(&self) -> bool {
+        self.kind == Kind::Variable && self.declared == ":"
+    }
+
     pub fn is_callable(&self) -> bool {
         self.kind.is_callable() || self.is_function
     }
@@ -283,6 +288,13 @@ pub struct Context {
     pub expected: Expected,
 }
 
+/// Bytes within a scope in which its names are not known: the first list that a comprehension goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    pub span: Span,
+    pub scope: Span,
+}
+
 /// Everything that one file defines, imports and uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -294,6 +306,7 @@ pub struct Facts {
     pub package: String,
     /// In the order of the text.
     pub contexts: Vec<Context>,
+    pub holes: Vec<Hole>,
     pub(crate) lookup: Lookup,
 }
 

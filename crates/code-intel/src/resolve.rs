@@ -17,6 +17,7 @@ mod occurrence;
 mod overloads;
 mod references;
 mod renamed;
+mod renaming;
 mod type_text;
 mod types;
 

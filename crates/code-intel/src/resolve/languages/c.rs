@@ -247,6 +247,10 @@ impl LanguageRules for C<'_, '_> {
         }
     }
 
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        self.overridden(one)
+    }
+
     fn overridden(&self, target: &DefinitionSite) -> HashSet<Key> {
         if self.is_cpp(target.file) { self.overridden_in_bases(target) } else { HashSet::new() }
     }

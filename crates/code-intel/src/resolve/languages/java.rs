@@ -136,6 +136,10 @@ impl LanguageRules for Java<'_, '_> {
         self.java_type_named(path)
     }
 
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        self.overridden(one)
+    }
+
     fn overridden(&self, target: &DefinitionSite) -> HashSet<Key> {
         self.overridden_in_bases(target)
     }
