@@ -15,6 +15,13 @@ pub struct Problem {
     pub text: String,
 }
 
+impl Problem {
+    /// Whether the check ends with it and says nothing of the rest.
+    pub fn hides_others(&self) -> bool {
+        self.text.starts_with("vet:") || self.place.contains(".rs:")
+    }
+}
+
 impl PartialEq for Problem {
     fn eq(&self, other: &Self) -> bool {
         self.place == other.place
@@ -139,6 +146,11 @@ impl Checker {
             kept.push_str("\n[workspace]\n");
         }
         std::fs::write(&path, kept)?;
+        // Versions that the crate was published with need not be at hand.
+        let lock = self.tree.join("Cargo.lock");
+        if lock.exists() {
+            std::fs::remove_file(lock)?;
+        }
         for folder in ["tests", "benches", "examples", ".cargo"] {
             let folder = self.tree.join(folder);
             if folder.exists() {

@@ -501,6 +501,11 @@ pub(super) trait LanguageRules {
         self.resolver().function_around(used.file, used.occurrence.span.start)
     }
 
+    /// Whether functions compute properties, so that reading one is a call.
+    fn properties_are_functions(&self) -> bool {
+        false
+    }
+
     /// What makes a function without a name.
     fn maker(&self, _function: &DefinitionSite) -> Option<DefinitionSite> {
         None

@@ -272,6 +272,23 @@ fn an_embedded_type_of_go_is_renamed_with_its_field() {
 }
 
 #[test]
+fn names_that_go_or_an_interface_outside_asks_for_are_not_renamed() {
+    none_sure(&[
+        &[("a.go", "package a\ntype A struct{}\nfunc (a A) <|>String() string { return \"\" }\n")],
+        &[("a_test.go", "package a\nfunc <|>TestA(t *testing.T) {}\n")],
+        &[("a.go", "package a\nfunc <|>F() {}\n"), ("a_test.go", "package a\nfunc ExampleF() {}\n")],
+    ]);
+    all_renamed(
+        "a.go",
+        &[
+            "package a\nconst <|>k = \"a\"\ntype M map[string]int\nvar m = M{@@k: 1}\ntype S struct{ k int }\nvar s = S{k: 2}\n",
+            "package a\ntype I interface{ <|>m() }\ntype A struct{}\nfunc (a A) @@m() {}\ntype B struct{ I }\nfunc f(i I, a A, b B) { i.@@m(); a.@@m(); b.@@m() }\n",
+            "package a\ntype I interface{ @@m() }\ntype A struct{}\nfunc (a *A) <|>m() {}\nvar _ I = &A{}\nfunc f(i I) { i.@@m() }\n",
+        ],
+    );
+}
+
+#[test]
 fn names_of_python_are_renamed_with_their_scope() {
     all_renamed(
         "a.py",
@@ -375,4 +392,28 @@ fn names_of_scripts_are_renamed_with_their_scope() {
         ("b.ts", "export { @@x as y } from './a';\nexport * from './a';\n"),
         ("c.ts", "import { @@x, y } from './b';\nimport * as b from './b';\ng(@@x, y, b.@@x);\n"),
     ]]);
+}
+
+#[test]
+fn names_of_cpp_are_renamed_where_macros_and_constructors_use_them() {
+    all_renamed(
+        "a.cc",
+        &[
+            "int <|>f(int x) { return x; }\n#define CALL(x) @@f(x)\nint g() { return CALL(1) + @@f(2); }\n",
+            "struct <|>T { @@T(int x); int m(); };\n@@T::@@T(int x) {}\nint g(int y) { @@T v(y); return v.m(); }\n",
+            "struct T { T(int x); int m(); };\nint g(int <|>y) { T v(@@y); return v.m(); }\n",
+            "struct T { T(int x); int m(); };\nint g(int y) { T <|>v(y); return @@v.m(); }\n",
+            "struct T { int <|>m(); };\nint g() { T v; return v.@@m(); }\nint T::@@m() { return 1; }\n",
+        ],
+    );
+    none_sure(&[
+        &[(
+            "a.cc",
+            "int <|>f(int x) { return 1; }\nint f(double x) { return 2; }\nint g(auto x) { return f(x); }\n",
+        )],
+        &[(
+            "a.cc",
+            "struct T { void <|>m(int x); void m(const char* x); };\nvoid g(T t, auto x) { t.m(x); }\n",
+        )],
+    ]);
 }

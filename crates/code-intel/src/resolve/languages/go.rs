@@ -30,7 +30,9 @@ const ASKED_METHODS: &str = "Accept Addr Align As BindUnmarshaler Close Deadline
     MarshalYAML Mode ModTime Name Network Open Pop Push Read ReadAt ReadByte ReadDir ReadFrom ReadRune Readdir RemoteAddr \
     RoundTrip Scan Seek ServeHTTP Set SetDeadline Size Stat String Swap Sys Temporary Timeout Type Unlock UnmarshalBinary \
     UnmarshalJSON UnmarshalText UnmarshalXML UnmarshalYAML UnreadByte UnreadRune Unwrap Value Write WriteAt WriteByte \
-    WriteHeader WriteString WriteTo";
+    WriteHeader WriteString WriteTo Add Begin Commit Context Delete Do Errorf Exec Execute Fatal Fatalf Fatalln Get Head \
+    Helper Load Log Logf Lookup Panic Panicf Panicln Parse Ping Post Prepare Print Printf Println Query QueryRow Range \
+    Reset Rollback Run Store Sum Wait";
 
 impl LanguageRules for Go<'_, '_> {
     fn resolver(&self) -> &Resolver<'_> {
@@ -53,6 +55,14 @@ impl LanguageRules for Go<'_, '_> {
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
         if ["break", "continue", "goto"].iter().any(|word| before.ends_with(word)) {
             return Some(Resolution::of(self.label(file, occurrence.span.of(text), occurrence.span.start)));
+        }
+        // A key of a literal is a field of a struct, or a value where the type is a map.
+        if let Receiver::Made(span) = occurrence.receiver {
+            let field = self.made(file, span, occurrence, text);
+            return Some(match field {
+                Resolution::Found(..) => field,
+                _ => self.name(file, occurrence.span.of(text), occurrence.span.start),
+            });
         }
         let package = self.package_name(file, occurrence.span.of(text), occurrence)?;
         Some(Resolution::of(vec![package]))
@@ -162,6 +172,9 @@ impl LanguageRules for Go<'_, '_> {
     fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
         let definition = &target.definition;
         let is_method = definition.kind == Kind::Method;
+        if let Some(by) = self.asked_for_by_tests(target) {
+            return Some(by);
+        }
         if is_method && has_word(ASKED_METHODS, &definition.name) {
             return Some(format!("an interface with the method `{}`", definition.name));
         }
@@ -196,6 +209,25 @@ impl Go<'_, '_> {
             |one: &&Definition| one.is_label() && one.scope.is_some_and(|scope| scope.contains(offset));
         let named = whole.1.named(name).map(|(_, one)| one).filter(is_meant);
         named.map(|one| DefinitionSite { file, definition: one.clone() }).take(1).collect()
+    }
+
+    /// `go test` runs functions by their names, and `go vet` wants what an example is called by.
+    fn asked_for_by_tests(&self, target: &DefinitionSite) -> Option<String> {
+        let definition = &target.definition;
+        if definition.scope.is_some() || definition.kind == Kind::Field {
+            return None;
+        }
+        let is_run =
+            ["Test", "Benchmark", "Example", "Fuzz"].iter().any(|word| definition.name.starts_with(word));
+        if is_run && definition.kind == Kind::Function && self.index.path(target.file).ends_with("_test.go") {
+            return Some("`go test`".to_owned());
+        }
+        let example = match self.owner_of(target).filter(|_| definition.kind == Kind::Method) {
+            Some(owner) => format!("Example{owner}_{}", definition.name),
+            None => format!("Example{}", definition.name),
+        };
+        let examples = self.everywhere(&example, |_, one, _| one.kind == Kind::Function);
+        (!examples.is_empty()).then(|| format!("the example `{example}`"))
     }
 
     /// The type that a field embeds, by which it is called; `None` for any other definition.

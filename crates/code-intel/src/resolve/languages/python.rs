@@ -197,6 +197,10 @@ impl LanguageRules for Python<'_, '_> {
         true
     }
 
+    fn properties_are_functions(&self) -> bool {
+        true
+    }
+
     fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
         let name = &target.definition.name;
         if name.starts_with("__") && name.ends_with("__") {

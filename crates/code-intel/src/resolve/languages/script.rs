@@ -290,8 +290,12 @@ impl LanguageRules for Script<'_, '_> {
         found
     }
 
-    fn caller(&self, _: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
-        self.calling_function(used)
+    fn caller(&self, target: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
+        self.calling_function(target, used)
+    }
+
+    fn properties_are_functions(&self) -> bool {
+        true
     }
 }
 
