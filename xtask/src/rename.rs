@@ -76,8 +76,16 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     for (number, package) in packages.iter().enumerate() {
         let share = left / (packages.len() - number);
         left -= share;
-        let tally = check_package(language, package, share, &mut random)
-            .with_context(|| format!("{}", package.display()))?;
+        let tally = match check_package(language, package, share, &mut random) {
+            Ok(tally) => tally,
+            Err(error) => {
+                println!("{} is left out: {error:#}", package.display());
+                continue;
+            }
+        };
+        for broken in &tally.broken {
+            println!("broken: {broken}");
+        }
         println!(
             "{}: {} renames, {} sure, {} not sure, {} refused, {} broken ({} problems before)",
             package.display(),
@@ -92,9 +100,6 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     }
     for (reason, count) in &all.reasons {
         println!("{count:>6}  {reason}");
-    }
-    for broken in &all.broken {
-        println!("broken: {broken}");
     }
     println!(
         "{}: {} renames (seed {seed}): {} sure, {} not sure, {} refused; {} sure ones add an error",
@@ -284,4 +289,47 @@ fn problems_after(
         std::fs::write(path, text)?;
     }
     Ok(after?.into_iter().filter(|problem| !before.contains(problem)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A crate with what renames have broken before.
+    const CRATE: &str = r#"
+pub struct Counter { pub total: u64 }
+pub trait Step { fn step(&self, by: Option<u64>) -> u64; }
+impl Step for Counter {
+    fn step(&self, by: Option<u64>) -> u64 {
+        if let Some(by) = by { self.total + by } else { by.unwrap_or(1) }
+    }
+}
+impl Counter {
+    pub fn new(total: u64) -> Self { Self { total } }
+    pub fn all(&self, values: &[Option<u64>]) -> u64 {
+        let Self { total } = self;
+        values.iter().map(|value| self.step(*value)).sum::<u64>() + *total
+    }
+}
+pub fn either(value: Result<u64, u64>) -> u64 {
+    match value { Ok(value) | Err(value) if value > 1 => value, Ok(_) | Err(_) => 0 }
+}
+pub fn shown(counter: &Counter) -> String {
+    let total = counter.total;
+    format!("{total} {}", counter.step(None))
+}
+"#;
+
+    #[test]
+    fn sure_renames_of_a_small_crate_pass_cargo_check() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join("counter");
+        std::fs::create_dir_all(package.join("src")).unwrap();
+        let manifest = "[package]\nname = \"counter\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+        std::fs::write(package.join("Cargo.toml"), manifest).unwrap();
+        std::fs::write(package.join("src/lib.rs"), CRATE).unwrap();
+        let tally = check_package(Language::Rust, &package, 20, &mut Random(1)).unwrap();
+        assert!(tally.sure >= 10, "{tally:?}");
+        assert!(tally.broken.is_empty(), "{:#?}", tally.broken);
+    }
 }

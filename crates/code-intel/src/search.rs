@@ -115,7 +115,9 @@ pub(crate) fn search(index: &Index, question: &Question<'_>) -> Hits {
     }
     // Who looks for tests finds them.
     if terms.iter().any(words::Term::is_about_tests) {
-        candidates.iter_mut().for_each(|one| one.is_test = false);
+        for one in &mut candidates {
+            one.is_test = false;
+        }
     }
     let by_words = by_words(index, &candidates, terms.len(), question.open_files);
     let mut ranked = if question.vector.is_none() {

@@ -18,7 +18,7 @@ pub struct Problem {
 impl Problem {
     /// Whether the check ends with it and says nothing of the rest.
     pub fn hides_others(&self) -> bool {
-        self.text.starts_with("vet:") || self.place.contains(".rs:")
+        self.text.starts_with("vet:") || self.text.starts_with("error") || self.place.contains(".rs:")
     }
 }
 

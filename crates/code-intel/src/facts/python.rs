@@ -133,7 +133,6 @@ fn captured(x: &mut Extractor<'_>, case: Node<'_>) {
                 let name = node.named_child(0).filter(|name| x.text_of(*name) != "_");
                 name.map(|name| variable(x, name, case));
             }
-            "dotted_name" => {}
             "splat_pattern" | "as_pattern" => {
                 let parts = children(node);
                 let (names, inner): (Vec<_>, Vec<_>) =
@@ -157,7 +156,7 @@ fn captured(x: &mut Extractor<'_>, case: Node<'_>) {
                 }
             }
             "keyword_pattern" => open.extend(children(node).into_iter().skip(1)),
-            "string" | "integer" | "float" | "identifier" => {}
+            "dotted_name" | "string" | "integer" | "float" | "identifier" => {}
             _ => open.extend(children(node)),
         }
     }

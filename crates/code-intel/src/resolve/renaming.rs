@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 
 use super::languages::Key;
-use super::{DefinitionSite, Resolution, Resolver};
+use super::{DefinitionSite, Resolution, Resolver, owner_name};
 use crate::facts::{Definition, Occurrence, Receiver};
 use crate::index::FileId;
+use crate::languages::Language;
 
 /// How far up a type's bases are followed.
 const DEEPEST: usize = 12;
@@ -95,6 +96,63 @@ impl Resolver<'_> {
             }
         });
         found
+    }
+
+    /// Other definitions of the same thing in a file, between which a condition chooses.
+    pub(super) fn defined_alike(&self, one: &DefinitionSite) -> HashSet<Key> {
+        let own = &one.definition;
+        if own.scope.is_some() {
+            return HashSet::new();
+        }
+        let whole = self.index.whole(one.file);
+        let container = |one: &Definition| {
+            let outer = one.container.and_then(|index| whole.1.definitions.get(index as usize));
+            outer.map(|outer| outer.name_span)
+        };
+        let known = whole.1.defined_at(own.name_span).next().map(|(_, one)| container(one));
+        let is_alike = |other: &&Definition| {
+            (other.kind, &other.owner, &other.bases, other.scope, other.is_member)
+                == (own.kind, &own.owner, &own.bases, None, own.is_member)
+                && Some(container(other)) == known
+        };
+        let alike = whole.1.named(&own.name).map(|(_, other)| other).filter(is_alike);
+        alike.map(|other| (one.file, other.name_span.start)).collect()
+    }
+
+    /// The other functions of a name that the arguments of a call choose between (C++).
+    pub(crate) fn overloads_of(&self, target: &DefinitionSite) -> HashSet<Key> {
+        let own = &target.definition;
+        let is_overloading = self.language_family(target.file) == Some(Language::C) && own.kind.is_callable();
+        if !is_overloading || own.scope.is_some() {
+            return HashSet::new();
+        }
+        self.begin();
+        let (same, owner) = (self.same(target), self.owner_of(target));
+        let others = self.everywhere(&own.name, |file, other, facts| {
+            self.can_use(file, target.file)
+                && other.kind.is_callable()
+                && owner_name(facts, other) == owner.as_deref()
+        });
+        let others = others.iter().filter(|other| self.same(other).is_disjoint(&same));
+        others.map(DefinitionSite::key).collect()
+    }
+
+    /// A type with its constructors, which are called like it, asked for by either (C++, Java).
+    pub(super) fn called_like_type(&self, one: &DefinitionSite) -> HashSet<Key> {
+        let name = &one.definition.name;
+        let types = if one.definition.kind.is_type() { vec![one.clone()] } else { self.owner_types(one) };
+        let Some(of) = types.into_iter().find(|of| of.definition.name == *name) else {
+            return HashSet::new();
+        };
+        let constructors = self.everywhere(name, |file, other, facts| {
+            other.is_member
+                && other.kind.is_callable()
+                && self.can_use(file, of.file)
+                && owner_name(facts, other) == Some(name)
+        });
+        let is_own =
+            |other: &&DefinitionSite| self.owner_types(other).iter().any(|one| one.key() == of.key());
+        constructors.iter().filter(is_own).map(DefinitionSite::key).chain([of.key()]).collect()
     }
 
     /// Goes through the type of a member and all types above it.

@@ -183,6 +183,8 @@ struct Family<'t> {
     keys: HashSet<(FileId, u32)>,
     /// Everything that is defined where the name of the target stands: a parameter may be a field too.
     defined: Vec<Definition>,
+    /// Functions of the name that a call may mean instead, by its arguments.
+    overloads: HashSet<(FileId, u32)>,
 }
 
 impl<'t> Family<'t> {
@@ -203,7 +205,9 @@ impl<'t> Family<'t> {
         if defined.is_empty() {
             defined.push(definition.clone());
         }
-        Self { target, keys, defined }
+        let mut overloads = resolver.overloads_of(target);
+        overloads.retain(|one| !keys.contains(one));
+        Self { target, keys, defined, overloads }
     }
 
     /// Where the name is known, if it is local.
@@ -265,6 +269,7 @@ fn places(index: &Index, family: &Family<'_>, started: Instant) -> Result<Vec<Re
             }
         }
     }
+    found.extend(in_macro_bodies(index, family));
     found.sort_by_key(|place| (place.file, place.span));
     found.dedup_by_key(|place| (place.file, place.span));
     Ok(found)
@@ -285,7 +290,7 @@ fn judged(
     let is_argument = matches!(occurrence.receiver, Receiver::Argument(_));
     let scope = family.scope();
     if scope.is_some_and(|scope| {
-        !is_argument && !(file == family.target.file && scope.contains(occurrence.span.start))
+        !(is_argument || file == family.target.file && scope.contains(occurrence.span.start))
     }) && !family.keys.contains(&(file, occurrence.span.start))
     {
         return None;
@@ -314,8 +319,17 @@ fn judged(
     let meaning = resolver.resolve_occurrence(file, occurrence);
     let sure = match meaning {
         Resolution::Found(found, certainty) => {
-            let ours: Vec<&DefinitionSite> = found.iter().filter(|one| family.has(one)).collect();
-            match (ours.len(), certainty) {
+            let ours = found.iter().filter(|one| family.has(one)).count();
+            let is_overload = |one: &DefinitionSite| family.overloads.contains(&key(one));
+            let is_definition = || index.whole(file).1.defined_at(occurrence.span).next().is_some();
+            match (ours, certainty) {
+                // Which function the arguments choose is not known for sure.
+                _ if !family.overloads.is_empty()
+                    && (ours > 0 || found.iter().any(is_overload))
+                    && !is_definition() =>
+                {
+                    Some(SiteCertainty::OneOfSeveral)
+                }
                 (0, _) => {
                     let is_related = is_member
                         && found.iter().any(|other| {
@@ -341,6 +355,47 @@ fn judged(
         }
     };
     sure.map(|sure| (sure, is_member))
+}
+
+/// Where the name stands in the body of a macro of C: what it means is known only where the macro is used.
+fn in_macro_bodies(index: &Index, family: &Family<'_>) -> Vec<RenameSite> {
+    let target = family.target;
+    let language = index.entry(target.file).and_then(|entry| entry.language);
+    if family.scope().is_some() || !matches!(language, Some(Language::C | Language::Cpp)) {
+        return Vec::new();
+    }
+    let name = &target.definition.name;
+    let mut found = Vec::new();
+    for file in index.using(name) {
+        let whole = index.whole(file);
+        let known: HashSet<u32> = whole.1.occurrences.iter().map(|one| one.span.start).collect();
+        let (mut start, mut is_macro) = (0, false);
+        for (number, line) in whole.0.split_inclusive('\n').enumerate() {
+            is_macro |= line
+                .trim_start()
+                .strip_prefix('#')
+                .is_some_and(|rest| rest.trim_start().starts_with("define"));
+            for at in words(line, name).filter(|_| is_macro) {
+                let span = Span { start: (start + at) as u32, end: (start + at + name.len()) as u32 };
+                let column = line[..at].chars().count() as u32 + 1;
+                let at = Position { line: number as u32 + 1, column };
+                if !known.contains(&span.start) {
+                    found.push(RenameSite { file, at, span, sure: SiteCertainty::Unknown, is_member: false });
+                }
+            }
+            is_macro &= line.trim_end().ends_with('\\');
+            start += line.len();
+        }
+    }
+    found
+}
+
+/// Where a word stands in a text.
+fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
 }
 
 /// Whether the call that names an argument may be one of the function whose parameter is renamed.
@@ -529,12 +584,10 @@ fn is_still_a_name(
 /// Lines in which the name stands as a word, but not as a name: comments and texts.
 fn mentioned(text: &str, facts: &Facts, name: &str) -> Vec<u32> {
     const MOST: usize = 50;
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let starts: HashSet<u32> = facts.occurrences.iter().map(|one| one.span.start).collect();
     let mut lines = Vec::new();
-    for (at, _) in text.match_indices(name) {
-        let is_apart = !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word);
-        if is_apart && !starts.contains(&(at as u32)) {
+    for at in words(text, name) {
+        if !starts.contains(&(at as u32)) {
             lines.push(text[..at].matches('\n').count() as u32 + 1);
         }
         if lines.len() >= MOST {

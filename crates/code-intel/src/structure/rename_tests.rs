@@ -399,7 +399,6 @@ fn names_of_cpp_are_renamed_where_macros_and_constructors_use_them() {
     all_renamed(
         "a.cc",
         &[
-            "int <|>f(int x) { return x; }\n#define CALL(x) @@f(x)\nint g() { return CALL(1) + @@f(2); }\n",
             "struct <|>T { @@T(int x); int m(); };\n@@T::@@T(int x) {}\nint g(int y) { @@T v(y); return v.m(); }\n",
             "struct T { T(int x); int m(); };\nint g(int <|>y) { T v(@@y); return v.m(); }\n",
             "struct T { T(int x); int m(); };\nint g(int y) { T <|>v(y); return @@v.m(); }\n",
@@ -409,11 +408,34 @@ fn names_of_cpp_are_renamed_where_macros_and_constructors_use_them() {
     none_sure(&[
         &[(
             "a.cc",
+            "int <|>f(int x) { return x; }\n#define CALL(x) \\\n  f(x)\nint g() { return CALL(1); }\n",
+        )],
+        &[(
+            "a.cc",
             "int <|>f(int x) { return 1; }\nint f(double x) { return 2; }\nint g(auto x) { return f(x); }\n",
         )],
         &[(
             "a.cc",
             "struct T { void <|>m(int x); void m(const char* x); };\nvoid g(T t, auto x) { t.m(x); }\n",
         )],
+    ]);
+}
+
+#[test]
+fn definitions_that_a_condition_chooses_between_are_renamed_together() {
+    all_renamed_in(&[
+        &[(
+            "src/lib.rs",
+            "struct A;\nimpl A {\n    #[cfg(unix)]\n    fn <|>new() -> A { A }\n    #[cfg(windows)]\n    fn @@new() -> A { A }\n}\nstruct B;\nimpl B { fn new() -> B { B } }\nfn f() { A::@@new(); B::new(); }\n",
+        )],
+        &[(
+            "src/lib.rs",
+            "#[cfg(unix)]\nfn @@f() {}\n#[cfg(windows)]\nfn <|>f() {}\nmod m { fn f() {} }\nfn g() { @@f() }\n",
+        )],
+        &[
+            ("a_linux.go", "package a\nfunc <|>open() {}\n"),
+            ("a_windows.go", "package a\nfunc @@open() {}\n"),
+            ("b.go", "package a\nfunc f() { @@open() }\n"),
+        ],
     ]);
 }

@@ -247,8 +247,11 @@ impl LanguageRules for C<'_, '_> {
         }
     }
 
+    /// Methods that override each other, and a type with its constructors.
     fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
-        self.overridden(one)
+        let mut keys = self.overridden(one);
+        keys.extend(self.called_like_type(one));
+        keys
     }
 
     fn overridden(&self, target: &DefinitionSite) -> HashSet<Key> {

@@ -166,6 +166,7 @@ impl LanguageRules for Go<'_, '_> {
     fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
         let mut keys = self.overridden(one);
         keys.extend(self.embedding(one).iter().map(DefinitionSite::key));
+        keys.extend(self.built_elsewhere(one).iter().map(DefinitionSite::key));
         keys
     }
 
@@ -245,6 +246,21 @@ impl Go<'_, '_> {
         is_embedded.then(|| {
             let types = self.named_type(field.file, definition.span.start, plain);
             types.found().iter().filter(|one| one.definition.kind.is_type()).cloned().collect()
+        })
+    }
+
+    /// The same definition in the files of the package that are built on other systems.
+    fn built_elsewhere(&self, one: &DefinitionSite) -> Vec<DefinitionSite> {
+        let own = &one.definition;
+        if own.scope.is_some() || own.container.is_some() {
+            return Vec::new();
+        }
+        let of = folder(self.index.path(one.file));
+        let is_near = |file: FileId| folder(self.index.path(file)) == of;
+        self.everywhere_in(&own.name, is_near, |_, other, _| {
+            (other.kind, &other.owner, other.is_member) == (own.kind, &own.owner, own.is_member)
+                && other.scope.is_none()
+                && other.container.is_none()
         })
     }
 

@@ -98,12 +98,12 @@ impl LanguageRules for Rust<'_, '_> {
         }
         if let Some(path) = path_in_use(before) {
             let start = occurrence.span.start;
-            return Some(match path.is_empty() {
-                true => match self.by_import(file, name, start) {
-                    Some(found @ Resolution::Found(..)) => found,
-                    _ => self.name(file, name, start),
-                },
-                false => self.in_rust_path(file, &path, name, start),
+            if !path.is_empty() {
+                return Some(self.in_rust_path(file, &path, name, start));
+            }
+            return Some(match self.by_import(file, name, start) {
+                Some(found @ Resolution::Found(..)) => found,
+                _ => self.name(file, name, start),
             });
         }
         // What stands before `::` is no variable.
@@ -385,14 +385,15 @@ impl LanguageRules for Rust<'_, '_> {
         true
     }
 
-    /// What an impl defines is called as the trait calls it.
+    /// What an impl defines is called as the trait calls it, and what `#[cfg]` chooses between is one thing.
     fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
-        let Some(of) = one.definition.bases.first().filter(|_| one.definition.is_member) else {
-            return HashSet::new();
-        };
-        let traits = self.types_of(one.file, one.definition.span.start, of);
-        let members = traits.iter().flat_map(|of| self.own_members(of, &one.definition.name));
-        members.map(|member| member.key()).collect()
+        let mut keys = self.defined_alike(one);
+        if let Some(of) = one.definition.bases.first().filter(|_| one.definition.is_member) {
+            let traits = self.types_of(one.file, one.definition.span.start, of);
+            let members = traits.iter().flat_map(|of| self.own_members(of, &one.definition.name));
+            keys.extend(members.map(|member| member.key()));
+        }
+        keys
     }
 
     fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
