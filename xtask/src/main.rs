@@ -1,5 +1,5 @@
 //! Work on the project itself: `cargo xtask generate` writes generated files, `cargo xtask bench` measures, `cargo xtask
-//! cost` counts what extensions take.
+//! cost` counts what extensions take, `cargo xtask rename` checks renames with the compilers of real packages.
 //!
 //! The tidy checks are this crate's tests, so that they run with all the others.
 
@@ -9,6 +9,8 @@
 mod bench;
 mod cost;
 mod generate;
+mod random;
+mod rename;
 #[cfg(test)]
 mod tidy;
 
@@ -22,8 +24,9 @@ fn main() -> anyhow::Result<()> {
         ["generate"] => generate::write_all(),
         ["bench", rest @ ..] => bench::run(rest),
         ["cost"] => cost::print(),
+        ["rename", rest @ ..] => rename::run(rest),
         _ => bail!(
-            "usage: cargo xtask generate | cost | bench [SCENARIO ...] | bench debug | bench tools | bench sandbox | bench index [--tree DIR]"
+            "usage: cargo xtask generate | cost | bench [SCENARIO ...] | bench debug | bench tools | bench sandbox | bench index [--tree DIR] | rename LANGUAGE PACKAGE... [--count N] [--seed N]"
         ),
     }
 }

@@ -26,7 +26,7 @@ use crate::index::Index;
 use crate::languages::Language;
 use crate::location::{self, LocationAnswer, SourceLocation, SourceReply};
 use crate::lsp::{Question, Reply};
-use crate::resolve::{self, DefinitionSite, Reference, Resolution, Resolver};
+use crate::resolve::{self, Call, DefinitionSite, Reference, Resolution, Resolver};
 use crate::scip;
 use crate::search;
 use target::Aim;
@@ -215,9 +215,9 @@ impl<'i> Ask<'i> {
         let resolver = self.resolver();
         let resolution = self.resolve(target, &resolver, Aim::Target)?;
         let callers = resolution.found().iter().flat_map(|found| resolver.callers(found));
-        let callers = callers.map(|(caller, _)| FileLine {
-            file: self.index.path(caller.file).to_owned(),
-            line: caller.definition.at.line,
+        let callers = callers.map(|Call { function, .. }| FileLine {
+            file: self.index.path(function.file).to_owned(),
+            line: function.definition.at.line,
         });
         let mut seen = HashSet::new();
         let callers = callers.filter(|caller| seen.insert(caller.clone())).collect();

@@ -15,6 +15,7 @@ mod manifest;
 mod nodes;
 mod outline;
 mod python;
+mod recovery;
 mod rust;
 mod script;
 mod wrapped;
@@ -209,6 +210,11 @@ impl Definition {
         self.kind == Kind::TypeParameter && self.declared == "'"
     }
 
+    /// Whether it is a label of Go, which no expression can name.
+    pub(crate) fn is_label(&self) -> bool {
+        self.kind == Kind::Variable && self.declared == ":"
+    }
+
     pub fn is_callable(&self) -> bool {
         self.kind.is_callable() || self.is_function
     }
@@ -283,6 +289,13 @@ pub struct Context {
     pub expected: Expected,
 }
 
+/// Bytes within a scope in which its names are not known: the first list that a comprehension goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    pub span: Span,
+    pub scope: Span,
+}
+
 /// Everything that one file defines, imports and uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -294,6 +307,7 @@ pub struct Facts {
     pub package: String,
     /// In the order of the text.
     pub contexts: Vec<Context>,
+    pub holes: Vec<Hole>,
     pub(crate) lookup: Lookup,
 }
 
@@ -306,11 +320,21 @@ pub(crate) fn read_within(language: Language, text: &str, limits: Limits) -> Res
     if language == Language::Toml {
         return Ok(outline::toml(text));
     }
-    let cleaned = match language {
+    let mut cleaned = match language {
         Language::C | Language::Cpp if text.len() <= limits.bytes => annotations::without(text),
-        Language::Rust if text.len() <= limits.bytes => wrapped::without(text),
+        Language::Rust if text.len() <= limits.bytes => wrapped::without(text, |_| true),
         _ => None,
     };
+    if language == Language::Rust
+        && let Some(all) = &cleaned
+        && syntax::parse(language, &all.text, limits)?.root_node().has_error()
+    {
+        // What a macro takes may only begin like items.
+        let is_read = |inside: &str| {
+            syntax::parse(language, inside, limits).is_ok_and(|tree| !tree.root_node().has_error())
+        };
+        cleaned = wrapped::without(text, is_read);
+    }
     let parsed = cleaned.as_ref().map_or(text, |cleaned| cleaned.text.as_str());
     let mut tree = syntax::parse(language, parsed, limits)?;
     let is_typed = matches!(language, Language::TypeScript | Language::Tsx);
@@ -322,9 +346,23 @@ pub(crate) fn read_within(language: Language, text: &str, limits: Limits) -> Res
     }
     let rules = extract::rules(language);
     let kinds = nodes::Kinds::of(language, &tree.language(), rules);
-    let mut extractor = extract::Extractor::new(parsed, rules);
-    extractor.walk(&tree, &kinds, limits.time);
-    let mut facts = extractor.finish();
+    let read_tree = |text: &str, tree: &tree_sitter::Tree| {
+        let mut extractor = extract::Extractor::new(text, rules);
+        extractor.walk(tree, &kinds, limits.time);
+        extractor.finish()
+    };
+    let parse = |text: &str| syntax::parse(language, text, limits).ok();
+    let mut facts = match recovery::pieces(language, parsed, &tree, parse) {
+        None => read_tree(parsed, &tree),
+        Some(pieces) => {
+            let mut facts = Facts::default();
+            for piece in pieces {
+                let text = recovery::only(parsed, piece);
+                recovery::join(&mut facts, read_tree(&text, &syntax::parse(language, &text, limits)?));
+            }
+            facts
+        }
+    };
     if let Some(cleaned) = &cleaned {
         annotations::add_names(&mut facts, text, &cleaned.removed);
     }

@@ -135,6 +135,11 @@ impl Language {
         family(self) == family(other)
     }
 
+    /// Finds a language by its name, whatever the case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|language| language.name().eq_ignore_ascii_case(name))
+    }
+
     /// Lists all languages by name.
     pub fn all() -> impl Iterator<Item = Self> {
         SIGNS.iter().map(|signs| signs.language)

@@ -17,6 +17,7 @@ mod occurrence;
 mod overloads;
 mod references;
 mod renamed;
+mod renaming;
 mod type_text;
 mod types;
 
@@ -31,11 +32,12 @@ use crate::facts::{Definition, Facts, Occurrence, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
 use crate::location;
+use crate::search::is_test_path;
 
 use memory::Memory;
 
 pub(crate) use calls::CallGraph;
-pub use calls::Direction;
+pub use calls::{Call, Direction};
 
 /// How certain a resolution is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -312,7 +314,7 @@ impl<'i> Resolver<'i> {
                 kind if kind.is_callable() => 1,
                 _ => 2,
             };
-            let is_test = self.index.path(found.file).contains("test");
+            let is_test = is_test_path(self.index.path(found.file));
             (definition.is_declaration, is_test, order, self.index.path(found.file).to_owned(), definition.at)
         });
         found

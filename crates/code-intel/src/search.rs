@@ -7,6 +7,8 @@
 
 mod map;
 mod scan;
+mod synonyms;
+mod tests_in_code;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -18,6 +20,7 @@ use crate::resolve::{DefinitionSite, Resolver};
 use scan::Patterns;
 
 pub(crate) use map::map;
+pub(crate) use tests_in_code::is_test_path;
 
 /// Bytes of source whose symbols are compared with a vector at most.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -28,6 +31,8 @@ const LENGTH_WEIGHT: f64 = 0.6;
 const IN_NAME: f64 = 6.0;
 const IN_CONTAINER: f64 = 2.0;
 const IN_PATH: f64 = 1.5;
+/// How much a test counts beside the code it is about, whose words it repeats.
+const OF_TEST: f64 = 0.35;
 /// The usual constant of joining by reciprocal ranks.
 const RANK_WEIGHT: f64 = 60.0;
 /// Symbols that count as near in meaning, and how near they must be at least.
@@ -78,6 +83,7 @@ struct Candidate {
     named: f64,
     /// How near its vector is to that of the question.
     similarity: Option<f32>,
+    is_test: bool,
     /// Its place among all of them, which decides between two that are as good.
     order: usize,
 }
@@ -107,13 +113,22 @@ pub(crate) fn search(index: &Index, question: &Question<'_>) -> Hits {
     for (place, one) in candidates.iter_mut().enumerate() {
         one.order = place;
     }
+    // Who looks for tests finds them.
+    if terms.iter().any(words::Term::is_about_tests) {
+        for one in &mut candidates {
+            one.is_test = false;
+        }
+    }
     let by_words = by_words(index, &candidates, terms.len(), question.open_files);
     let mut ranked = if question.vector.is_none() {
         by_words
     } else {
         let near = candidates.iter().filter_map(|one| Some((one.similarity?, one)));
         let near = near.filter(|(similarity, _)| *similarity >= NEAR_ENOUGH);
-        let mut near = best_first(near.map(|(similarity, one)| (f64::from(similarity), one)).collect());
+        let weighed = |(similarity, one): (f32, &'_ Candidate)| {
+            f64::from(similarity) * if one.is_test { OF_TEST } else { 1.0 }
+        };
+        let mut near = best_first(near.map(|(similarity, one)| (weighed((similarity, one)), one)).collect());
         near.truncate(MOST_NEAR);
         joined(&[by_words, near])
     };
@@ -157,7 +172,7 @@ fn by_words<'c>(
     let rarities: Vec<f64> = (0..terms)
         .map(|term| rarity(all, candidates.iter().filter(|one| one.counts[term] > 0.0).count()))
         .collect();
-    let scored = candidates.iter().map(|one| (score(index, one, &rarities, average), one));
+    let scored = candidates.iter().map(|one| (score(one, &rarities, average), one));
     let mut ranked = best_first(scored.filter(|(score, _)| *score > 0.0).collect());
     let counted = ranked.len().min(MOST_COUNTED);
     let used = index.use_counts_of(ranked.iter().take(counted).map(|(_, one)| one.name));
@@ -268,6 +283,7 @@ fn in_file(
             counts: counts.collect(),
             named: named as f64 / terms.len().max(1) as f64,
             similarity: None,
+            is_test: tests_in_code::is_test(path, text, facts, definition),
             order: 0,
         });
     }
@@ -293,16 +309,15 @@ fn in_file(
     found
 }
 
-fn score(index: &Index, candidate: &Candidate, rarities: &[f64], average: f64) -> f64 {
+fn score(candidate: &Candidate, rarities: &[f64], average: f64) -> f64 {
     let normal = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * candidate.length / average.max(1.0));
     let weighed = candidate.counts.iter().zip(rarities);
     let sum: f64 =
         weighed.map(|(count, rarity)| rarity * count * (SATURATION + 1.0) / (count + normal)).sum();
     let matched = candidate.counts.iter().filter(|count| **count > 0.0).count() as f64;
     let coverage = matched / candidate.counts.len().max(1) as f64;
-    let is_test = index.path(candidate.file).contains("test");
     let named = 1.0 + 0.6 * candidate.named * candidate.named;
-    sum * (0.4 + 0.6 * coverage * coverage) * named * if is_test { 0.7 } else { 1.0 }
+    sum * (0.4 + 0.6 * coverage * coverage) * named * if candidate.is_test { OF_TEST } else { 1.0 }
 }
 
 fn shown(index: &Index, candidate: &Candidate, score: f64) -> Option<Hit> {

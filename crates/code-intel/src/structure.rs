@@ -74,6 +74,10 @@ pub enum Refusal {
         "`{0}` is what another module calls it; import it by a name of its own, `{0} as name`, to change that"
     )]
     NameOfOthers(String),
+    #[error(
+        "{by} may ask for `{name}` by its name and is not in the workspace; set `include_unsure` to rename it all the same"
+    )]
+    AskedFor { name: String, by: String },
     #[error("it took too long; narrow it down")]
     TooSlow,
     #[error("there are more than {0} places; narrow it down")]
@@ -205,3 +209,7 @@ pub(crate) fn parts(node: Node<'_>) -> Vec<Node<'_>> {
 #[cfg(test)]
 #[path = "structure/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "structure/rename_tests.rs"]
+mod rename_tests;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::answers::FileLine;
+use super::answers::{Certainty, FileLine};
 use crate::facts;
 use crate::index::{FileId, Index};
 use crate::resolve::{self, Direction, Resolver};
@@ -34,6 +34,14 @@ pub struct GraphNode {
 pub struct GraphEdge {
     pub from: usize,
     pub to: usize,
+    /// `by_name` where the call is known by the name of what is called alone.
+    pub certainty: Certainty,
+}
+
+impl GraphEdge {
+    fn is_by_name(self) -> bool {
+        self.certainty == Certainty::ByName
+    }
 }
 
 impl Default for Graph {
@@ -54,7 +62,11 @@ impl Graph {
                 line: definition.at.line,
             }
         });
-        let edges = graph.edges.iter().map(|edge| GraphEdge { from: edge.caller, to: edge.callee });
+        let edges = graph.edges.iter().map(|edge| GraphEdge {
+            from: edge.caller,
+            to: edge.callee,
+            certainty: edge.certainty.into(),
+        });
         let graph = Self {
             nodes: nodes.collect(),
             edges: edges.collect(),
@@ -96,7 +108,7 @@ impl Graph {
         }
         for (from, to) in pairs {
             if let (Some(from), Some(to)) = (place(&mut graph, from), place(&mut graph, to)) {
-                graph.edges.push(GraphEdge { from, to });
+                graph.edges.push(GraphEdge { from, to, certainty: Certainty::Resolved });
             }
         }
         graph.with_cycles()
@@ -122,14 +134,17 @@ impl Graph {
     pub fn text(&self, direction: Direction) -> String {
         let mut text = String::new();
         for (place, node) in self.nodes.iter().enumerate() {
-            let others: Vec<&str> = self
+            let others: Vec<String> = self
                 .edges
                 .iter()
                 .filter_map(|edge| match direction {
-                    Direction::Callees => (edge.from == place).then_some(edge.to),
-                    Direction::Callers => (edge.to == place).then_some(edge.from),
+                    Direction::Callees => (edge.from == place).then_some((edge, edge.to)),
+                    Direction::Callers => (edge.to == place).then_some((edge, edge.from)),
                 })
-                .filter_map(|other| Some(self.nodes.get(other)?.name.as_str()))
+                .filter_map(|(edge, other)| {
+                    let mark = if edge.is_by_name() { " (by name)" } else { "" };
+                    Some(format!("{}{mark}", self.nodes.get(other)?.name))
+                })
                 .collect();
             let arrow = if direction == Direction::Callees { "->" } else { "<-" };
             let others =
@@ -158,8 +173,9 @@ impl Graph {
         for (place, node) in self.nodes.iter().enumerate() {
             text.push_str(&format!("  n{place}[\"{}\"]\n", mermaid_label(&node.name)));
         }
-        for GraphEdge { from, to } in &self.edges {
-            text.push_str(&format!("  n{from} --> n{to}\n"));
+        for edge @ GraphEdge { from, to, .. } in &self.edges {
+            let arrow = if edge.is_by_name() { "-.->" } else { "-->" };
+            text.push_str(&format!("  n{from} {arrow} n{to}\n"));
         }
         text
     }
@@ -171,8 +187,9 @@ impl Graph {
             let name = node.name.replace('\\', "\\\\").replace('"', "\\\"");
             text.push_str(&format!("  n{place} [label=\"{name}\"];\n"));
         }
-        for GraphEdge { from, to } in &self.edges {
-            text.push_str(&format!("  n{from} -> n{to};\n"));
+        for edge @ GraphEdge { from, to, .. } in &self.edges {
+            let style = if edge.is_by_name() { " [style=dashed]" } else { "" };
+            text.push_str(&format!("  n{from} -> n{to}{style};\n"));
         }
         text.push_str("}\n");
         text
@@ -266,7 +283,12 @@ mod tests {
             (2, &[(1, 1)][..], vec![vec![1]]),
             (5, &[(0, 1), (1, 2), (2, 0), (3, 4), (4, 3)][..], vec![vec![0, 1, 2], vec![3, 4]]),
         ] {
-            let edges: Vec<_> = edges.iter().map(|(from, to)| GraphEdge { from: *from, to: *to }).collect();
+            let edge = |(from, to): &(usize, usize)| GraphEdge {
+                from: *from,
+                to: *to,
+                certainty: Certainty::Resolved,
+            };
+            let edges: Vec<_> = edges.iter().map(edge).collect();
             assert_eq!(cycles(count, &edges), expected, "{edges:?}");
         }
     }

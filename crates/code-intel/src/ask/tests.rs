@@ -37,7 +37,7 @@ fn answers_serialize_as_plain_data() {
     );
     let options = CallOptions { direction: Direction::Callers, depth: 2, max_nodes: 10 };
     let calls = json!(ask.call_graph(&Target::parse("two()"), options).unwrap());
-    assert_eq!(calls["edges"], json!([{"from": 1, "to": 0}]));
+    assert_eq!(calls["edges"], json!([{"from": 1, "to": 0, "certainty": "resolved"}]));
     assert_eq!((&calls["complete"], &calls["nodes"][1]["name"]), (&json!(true), &json!("one")));
     assert_eq!(json!(ask.imports("a.py").unwrap())["imports"][0]["module"], "os");
 }

@@ -9,8 +9,8 @@ use tree_sitter::{Node, Tree};
 
 use super::nodes::{Fields, Kinds, field_id};
 use super::{
-    Context, Definition, Facts, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span, c, go,
-    java, outline, python, rust, script,
+    Context, Definition, Facts, Hole, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span, c,
+    go, java, outline, python, rust, script,
 };
 use crate::languages::Language;
 
@@ -199,6 +199,26 @@ impl<'t> Extractor<'t> {
     /// Notes what is expected of a value.
     pub fn expect(&mut self, context: Context) {
         self.facts.contexts.push(context);
+    }
+
+    /// The names of a scope are not known in a part of it.
+    pub(crate) fn leave_out(&mut self, part: Node<'_>, of: Node<'_>) {
+        self.facts.holes.push(Hole { span: span(part), scope: span(of) });
+    }
+
+    /// Whether a name was declared before in the innermost block, or as a parameter of the function whose body it is.
+    pub(crate) fn is_declared_in_block(&self, name: &str) -> bool {
+        const NEWEST: usize = 1024;
+        let Some(block) = self.scopes.last().filter(|scope| !scope.is_type).map(|scope| scope.span) else {
+            return false;
+        };
+        let is_here = |one: &Definition| {
+            one.scope.is_some_and(|scope| scope.end == block.end)
+                && !one.is_label()
+                && (one.name_span.start >= block.start || one.kind == Kind::Parameter)
+        };
+        let newest = self.facts.definitions.iter().rev().take(NEWEST);
+        newest.filter(|one| one.name == name).any(is_here)
     }
 
     /// The node that is visited is a function.

@@ -41,7 +41,7 @@ const VISITED: &[&str] = &[
 ];
 
 pub(super) const RULES: Rules = Rules {
-    names: &["identifier", "type_identifier", "field_identifier", "package_identifier"],
+    names: &["identifier", "type_identifier", "field_identifier", "package_identifier", "label_name"],
     closed: &["interpreted_string_literal", "raw_string_literal"],
     visited: VISITED,
     visit,
@@ -90,8 +90,11 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "type_switch_statement" => {
             x.open_scope(node);
             if let Some(alias) = node.field("alias") {
+                // What is switched on is understood outside.
+                let start = node.field("value").unwrap_or(alias).end_byte() as u32;
+                let known = super::Span { start, end: node.end_byte() as u32 };
                 for name in children(alias) {
-                    x.define(Kind::Variable, name, node, NameScope::Here);
+                    x.define(Kind::Variable, name, node, NameScope::In(known));
                 }
             }
         }
@@ -122,7 +125,9 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "keyed_element" => keyed(x, node),
         "labeled_statement" => {
             if let Some(label) = node.field("label") {
-                x.define(Kind::Variable, label, node, NameScope::In(span(node)));
+                let function = x.innermost_function().unwrap_or(span(node));
+                let index = x.define(Kind::Variable, label, node, NameScope::In(function));
+                set(x, index, ":".to_owned(), String::new());
             }
         }
         "import_spec" => {
@@ -333,6 +338,10 @@ fn bindings(x: &mut Extractor<'_>, node: Node<'_>) {
         values(x, given, names.len())
     };
     for (name, value) in names.into_iter().zip(values).filter(|(name, _)| name.kind() == "identifier") {
+        // What `:=` finds in its own block it assigns.
+        if node.kind() == "short_var_declaration" && x.is_declared_in_block(x.text_of(name)) {
+            continue;
+        }
         let index = x.define(Kind::Variable, name, node, place);
         set(x, index, String::new(), value);
     }

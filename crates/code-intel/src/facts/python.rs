@@ -28,6 +28,7 @@ const VISITED: &[&str] = &[
     "import_from_statement",
     "future_import_statement",
     "global_statement",
+    "case_clause",
     "nonlocal_statement",
     "type",
 ];
@@ -46,7 +47,12 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression" => {
             x.open_scope(node);
+            let first = children(node).into_iter().find(|child| child.kind() == "for_in_clause");
+            if let Some(list) = first.and_then(|first| first.field("right")) {
+                x.leave_out(list, node);
+            }
         }
+        "case_clause" => captured(x, node),
         "assignment" => {
             let (value, declared) = (node.field("right"), node.field("type"));
             if let Some(left) = node.field("left") {
@@ -92,6 +98,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "named_expression" => {
             if let Some(name) = node.field("name") {
                 assigned(x, name, node, node.field("value"), None);
+                out_of_comprehensions(x, node, name);
             }
         }
         "as_pattern" => {
@@ -113,6 +120,69 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "import_statement" => import(x, node),
         "import_from_statement" | "future_import_statement" => import_from(x, node),
         _ => {}
+    }
+}
+
+/// The names that the patterns of a `case` bind, and the attributes that they compare.
+fn captured(x: &mut Extractor<'_>, case: Node<'_>) {
+    let patterns = children(case).into_iter().filter(|child| child.kind() == "case_pattern");
+    let mut open: Vec<Node<'_>> = patterns.collect();
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            "dotted_name" if node.named_child_count() == 1 => {
+                let name = node.named_child(0).filter(|name| x.text_of(*name) != "_");
+                name.map(|name| variable(x, name, case));
+            }
+            "splat_pattern" | "as_pattern" => {
+                let parts = children(node);
+                let (names, inner): (Vec<_>, Vec<_>) =
+                    parts.into_iter().partition(|part| part.kind() == "identifier");
+                for name in names {
+                    if x.text_of(name) != "_" {
+                        variable(x, name, case);
+                    }
+                }
+                open.extend(inner);
+            }
+            "class_pattern" => {
+                let mut parts = children(node).into_iter();
+                let Some(class) = parts.next() else { continue };
+                for part in parts {
+                    let keyword = part.named_child(0).filter(|inner| inner.kind() == "keyword_pattern");
+                    if let Some(name) = keyword.and_then(|keyword| keyword.named_child(0)) {
+                        x.reached(name, Receiver::Argument(span(class)));
+                    }
+                    open.push(part);
+                }
+            }
+            "keyword_pattern" => open.extend(children(node).into_iter().skip(1)),
+            "dotted_name" | "string" | "integer" | "float" | "identifier" => {}
+            _ => open.extend(children(node)),
+        }
+    }
+}
+
+/// `:=` in a comprehension makes a name of the function around it.
+fn out_of_comprehensions<'t>(x: &mut Extractor<'t>, walrus: Node<'t>, name: Node<'t>) {
+    let mut node = walrus;
+    let mut is_inside = false;
+    while let Some(parent) = x.parent(node) {
+        match parent.kind() {
+            "list_comprehension"
+            | "set_comprehension"
+            | "dictionary_comprehension"
+            | "generator_expression" => is_inside = true,
+            "function_definition" | "lambda" | "class_definition" | "module" => {
+                let known = (parent.kind() != "module").then(|| span(parent));
+                let index = x.defined_at(span(name)).filter(|_| is_inside);
+                if let Some(definition) = index.and_then(|index| x.definition_mut(index)) {
+                    definition.scope = known;
+                }
+                return;
+            }
+            _ => {}
+        }
+        node = parent;
     }
 }
 

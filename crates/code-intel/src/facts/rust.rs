@@ -8,7 +8,7 @@ use tree_sitter::Node;
 use super::extract::{Extractor, NameScope, Rules, beneath, children, span};
 use super::nodes::Fields;
 use super::{Kind, Receiver};
-use patterns::{after, binding, bound, given_to_closure};
+use patterns::{after, binding, bound, given_to_closure, where_it_holds};
 use uses::use_declaration;
 
 /// The kinds of nodes that [`visit`] looks at.
@@ -160,7 +160,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             }
         }
         "let_declaration" => binding(x, node, after(x, node)),
-        "let_condition" => binding(x, node, NameScope::Here),
+        "let_condition" => binding(x, node, where_it_holds(x, node)),
         "match_pattern" => {
             let scrutinee = x
                 .parent(node)
@@ -311,6 +311,10 @@ fn value(x: &mut Extractor<'_>, node: Node<'_>) {
     let declared = x.kept_text(node.field("type"));
     let value = x.kept_text(node.field("value"));
     set(x, index, declared, value);
+    let of_impl = implemented(x, node);
+    if let Some(definition) = x.definition_mut(index) {
+        definition.bases = of_impl;
+    }
 }
 
 fn alias(x: &mut Extractor<'_>, node: Node<'_>) {

@@ -271,3 +271,54 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_stands_behind_a_place_that_cannot_be_parsed_is_read_all_the_same() {
+    for (language, text, expected) in [
+        // The macro takes what only begins like an item.
+        (
+            Language::Rust,
+            "ioctl! {\n    const READ => 1 { x };\n    const WRITE => 2 { y };\n}\npub fn a() {}\nstruct B;\nimpl B {\n    fn c(&self) {}\n}\n",
+            &["a", "B", "c"][..],
+        ),
+        (
+            Language::Rust,
+            "one! {\n    pub fn a() {}\n}\ntwo! {\n    static X => 1 ; }\nfn b() {}\n",
+            &["a", "b"],
+        ),
+        (Language::Rust, "fn a() {\n    if x {\n}\n\nfn b() {}\n\nstruct C { d: u8 }\n", &["b", "C", "d"]),
+        (
+            Language::Go,
+            "package p\n\nfunc a() {\n\tif x {\n}\n\nfunc b() {}\n\ntype C struct{ d int }\n",
+            &["b", "C", "d"],
+        ),
+        (
+            Language::Cpp,
+            "void a() {\n  if (x) {\n}\n\nint b() { return 1; }\n\nclass C {\n  int d();\n};\n",
+            &["b", "C", "d"],
+        ),
+        (
+            Language::C,
+            "START_TEST(one)\n{\n  int x = ((;\n}\nEND_TEST\n\nstatic int b(void)\n{\n  return 1;\n}\n\nstruct C { int d; };\n",
+            &["b", "C", "d"],
+        ),
+        (
+            Language::TypeScript,
+            "export const a = {\n  b: (\n\nexport function c() {}\n\nexport class D { e() {} }\n",
+            &["c", "D", "e"],
+        ),
+    ] {
+        let facts = read(language, text).unwrap();
+        for name in expected {
+            let found = facts.definitions.iter().find(|one| one.name == *name);
+            assert!(
+                found.is_some_and(|one| one.scope.is_none()),
+                "{name} in {text}\n{:?}",
+                facts.definitions
+            );
+            assert_eq!(found.map(|one| one.name_span.of(text)), Some(*name));
+        }
+        let is_sorted = facts.occurrences.windows(2).all(|two| two[0].span.start <= two[1].span.start);
+        assert!(is_sorted, "{text}");
+    }
+}

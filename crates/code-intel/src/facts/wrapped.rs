@@ -25,8 +25,8 @@ enum Open {
     Other,
 }
 
-/// The text without macros around items; `None` where there are none.
-pub(super) fn without(text: &str) -> Option<Cleaned> {
+/// The text without macros around items, as far as what is in them is wanted; `None` where there are none.
+pub(super) fn without(text: &str, is_wanted: impl Fn(&str) -> bool) -> Option<Cleaned> {
     // Most files have none.
     if !text.contains("! {") && !text.contains("!{") {
         return None;
@@ -46,7 +46,9 @@ pub(super) fn without(text: &str) -> Option<Cleaned> {
                 at += 1;
             }
             b'}' => {
-                if let Some(Open::Macro(head)) = open.pop() {
+                if let Some(Open::Macro(head)) = open.pop()
+                    && is_wanted(text.get(head.end as usize..at).unwrap_or_default())
+                {
                     removed.push(head);
                     removed.push(Span { start: at as u32, end: at as u32 + 1 });
                 }
@@ -74,7 +76,7 @@ pub(super) fn without(text: &str) -> Option<Cleaned> {
 /// The bytes of the items that stand in macros.
 pub(crate) fn items_in_macros(text: &str) -> Vec<Span> {
     let (mut found, mut heads): (Vec<Span>, Vec<u32>) = (Vec::new(), Vec::new());
-    for span in without(text).map(|cleaned| cleaned.removed).unwrap_or_default() {
+    for span in without(text, |_| true).map(|cleaned| cleaned.removed).unwrap_or_default() {
         if span.len() > 1 {
             heads.push(span.end);
         } else if let Some(start) = heads.pop() {
@@ -212,7 +214,7 @@ mod tests {
             ("println! {\n    \"pub fn\"\n}\n", ""),
             ("fn f() {}\n", ""),
         ] {
-            let removed = without(text).map(|cleaned| cleaned.removed).unwrap_or_default();
+            let removed = without(text, |_| true).map(|cleaned| cleaned.removed).unwrap_or_default();
             let removed: Vec<&str> = removed.iter().map(|span| span.of(text)).collect();
             assert_eq!(removed.join("|"), expected, "{text}");
         }

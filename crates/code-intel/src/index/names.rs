@@ -65,6 +65,10 @@ impl Index {
                 None => drop(files.insert(part.to_owned(), vec![id])),
             }
         }
+        // Files are numbered as they were read, which differs between runs.
+        for together in files.values_mut() {
+            together.sort_unstable_by(|left, right| self.path(*left).cmp(self.path(*right)));
+        }
         files
     }
 

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::client::ServerError;
 use super::replies::{self, CallItem, LocationReader, WirePosition};
 use super::running::RunningServer;
-use crate::ask::{Graph, GraphEdge, GraphNode};
+use crate::ask::{Certainty, Graph, GraphEdge, GraphNode};
 use crate::resolve::Direction;
 
 /// Calls of one function that are looked at.
@@ -55,8 +55,8 @@ pub(crate) async fn graph(
             let before = builder.graph.nodes.len();
             let Some(around) = builder.add(&item) else { continue };
             let edge = match direction {
-                Direction::Callers => GraphEdge { from: around, to: place },
-                Direction::Callees => GraphEdge { from: place, to: around },
+                Direction::Callers => GraphEdge { from: around, to: place, certainty: Certainty::Resolved },
+                Direction::Callees => GraphEdge { from: place, to: around, certainty: Certainty::Resolved },
             };
             if !builder.graph.edges.contains(&edge) {
                 builder.graph.edges.push(edge);

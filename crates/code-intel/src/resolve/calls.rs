@@ -1,9 +1,9 @@
 //! Callers, callees and call graphs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::{DefinitionSite, Reference, Resolver};
-use crate::facts::{Definition, Kind, Occurrence};
+use super::{Certainty, DefinitionSite, Reference, Resolution, Resolver};
+use crate::facts::{Definition, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
 
 /// A function in a call graph.
@@ -15,12 +15,34 @@ pub struct Node {
 }
 
 /// A call, by the index of both functions in `nodes`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub caller: usize,
     pub callee: usize,
-    /// The line of the first call.
+    pub certainty: Certainty,
+}
+
+/// A function that calls or is called, with the first call that is surest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub function: DefinitionSite,
     pub line: u32,
+    pub certainty: Certainty,
+}
+
+/// Each function once, in the order of its first call.
+fn surest(calls: impl Iterator<Item = Call>) -> Vec<Call> {
+    let mut places = HashMap::new();
+    let mut found: Vec<Call> = Vec::new();
+    for call in calls {
+        let place = *places.entry(call.function.key()).or_insert(found.len());
+        match found.get_mut(place) {
+            Some(known) if call.certainty < known.certainty => *known = call,
+            Some(_) => {}
+            None => found.push(call),
+        }
+    }
+    found
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,10 +61,11 @@ pub enum Direction {
 }
 
 impl Resolver<'_> {
-    /// Finds the functions that call a definition, each with the line of its first call.
-    pub fn callers(&self, target: &DefinitionSite) -> Vec<(DefinitionSite, u32)> {
-        if let Some(maker) = self.rules(target.file).maker(target) {
-            return vec![(maker, target.definition.at.line)];
+    /// Finds the functions that call a definition.
+    pub fn callers(&self, target: &DefinitionSite) -> Vec<Call> {
+        if let Some(function) = self.rules(target.file).maker(target) {
+            let line = target.definition.at.line;
+            return vec![Call { function, line, certainty: Certainty::Resolved }];
         }
         let mut called: Vec<(Reference, DefinitionSite)> = Vec::new();
         self.each_use(std::slice::from_ref(target), &mut |used| {
@@ -52,16 +75,17 @@ impl Resolver<'_> {
             called.extend(around.filter(is_call).map(|function| (used, function)));
         });
         called.sort_by(|(left, _), (right, _)| self.place_of_use(left).cmp(&self.place_of_use(right)));
-        let mut seen = HashSet::new();
-        called.retain(|(_, function)| seen.insert(function.key()));
-        called.into_iter().map(|(used, function)| (function, used.occurrence.at.line)).collect()
+        surest(called.into_iter().map(|(used, function)| {
+            let (line, certainty) = (used.occurrence.at.line, used.certainty);
+            Call { function, line, certainty }
+        }))
     }
 
-    /// Finds the functions of the workspace that a definition calls, each with the line of the first call.
-    pub fn callees(&self, of: &DefinitionSite) -> Vec<(DefinitionSite, u32)> {
+    /// Finds the functions of the workspace that a definition calls.
+    pub fn callees(&self, of: &DefinitionSite) -> Vec<Call> {
         let whole = self.index.whole(of.file);
-        let mut found: Vec<(DefinitionSite, u32)> = Vec::new();
-        let mut seen = HashSet::from([of.key()]);
+        let rules = self.rules(of.file);
+        let mut found: Vec<Call> = Vec::new();
         let is_call = |occurrence: &Occurrence| {
             let after = whole.0.get(occurrence.span.end as usize..).unwrap_or_default();
             after.trim_start_matches(['!', '?', ' ']).starts_with('(')
@@ -70,18 +94,55 @@ impl Resolver<'_> {
         };
         for occurrence in whole.1.occurrences.iter().filter(|one| of.definition.span.contains(one.span.start))
         {
-            if !is_call(occurrence) || of.definition.name_span == occurrence.span {
+            // Reading a property calls the function that computes it.
+            let may_read =
+                rules.properties_are_functions() && matches!(occurrence.receiver, Receiver::Value(_));
+            let is_called = is_call(occurrence);
+            if !is_called && !may_read || of.definition.name_span == occurrence.span {
                 continue;
             }
             self.begin();
-            for one in self.resolve_occurrence(of.file, occurrence).found() {
-                let one = &self.implementation(one);
-                if (one.definition.is_callable() || one.definition.kind.is_type()) && seen.insert(one.key()) {
-                    found.push((one.clone(), occurrence.at.line));
+            let meaning = self.resolve_occurrence(of.file, occurrence);
+            let Resolution::Found(meant, certainty) = &meaning else { continue };
+            for one in meant {
+                let function = self.implementation(one);
+                let (kind, line) = (function.definition.kind, occurrence.at.line);
+                let is_read = may_read && self.is_accessor_used(&function, of.file, occurrence);
+                let is_run = is_called && (function.definition.is_callable() || kind.is_type());
+                if (is_run || is_read) && function.key() != of.key() {
+                    found.push(Call { function, line, certainty: *certainty });
                 }
             }
         }
-        found
+        surest(found.into_iter())
+    }
+
+    /// Whether a use of a property runs this function of it: what reads it, or what sets it.
+    pub(super) fn is_accessor_used(
+        &self,
+        accessor: &DefinitionSite,
+        file: FileId,
+        used: &Occurrence,
+    ) -> bool {
+        let definition = &accessor.definition;
+        if definition.kind != Kind::Property {
+            return false;
+        }
+        let own = self.index.whole(accessor.file);
+        let before = Span { start: definition.span.start, end: definition.name_span.start }.of(&own.0);
+        let has = |word: &str| before.split_whitespace().any(|part| part == word);
+        let whole = self.index.whole(file);
+        let after = whole.0.get(used.span.end as usize..).unwrap_or_default().trim_start();
+        let is_assigned = after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>");
+        let operator = after.trim_start_matches(|sign: char| "+-*/%&|^<>?".contains(sign));
+        let is_changed = after.starts_with("++")
+            || after.starts_with("--")
+            || operator.len() < after.len() && operator.starts_with('=') && !operator.starts_with("==");
+        match (has("set"), has("get")) {
+            (true, false) => is_assigned || is_changed,
+            (false, true) => !is_assigned,
+            _ => true,
+        }
     }
 
     /// The innermost function around a place that has a name.
@@ -115,7 +176,7 @@ impl Resolver<'_> {
                 Direction::Callers => self.callers(&node.found),
                 Direction::Callees => self.callees(&node.found),
             };
-            for (found, line) in around {
+            for Call { function: found, certainty, .. } in around {
                 let key = found.key();
                 let place = match places.get(&key) {
                     Some(place) => *place,
@@ -130,8 +191,8 @@ impl Resolver<'_> {
                     }
                 };
                 let edge = match direction {
-                    Direction::Callers => Edge { caller: place, callee: next, line },
-                    Direction::Callees => Edge { caller: next, callee: place, line },
+                    Direction::Callers => Edge { caller: place, callee: next, certainty },
+                    Direction::Callees => Edge { caller: next, callee: place, certainty },
                 };
                 if !graph.edges.contains(&edge) {
                     graph.edges.push(edge);

@@ -149,6 +149,11 @@ pub(super) trait LanguageRules {
         false
     }
 
+    /// Whether the modules within a file see what it imports for itself.
+    fn shares_private_imports(&self) -> bool {
+        false
+    }
+
     /// The file of a module that is only declared in another.
     fn declared_module(&self, _found: &DefinitionSite) -> Option<FileId> {
         None
@@ -466,6 +471,21 @@ pub(super) trait LanguageRules {
         HashSet::new()
     }
 
+    /// The definitions that must be called like a member: those it overrides or implements.
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        self.resolver().inherited(one)
+    }
+
+    /// What outside of the workspace may ask for a definition by its name.
+    fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
+        self.resolver().external_base(target)
+    }
+
+    /// Whether a type outside of the workspace asks for no members.
+    fn asks_for_nothing(&self, _base: &str) -> bool {
+        false
+    }
+
     /// Whether imports give names another name.
     fn has_import_aliases(&self) -> bool {
         false
@@ -479,6 +499,11 @@ pub(super) trait LanguageRules {
     /// The function that calls, where a reference is a call.
     fn caller(&self, _target: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
         self.resolver().function_around(used.file, used.occurrence.span.start)
+    }
+
+    /// Whether functions compute properties, so that reading one is a call.
+    fn properties_are_functions(&self) -> bool {
+        false
     }
 
     /// What makes a function without a name.

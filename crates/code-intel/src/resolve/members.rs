@@ -36,10 +36,8 @@ impl Resolver<'_> {
         if matches!(value, Value::External) {
             return Resolution::External;
         }
-        // A literal is of no type of the workspace.
-        if receiver.starts_with(['"', '\'', '`', '[', '{', '/'])
-            || receiver.starts_with(|first: char| first.is_ascii_digit())
-        {
+        // A literal is of no type of the workspace, nor is what its methods give.
+        if is_literal(receiver) {
             return Resolution::External;
         }
         self.only_member(file, name, true)
@@ -277,4 +275,14 @@ impl Resolver<'_> {
         let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
         found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
     }
+}
+
+/// Whether an expression begins with a literal: a text, also one with a prefix or in brackets, a list, a number.
+fn is_literal(expression: &str) -> bool {
+    let bare = expression.trim_start_matches(['(', ' ', '\n', '\t']);
+    let prefix = bare.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    let is_prefixed = bare.len() - prefix.len() <= 2 && prefix.starts_with(['"', '\'']);
+    is_prefixed
+        || bare.starts_with(['`', '[', '{', '/'])
+        || bare.starts_with(|first: char| first.is_ascii_digit())
 }

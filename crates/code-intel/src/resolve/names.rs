@@ -44,9 +44,11 @@ impl Resolver<'_> {
         let mut best: Option<u32> = None;
         let mut found: Vec<&Definition> = Vec::new();
         let rules = self.rules(file);
-        let outside = rules.hidden_scope(file, offset);
+        let holes = whole.1.holes.iter().filter(|hole| hole.span.contains(offset)).map(|hole| hole.scope);
+        let hidden: Vec<Span> = holes.chain(rules.hidden_scope(file, offset)).collect();
         let is_name = |one: &&Definition| {
-            !one.is_member && !one.is_lifetime() && (outside.is_none() || one.scope != outside)
+            let is_hidden = one.scope.is_some_and(|scope| hidden.contains(&scope));
+            !one.is_member && !one.is_lifetime() && !one.is_label() && !is_hidden
         };
         for definition in whole.1.named(name).map(|(_, one)| one).filter(is_name) {
             let Some(size) = scope_size(definition.scope, offset) else { continue };
@@ -188,13 +190,36 @@ impl Resolver<'_> {
                 }
             }
         }
-        for import in outline.imports.iter().filter(|import| import.is_reexport) {
-            if import.names.iter().any(|imported| imported.name == "*") {
-                for module in self.module_files(file, &import.module) {
-                    let found = self.exported(module, name, seen);
-                    if !found.is_empty() {
-                        return found;
-                    }
+        let wildcards = |import: &&Import| import.names.iter().any(|imported| imported.name == "*");
+        for import in outline.imports.iter().filter(|import| import.is_reexport).filter(wildcards) {
+            for module in self.module_files(file, &import.module) {
+                let found = self.exported(module, name, seen);
+                if !found.is_empty() {
+                    return found;
+                }
+            }
+        }
+        if rules.shares_private_imports() { self.privately_imported(file, name, seen) } else { Vec::new() }
+    }
+
+    /// What a file imports for itself, which modules within it see too.
+    fn privately_imported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<DefinitionSite> {
+        let outline = self.index.outline(file);
+        let is_in_braces = |import: &Import| {
+            let mut modules = outline.of_kind(Kind::Module).map(|(_, one)| one);
+            modules.any(|one| !one.is_declaration && (one.at.line..=one.last_line).contains(&import.line))
+        };
+        let own = |import: &&Import| !import.is_reexport && import.scope.is_none() && !is_in_braces(import);
+        for import in outline.imports.iter().filter(own) {
+            for imported in import.names.iter().filter(|one| one.alias == name || one.name == "*") {
+                let found = if imported.name == "*" {
+                    let modules = self.module_files(file, &import.module);
+                    modules.iter().flat_map(|module| self.exported(*module, name, seen)).collect()
+                } else {
+                    self.imported(file, import, imported, seen).found().to_vec()
+                };
+                if !found.is_empty() {
+                    return found;
                 }
             }
         }

@@ -59,7 +59,7 @@ pub(super) fn uses(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     let used = resolver.references(target);
     let used =
         used.iter().map(|one| format!("{}:{}", index.path(one.file), one.occurrence.at.line)).collect();
-    let callers = resolver.callers(target).into_iter().map(|(found, _)| found.definition.name).collect();
+    let callers = resolver.callers(target).into_iter().map(|call| call.function.definition.name).collect();
     (used, callers)
 }
 

@@ -47,7 +47,13 @@ impl Resolver<'_> {
             Receiver::Argument(span) => self.argument(file, span.of(text), name, occurrence.span.start),
         };
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
+        // What a class assigns in its body is its own, whatever has the name outside.
+        let is_own_member = !own.is_empty()
+            && occurrence.receiver == Receiver::None
+            && own.iter().all(|one| one.definition.is_member)
+            && !meaning.found().iter().any(|one| one.definition.is_member);
         match meaning {
+            _ if is_own_member => Resolution::of(own),
             Resolution::Found(found, certainty) => {
                 let found = rules.after_keyword(file, found, before);
                 let found = self.rules_of(&found).overloads(file, text, occurrence, found);

@@ -47,7 +47,8 @@ fn callers(files: &[(&str, &str)], name: &str) -> Vec<String> {
     let resolver = Resolver::new(&index);
     let target = resolver.definitions_named(name).into_iter().next().unwrap();
     let callers = resolver.callers(&target);
-    callers.iter().map(|(one, _)| format!("{}:{}", index.path(one.file), one.definition.at.line)).collect()
+    let place = |one: &DefinitionSite| format!("{}:{}", index.path(one.file), one.definition.at.line);
+    callers.iter().map(|call| place(&call.function)).collect()
 }
 
 #[test]

@@ -19,7 +19,8 @@ fn callers(files: &[(&str, &str)], name: &str) -> Vec<String> {
     let resolver = Resolver::new(&index);
     let target = resolver.definitions_named(name).into_iter().next().unwrap();
     let callers = resolver.callers(&target);
-    callers.iter().map(|(one, _)| format!("{}:{}", index.path(one.file), one.definition.at.line)).collect()
+    let place = |one: &DefinitionSite| format!("{}:{}", index.path(one.file), one.definition.at.line);
+    callers.iter().map(|call| place(&call.function)).collect()
 }
 
 #[test]
@@ -449,4 +450,52 @@ fn names_that_mean_more_than_themselves() {
     ] {
         check(&[other, ("a.ts", text)], &expected);
     }
+}
+
+#[test]
+fn accessors_are_called_where_properties_are_read_and_set() {
+    let text = "class A {\n  get x() { return 1; }\n  set x(v) { this.y = v; }\n}\nfunction read(a: A) { return a.x; }\nfunction write(a: A) { a.x = 1; }\nfunction both(a: A) { a.x += 1; }\nfunction other(b: B) { return b.x === 1; }\nfunction compare(a: A) { return a.x === 1; }\n";
+    for path in ["a.ts", "a.js"] {
+        // Without types the receiver is known by what it is made of.
+        let made = "const a = new A();\n";
+        let text = if path == "a.js" {
+            text.replace("a: A", "").replace("b: B", "b") + made
+        } else {
+            text.to_owned()
+        };
+        let (_folder, index) = workspace(&[(path, &text)]);
+        let resolver = Resolver::new(&index);
+        let named = |name: &str| resolver.definitions_named(name).into_iter().next().unwrap();
+        let accessors = resolver.definitions_named("A.x");
+        let callers = |target: &DefinitionSite| -> Vec<String> {
+            resolver.callers(target).into_iter().map(|call| call.function.definition.name).collect()
+        };
+        let [getter, setter] = accessors.as_slice() else { panic!("{accessors:?}") };
+        assert_eq!(callers(getter), ["read", "both", "compare"], "{path}");
+        assert_eq!(callers(setter), ["write", "both"], "{path}");
+        for (function, line) in [("read", 2), ("write", 3)] {
+            let called = resolver.callees(&named(function));
+            let lines: Vec<u32> = called.iter().map(|call| call.function.definition.at.line).collect();
+            assert_eq!(lines, [line], "{path} {function}");
+        }
+    }
+}
+
+#[test]
+fn calls_that_are_known_by_name_alone_say_so() {
+    use crate::ask::{Ask, CallOptions, Target};
+    let text = "class A {\n  only() {}\n}\nfunction sure(a: A) { a.only(); }\nfunction unsure(a) { a.only(); }\nfunction twice(a, b: A) { a.only(); b.only(); }\n";
+    let (_folder, index) = workspace(&[("a.ts", text)]);
+    let options = |direction| CallOptions { direction, depth: 1, max_nodes: 10 };
+    let callers =
+        Ask::new(&index).call_graph(&Target::parse("A.only"), options(Direction::Callers)).unwrap().graph;
+    assert_eq!(
+        callers.text(Direction::Callers).lines().next(),
+        Some("A.only (a.ts:2) <- sure, unsure (by name), twice"),
+    );
+    assert!(callers.mermaid().contains("n2 -.-> n0"), "{}", callers.mermaid());
+    assert!(callers.dot().contains("n2 -> n0 [style=dashed];"), "{}", callers.dot());
+    let callees =
+        Ask::new(&index).call_graph(&Target::parse("unsure"), options(Direction::Callees)).unwrap().graph;
+    assert!(callees.text(Direction::Callees).contains("-> A.only (by name)"), "{callees:?}");
 }

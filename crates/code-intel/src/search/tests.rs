@@ -76,3 +76,45 @@ fn what_is_near_the_open_files_comes_first() {
         assert_eq!(index.path(hits.hits[0].site.file), expected, "{open_files:?}");
     }
 }
+
+#[test]
+fn tests_rank_below_the_code_that_they_are_about() {
+    let (_folder, index) = workspace(&[
+        ("a_test.go", "package a\n\n// TestDeleteUser deletes a user.\nfunc TestDeleteUser() {}\n"),
+        (
+            "tests/test_user.py",
+            "def delete_user():\n    \"\"\"Deletes a user of the delete user test.\"\"\"\n",
+        ),
+        ("latest/user.py", "def remove_account(user):\n    pass\n"),
+        ("src/lib.rs", "#[cfg(test)]\nmod tests {\n    fn delete_user_works() {}\n}\n"),
+    ]);
+    let hits = search(&index, "delete user", &[]).hits;
+    assert_eq!(hits[0].path, "remove_account", "{hits:?}");
+    let hits = search(&index, "test delete user", &[]).hits;
+    assert_ne!(hits[0].path, "remove_account", "{hits:?}");
+}
+
+#[test]
+fn what_the_field_writes_short_is_found_by_what_it_stands_for() {
+    for (name, question) in [
+        ("check_csrf_token", "cross site request forgery"),
+        ("cross_site_request_forgery_guard", "csrf"),
+        ("verifyXsrf", "protect against CSRF"),
+        ("gunzip_body", "decompress the response"),
+        ("inflate", "gzip"),
+        ("decompress", "gzip"),
+        ("gzip_reader", "decompress"),
+        ("JwtVerifier", "json web tokens"),
+        ("parse_regular_expression", "regex"),
+        ("lru_cache", "least recently used"),
+        ("throttle", "rate limiting"),
+        ("abstract_syntax_tree", "ast"),
+        ("new_guid", "uuid"),
+        ("i18n_text", "internationalization"),
+    ] {
+        let text = format!("def {name}(x):\n    return x\n\n\ndef other(y):\n    return y\n");
+        let (_folder, index) = workspace(&[("a.py", &text)]);
+        let hits = search(&index, question, &[]).hits;
+        assert_eq!(hits.first().map(|hit| hit.path.as_str()), Some(name), "{question}: {hits:?}");
+    }
+}

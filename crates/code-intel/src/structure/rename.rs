@@ -53,6 +53,8 @@ pub struct RenameSite {
     pub at: Position,
     pub span: Span,
     pub sure: SiteCertainty,
+    /// Whether the name is meant as that of a member, where it may stand for a member and its value at once.
+    is_member: bool,
 }
 
 /// What happens to uncertain sites.
@@ -81,6 +83,13 @@ pub struct Rename {
     pub mentions: Vec<(FileId, u32)>,
 }
 
+impl Rename {
+    /// Whether every place is sure, so that nothing that means the definition keeps the old name.
+    pub fn is_sure(&self) -> bool {
+        self.places.iter().all(|place| place.sure == SiteCertainty::Resolved)
+    }
+}
+
 /// Plans a rename.
 pub fn plan(
     index: &Index,
@@ -101,7 +110,11 @@ pub fn plan(
         return Err(Refusal::NameOfOthers(name.clone()));
     }
     let started = Instant::now();
-    let mut places = places(index, target, started)?;
+    let family = Family::of(index, target);
+    if let Some(by) = family.asked_for_by(index).filter(|_| unsure == UncertainSites::LeaveAlone) {
+        return Err(Refusal::AskedFor { name: name.clone(), by });
+    }
+    let mut places = places(index, &family, started)?;
     places.sort_by(|left, right| (index.path(left.file), left.at).cmp(&(index.path(right.file), right.at)));
     let is_changed =
         |place: &&RenameSite| place.sure == SiteCertainty::Resolved || unsure == UncertainSites::Rename;
@@ -164,41 +177,100 @@ fn key(found: &DefinitionSite) -> (FileId, u32) {
     (found.file, found.definition.name_span.start)
 }
 
+/// What is renamed: a definition with all that must be called like it.
+struct Family<'t> {
+    target: &'t DefinitionSite,
+    keys: HashSet<(FileId, u32)>,
+    /// Everything that is defined where the name of the target stands: a parameter may be a field too.
+    defined: Vec<Definition>,
+    /// Functions of the name that a call may mean instead, by its arguments.
+    overloads: HashSet<(FileId, u32)>,
+}
+
+impl<'t> Family<'t> {
+    fn of(index: &Index, target: &'t DefinitionSite) -> Self {
+        let resolver = Resolver::new(index);
+        let definition = &target.definition;
+        let own = Occurrence { span: definition.name_span, at: definition.at, receiver: Receiver::None };
+        let meaning = resolver.resolve_occurrence(target.file, &own);
+        let same = meaning.found().iter().filter(|found| found.definition.name == definition.name);
+        let mut keys = HashSet::from([key(target)]);
+        for one in same.chain([target]) {
+            keys.insert(key(one));
+            keys.extend(resolver.renamed_together(one));
+        }
+        let whole = index.whole(target.file);
+        let mut defined: Vec<Definition> =
+            whole.1.defined_at(definition.name_span).map(|(_, one)| one.clone()).collect();
+        if defined.is_empty() {
+            defined.push(definition.clone());
+        }
+        let mut overloads = resolver.overloads_of(target);
+        overloads.retain(|one| !keys.contains(one));
+        Self { target, keys, defined, overloads }
+    }
+
+    /// Where the name is known, if it is local.
+    fn scope(&self) -> Option<Span> {
+        let scopes: Option<Vec<Span>> = self.defined.iter().map(|one| one.scope).collect();
+        let scopes = scopes?;
+        Some(Span {
+            start: scopes.iter().map(|scope| scope.start).min()?,
+            end: scopes.iter().map(|scope| scope.end).max()?,
+        })
+    }
+
+    fn is_member(&self) -> bool {
+        self.defined.iter().any(|one| one.is_member)
+    }
+
+    /// Whether calls may name it from anywhere: parameters of Python.
+    fn is_named_in_calls(&self, index: &Index) -> bool {
+        let language = index.entry(self.target.file).and_then(|entry| entry.language);
+        language == Some(Language::Python) && self.target.definition.kind == Kind::Parameter
+    }
+
+    /// What outside of the workspace may ask for one of them by its name.
+    fn asked_for_by(&self, index: &Index) -> Option<String> {
+        let resolver = Resolver::new(index);
+        let mut keys: Vec<(FileId, u32)> = self.keys.iter().copied().collect();
+        keys.sort_unstable();
+        keys.into_iter().find_map(|(file, start)| {
+            let whole = index.whole(file);
+            let named = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
+            let mut members = named.filter(|one| one.name_span.start == start);
+            members.find_map(|one| resolver.asked_for_by(&DefinitionSite { file, definition: one.clone() }))
+        })
+    }
+
+    fn has(&self, found: &DefinitionSite) -> bool {
+        self.keys.contains(&key(found))
+    }
+}
+
 /// Every place where the name stands and may mean the definition.
-fn places(index: &Index, target: &DefinitionSite, started: Instant) -> Result<Vec<RenameSite>> {
-    let resolver = Resolver::new(index);
+fn places(index: &Index, family: &Family<'_>, started: Instant) -> Result<Vec<RenameSite>> {
+    let target = family.target;
     let name = &target.definition.name;
-    let mut targets = HashSet::from([key(target)]);
-    let own =
-        Occurrence { span: target.definition.name_span, at: target.definition.at, receiver: Receiver::None };
-    targets.extend(
-        resolver
-            .resolve_occurrence(target.file, &own)
-            .found()
-            .iter()
-            .filter(|found| found.definition.name == *name)
-            .map(key),
-    );
-    let files = if target.definition.scope.is_some() { vec![target.file] } else { index.using(name) };
+    let is_local = family.scope().is_some() && !family.is_named_in_calls(index);
+    let files = if is_local { vec![target.file] } else { index.using(name) };
     let mut found = Vec::new();
     for file in files {
         if !are_related(index, file, target.file) {
             continue;
         }
         let whole = index.whole(file);
-        for occurrence in whole.1.occurrences.iter().filter(|one| one.span.of(&whole.0) == name) {
+        for occurrence in whole.1.uses(&whole.0, name) {
             in_time(started)?;
-            let is_own = targets.contains(&(file, occurrence.span.start));
-            let sure = if is_own {
-                Some(SiteCertainty::Resolved)
-            } else {
-                judged(index, target, &targets, file, occurrence)
-            };
-            if let Some(sure) = sure {
-                found.push(RenameSite { file, at: occurrence.at, span: occurrence.span, sure });
+            let judged = judged(index, family, file, occurrence);
+            if let Some((sure, is_member)) = judged {
+                let (at, span) = (occurrence.at, occurrence.span);
+                found.push(RenameSite { file, at, span, sure, is_member });
             }
         }
     }
+    found.extend(in_macro_bodies(index, family));
+    found.sort_by_key(|place| (place.file, place.span));
     found.dedup_by_key(|place| (place.file, place.span));
     Ok(found)
 }
@@ -207,28 +279,62 @@ fn in_time(started: Instant) -> Result<()> {
     if started.elapsed() > LONGEST { Err(Refusal::TooSlow) } else { Ok(()) }
 }
 
+/// How sure it is that an occurrence means the family, and whether as a member; `None` where it means something else.
 fn judged(
     index: &Index,
-    target: &DefinitionSite,
-    targets: &HashSet<(FileId, u32)>,
+    family: &Family<'_>,
     file: FileId,
     occurrence: &Occurrence,
-) -> Option<SiteCertainty> {
-    let definition = &target.definition;
-    if definition.scope.is_some_and(|scope| !scope.contains(occurrence.span.start)) {
+) -> Option<(SiteCertainty, bool)> {
+    let is_member = family.is_member();
+    let is_argument = matches!(occurrence.receiver, Receiver::Argument(_));
+    let scope = family.scope();
+    if scope.is_some_and(|scope| {
+        !(is_argument || file == family.target.file && scope.contains(occurrence.span.start))
+    }) && !family.keys.contains(&(file, occurrence.span.start))
+    {
         return None;
     }
     // Each question has its own bound on steps.
-    let meaning = Resolver::new(index).resolve_occurrence(file, occurrence);
-    match meaning {
+    let resolver = Resolver::new(index);
+    if let Receiver::Made(_) = occurrence.receiver {
+        // `Type { name }` stands for the field and for a variable.
+        let field = resolver.made_field(file, occurrence);
+        if let Resolution::Found(found, Certainty::Resolved) = &field
+            && found.iter().any(|one| family.has(one))
+        {
+            return Some((SiteCertainty::Resolved, true));
+        }
+        let is_known = matches!(&field, Resolution::Found(_, Certainty::Resolved));
+        let variable = resolver.plain_name(file, occurrence);
+        let is_short = is_shorthand(index, file, occurrence.span);
+        if is_known && is_short && variable.found().iter().any(|one| family.has(one)) {
+            return Some((SiteCertainty::Resolved, false));
+        }
+    }
+    if family.keys.contains(&(file, occurrence.span.start)) {
+        let as_member = family.scope().is_none() && is_member;
+        return Some((SiteCertainty::Resolved, as_member));
+    }
+    let meaning = resolver.resolve_occurrence(file, occurrence);
+    let sure = match meaning {
         Resolution::Found(found, certainty) => {
-            let ours = found.iter().filter(|one| targets.contains(&key(one))).count();
+            let ours = found.iter().filter(|one| family.has(one)).count();
+            let is_overload = |one: &DefinitionSite| family.overloads.contains(&key(one));
+            let is_definition = || index.whole(file).1.defined_at(occurrence.span).next().is_some();
             match (ours, certainty) {
+                // Which function the arguments choose is not known for sure.
+                _ if !family.overloads.is_empty()
+                    && (ours > 0 || found.iter().any(is_overload))
+                    && !is_definition() =>
+                {
+                    Some(SiteCertainty::OneOfSeveral)
+                }
                 (0, _) => {
-                    let is_related = definition.is_member
-                        && found
-                            .iter()
-                            .any(|other| other.definition.is_member && is_same_family(index, target, other));
+                    let is_related = is_member
+                        && found.iter().any(|other| {
+                            other.definition.is_member && is_same_family(index, family.target, other)
+                        });
                     is_related.then_some(SiteCertainty::Related)
                 }
                 (count, Certainty::Resolved) if count == found.len() => Some(SiteCertainty::Resolved),
@@ -236,14 +342,71 @@ fn judged(
                 (_, Certainty::ByName) => Some(SiteCertainty::ByName),
             }
         }
+        // The function that a call names may still be the one.
+        Resolution::External | Resolution::Unknown if is_argument => {
+            may_call(index, family, file, occurrence).then_some(SiteCertainty::Unknown)
+        }
         Resolution::External => None,
-        Resolution::Unknown if definition.scope.is_some() => None,
+        Resolution::Unknown if scope.is_some() => None,
         // A bare name cannot mean a member, nor `value.name` a plain function.
         Resolution::Unknown => {
             let is_bare = occurrence.receiver == Receiver::None;
-            (is_bare != definition.is_member).then_some(SiteCertainty::Unknown)
+            (is_bare != is_member).then_some(SiteCertainty::Unknown)
+        }
+    };
+    sure.map(|sure| (sure, is_member))
+}
+
+/// Where the name stands in the body of a macro of C: what it means is known only where the macro is used.
+fn in_macro_bodies(index: &Index, family: &Family<'_>) -> Vec<RenameSite> {
+    let target = family.target;
+    let language = index.entry(target.file).and_then(|entry| entry.language);
+    if family.scope().is_some() || !matches!(language, Some(Language::C | Language::Cpp)) {
+        return Vec::new();
+    }
+    let name = &target.definition.name;
+    let mut found = Vec::new();
+    for file in index.using(name) {
+        let whole = index.whole(file);
+        let known: HashSet<u32> = whole.1.occurrences.iter().map(|one| one.span.start).collect();
+        let (mut start, mut is_macro) = (0, false);
+        for (number, line) in whole.0.split_inclusive('\n').enumerate() {
+            is_macro |= line
+                .trim_start()
+                .strip_prefix('#')
+                .is_some_and(|rest| rest.trim_start().starts_with("define"));
+            for at in words(line, name).filter(|_| is_macro) {
+                let span = Span { start: (start + at) as u32, end: (start + at + name.len()) as u32 };
+                let column = line[..at].chars().count() as u32 + 1;
+                let at = Position { line: number as u32 + 1, column };
+                if !known.contains(&span.start) {
+                    found.push(RenameSite { file, at, span, sure: SiteCertainty::Unknown, is_member: false });
+                }
+            }
+            is_macro &= line.trim_end().ends_with('\\');
+            start += line.len();
         }
     }
+    found
+}
+
+/// Where a word stands in a text.
+fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+}
+
+/// Whether the call that names an argument may be one of the function whose parameter is renamed.
+fn may_call(index: &Index, family: &Family<'_>, file: FileId, argument: &Occurrence) -> bool {
+    let Receiver::Argument(called) = argument.receiver else { return false };
+    let whole = index.whole(file);
+    let called = called.of(&whole.0);
+    let last = called.rsplit(['.', '(']).next().unwrap_or(called).trim();
+    let own = index.whole(family.target.file);
+    let functions = family.defined.iter().filter_map(|one| own.1.definitions.get(one.container? as usize));
+    functions.into_iter().any(|function| function.name == last || function.name == "__init__")
 }
 
 /// Whether the languages of two files know each other's names.
@@ -353,23 +516,36 @@ fn renamed(
         let range = place.span.start as usize..place.span.end as usize;
         in_time(started)?;
         let old = source.slice(range.clone());
-        let text = match short_form(&source, place.span) {
-            true if target.definition.is_member => format!("{new_name}: {old}"),
-            true => format!("{old}: {new_name}"),
-            false => new_name.to_owned(),
-        };
-        splices.push(Splice { range, text });
+        splices.push(match short_form(&source, place.span) {
+            Some(start) => {
+                // `ref name` and `mut name` in a pattern are the variable.
+                let (field, value) = if place.is_member { (new_name, old) } else { (old, new_name) };
+                let text = format!("{field}: {}{value}", source.slice(start..range.start));
+                Splice { range: start..range.end, text }
+            }
+            None => Splice { range, text: new_name.to_owned() },
+        });
     }
     let after = check::applied(&source, &splices, Around::Syntax)?;
     is_still_a_name(&source, &after, new_name, places, &splices, started)?;
     Ok(RenamedFile { file, before: whole.0.clone(), after, splices })
 }
 
-/// Whether a name stands for a field and its value at once: `{ name }`.
-fn short_form(source: &SourceText<'_>, span: Span) -> bool {
-    let Some(node) = source.node_at(span.start as usize..span.end as usize) else { return false };
+/// Where a name that stands for a field and its value at once begins, with what belongs to it: `{ ref name }`.
+fn short_form(source: &SourceText<'_>, span: Span) -> Option<usize> {
+    let node = source.node_at(span.start as usize..span.end as usize)?;
     let is_short = |kind: &str| kind.starts_with("shorthand_");
-    is_short(node.kind()) || node.parent().is_some_and(|parent| is_short(parent.kind()))
+    let parent = node.parent();
+    let holder = parent.filter(|parent| parent.kind() == "field_pattern");
+    (is_short(node.kind()) || parent.is_some_and(|parent| is_short(parent.kind())))
+        .then(|| holder.map_or(span.start as usize, |holder| holder.start_byte()))
+}
+
+/// Whether a field stands without a value at a place.
+fn is_shorthand(index: &Index, file: FileId, span: Span) -> bool {
+    let whole = index.whole(file);
+    let after = whole.0.get(span.end as usize..).unwrap_or_default().trim_start();
+    after.starts_with([',', '}'])
 }
 
 /// Refuses a word of the language: it parses, and means something else.
@@ -390,11 +566,13 @@ fn is_still_a_name(
         if splice.text != new_name {
             continue;
         }
-        let old = source.node_at(splice.range.clone()).map(|node| node.kind());
+        // A name within a text, as in `"{name}"`, has no node of its own.
+        let old = source.node_at(splice.range.clone()).filter(|node| node.byte_range() == splice.range);
+        let Some(old) = old else { continue };
         let new = changed
             .node_at(start..start + new_name.len())
             .filter(|node| node.byte_range() == (start..start + new_name.len()));
-        if new.map(|node| node.kind()) != old {
+        if new.map(|node| node.kind()) != Some(old.kind()) {
             let why =
                 format!(" (line {}): it is a word of the language, or another kind of name", place.at.line);
             return Err(Refusal::BadName { name: new_name.to_owned(), why });
@@ -406,12 +584,10 @@ fn is_still_a_name(
 /// Lines in which the name stands as a word, but not as a name: comments and texts.
 fn mentioned(text: &str, facts: &Facts, name: &str) -> Vec<u32> {
     const MOST: usize = 50;
-    let is_word = |character: char| character.is_alphanumeric() || character == '_';
     let starts: HashSet<u32> = facts.occurrences.iter().map(|one| one.span.start).collect();
     let mut lines = Vec::new();
-    for (at, _) in text.match_indices(name) {
-        let is_apart = !text[..at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word);
-        if is_apart && !starts.contains(&(at as u32)) {
+    for at in words(text, name) {
+        if !starts.contains(&(at as u32)) {
             lines.push(text[..at].matches('\n').count() as u32 + 1);
         }
         if lines.len() >= MOST {

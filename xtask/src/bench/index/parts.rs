@@ -15,6 +15,7 @@ use stepwell_code_intel::resolve::{DefinitionSite, Resolver};
 use stepwell_workspace::Workspace;
 
 use crate::bench::millis;
+use crate::random::Random;
 
 #[derive(Clone, Copy)]
 pub enum Part {
@@ -366,22 +367,5 @@ impl Times {
     fn at(&self, percent: usize) -> f64 {
         let place = (self.0.len() * percent).div_ceil(100).saturating_sub(1);
         self.0.get(place).copied().unwrap_or(f64::NAN)
-    }
-}
-
-/// Numbers that look random and are the same in every run (`SplitMix64`).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn of<'v, T>(&mut self, values: &'v [T]) -> Option<&'v T> {
-        let place = self.next().checked_rem(values.len() as u64)?;
-        values.get(place as usize)
     }
 }

@@ -15,6 +15,27 @@ pub(super) fn after<'t>(x: &Extractor<'t>, node: Node<'t>) -> NameScope {
     }
 }
 
+/// What `if let`, `while let` and a guard bind is known behind the condition, to the end of the block or arm that it
+/// decides about.
+pub(super) fn where_it_holds<'t>(x: &Extractor<'t>, condition: Node<'t>) -> NameScope {
+    let start = condition.end_byte() as u32;
+    let mut node = condition;
+    while let Some(parent) = x.parent(node) {
+        let decided = match parent.kind() {
+            "let_chain" | "binary_expression" | "parenthesized_expression" => None,
+            "if_expression" => parent.field("consequence"),
+            "while_expression" => parent.field("body"),
+            "match_pattern" => x.parent(parent),
+            _ => return NameScope::Here,
+        };
+        if let Some(decided) = decided {
+            return NameScope::In(Span { start, end: decided.end_byte() as u32 });
+        }
+        node = parent;
+    }
+    NameScope::Here
+}
+
 pub(super) fn binding<'t>(x: &mut Extractor<'t>, node: Node<'t>, place: NameScope) {
     let Some(pattern) = node.field("pattern") else { return };
     let declared = x.kept_text(node.field("type"));

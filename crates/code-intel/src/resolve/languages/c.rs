@@ -247,6 +247,13 @@ impl LanguageRules for C<'_, '_> {
         }
     }
 
+    /// Methods that override each other, and a type with its constructors.
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        let mut keys = self.overridden(one);
+        keys.extend(self.called_like_type(one));
+        keys
+    }
+
     fn overridden(&self, target: &DefinitionSite) -> HashSet<Key> {
         if self.is_cpp(target.file) { self.overridden_in_bases(target) } else { HashSet::new() }
     }

@@ -24,6 +24,16 @@ language_view! {
 const SYSTEMS: &str = "aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 \
     windows";
 
+/// Methods of the interfaces of the standard library that types implement most.
+const ASKED_METHODS: &str = "Accept Addr Align As BindUnmarshaler Close Deadline Done Err Error Format Flush GoString \
+    GobDecode GobEncode Header Hijack Is IsDir Len Less LocalAddr Lock MarshalBinary MarshalJSON MarshalText MarshalXML \
+    MarshalYAML Mode ModTime Name Network Open Pop Push Read ReadAt ReadByte ReadDir ReadFrom ReadRune Readdir RemoteAddr \
+    RoundTrip Scan Seek ServeHTTP Set SetDeadline Size Stat String Swap Sys Temporary Timeout Type Unlock UnmarshalBinary \
+    UnmarshalJSON UnmarshalText UnmarshalXML UnmarshalYAML UnreadByte UnreadRune Unwrap Value Write WriteAt WriteByte \
+    WriteHeader WriteString WriteTo Add Begin Commit Context Delete Do Errorf Exec Execute Fatal Fatalf Fatalln Get Head \
+    Helper Load Log Logf Lookup Panic Panicf Panicln Parse Ping Post Prepare Print Printf Println Query QueryRow Range \
+    Reset Rollback Run Store Sum Wait";
+
 impl LanguageRules for Go<'_, '_> {
     fn resolver(&self) -> &Resolver<'_> {
         self.0
@@ -42,6 +52,18 @@ impl LanguageRules for Go<'_, '_> {
     }
 
     fn special_reference(&self, file: FileId, text: &str, occurrence: &Occurrence) -> Option<Resolution> {
+        let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
+        if ["break", "continue", "goto"].iter().any(|word| before.ends_with(word)) {
+            return Some(Resolution::of(self.label(file, occurrence.span.of(text), occurrence.span.start)));
+        }
+        // A key of a literal is a field of a struct, or a value where the type is a map.
+        if let Receiver::Made(span) = occurrence.receiver {
+            let field = self.made(file, span, occurrence, text);
+            return Some(match field {
+                Resolution::Found(..) => field,
+                _ => self.name(file, occurrence.span.of(text), occurrence.span.start),
+            });
+        }
         let package = self.package_name(file, occurrence.span.of(text), occurrence)?;
         Some(Resolution::of(vec![package]))
     }
@@ -140,6 +162,27 @@ impl LanguageRules for Go<'_, '_> {
         false
     }
 
+    /// Methods that an interface joins, and a type with the fields that embed it.
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        let mut keys = self.overridden(one);
+        keys.extend(self.embedding(one).iter().map(DefinitionSite::key));
+        keys.extend(self.built_elsewhere(one).iter().map(DefinitionSite::key));
+        keys
+    }
+
+    fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
+        let definition = &target.definition;
+        let is_method = definition.kind == Kind::Method;
+        if let Some(by) = self.asked_for_by_tests(target) {
+            return Some(by);
+        }
+        if is_method && has_word(ASKED_METHODS, &definition.name) {
+            return Some(format!("an interface with the method `{}`", definition.name));
+        }
+        let of = self.embedded_type(target)?;
+        of.is_empty().then(|| definition.declared.clone())
+    }
+
     fn caller(&self, _: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
         self.caller_around(used)
     }
@@ -160,6 +203,86 @@ impl LanguageRules for Go<'_, '_> {
 }
 
 impl Go<'_, '_> {
+    /// The label of a name in the function around a place.
+    fn label(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
+        let whole = self.index.whole(file);
+        let is_meant =
+            |one: &&Definition| one.is_label() && one.scope.is_some_and(|scope| scope.contains(offset));
+        let named = whole.1.named(name).map(|(_, one)| one).filter(is_meant);
+        named.map(|one| DefinitionSite { file, definition: one.clone() }).take(1).collect()
+    }
+
+    /// `go test` runs functions by their names, and `go vet` wants what an example is called by.
+    fn asked_for_by_tests(&self, target: &DefinitionSite) -> Option<String> {
+        let definition = &target.definition;
+        if definition.scope.is_some() || definition.kind == Kind::Field {
+            return None;
+        }
+        let is_run =
+            ["Test", "Benchmark", "Example", "Fuzz"].iter().any(|word| definition.name.starts_with(word));
+        if is_run && definition.kind == Kind::Function && self.index.path(target.file).ends_with("_test.go") {
+            return Some("`go test`".to_owned());
+        }
+        let example = match self.owner_of(target).filter(|_| definition.kind == Kind::Method) {
+            Some(owner) => format!("Example{owner}_{}", definition.name),
+            None => format!("Example{}", definition.name),
+        };
+        let examples = self.everywhere(&example, |_, one, _| one.kind == Kind::Function);
+        (!examples.is_empty()).then(|| format!("the example `{example}`"))
+    }
+
+    /// The type that a field embeds, by which it is called; `None` for any other definition.
+    fn embedded_type(&self, field: &DefinitionSite) -> Option<Vec<DefinitionSite>> {
+        let definition = &field.definition;
+        let plain = definition.declared.trim_start_matches('*').split('[').next().unwrap_or_default();
+        let is_called_so = plain.rsplit('.').next() == Some(&definition.name);
+        if definition.kind != Kind::Field || !is_called_so {
+            return None;
+        }
+        let source = self.index.source(field.file);
+        let rest =
+            Span { start: definition.name_span.end, end: definition.span.end }.of(&source).trim_start();
+        let is_embedded = rest.is_empty() || rest.starts_with(['`', '"', '[']);
+        is_embedded.then(|| {
+            let types = self.named_type(field.file, definition.span.start, plain);
+            types.found().iter().filter(|one| one.definition.kind.is_type()).cloned().collect()
+        })
+    }
+
+    /// The same definition in the files of the package that are built on other systems.
+    fn built_elsewhere(&self, one: &DefinitionSite) -> Vec<DefinitionSite> {
+        let own = &one.definition;
+        if own.scope.is_some() || own.container.is_some() {
+            return Vec::new();
+        }
+        let of = folder(self.index.path(one.file));
+        let is_near = |file: FileId| folder(self.index.path(file)) == of;
+        self.everywhere_in(&own.name, is_near, |_, other, _| {
+            (other.kind, &other.owner, other.is_member) == (own.kind, &own.owner, own.is_member)
+                && other.scope.is_none()
+                && other.container.is_none()
+        })
+    }
+
+    /// A type with the fields that embed it, asked for by either.
+    fn embedding(&self, one: &DefinitionSite) -> Vec<DefinitionSite> {
+        let mut types = self.embedded_type(one).unwrap_or_default();
+        if one.definition.kind.is_type() && one.definition.scope.is_none() {
+            types.push(one.clone());
+        }
+        let Some(of) = types.first().cloned() else { return types };
+        let fields = self.everywhere(&one.definition.name, |file, other, _| {
+            other.kind == Kind::Field && self.language(file) == Some(Language::Go)
+        });
+        let embeds = |field: &DefinitionSite| {
+            self.begin();
+            let embedded = self.embedded_type(field).unwrap_or_default();
+            embedded.iter().any(|one| one.key() == of.key())
+        };
+        types.extend(fields.into_iter().filter(embeds));
+        types
+    }
+
     /// A struct without a name: the one that stands next behind a place.
     fn nameless_struct(&self, file: FileId, offset: u32, text: &str) -> Option<DefinitionSite> {
         let after = text.trim_start_matches(['*', '&', '[', ']', ' ']).strip_prefix("struct")?;

@@ -136,6 +136,13 @@ impl LanguageRules for Java<'_, '_> {
         self.java_type_named(path)
     }
 
+    /// Methods that override each other, and a type with its constructors.
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        let mut keys = self.overridden(one);
+        keys.extend(self.called_like_type(one));
+        keys
+    }
+
     fn overridden(&self, target: &DefinitionSite) -> HashSet<Key> {
         self.overridden_in_bases(target)
     }

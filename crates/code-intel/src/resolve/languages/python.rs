@@ -104,12 +104,18 @@ impl LanguageRules for Python<'_, '_> {
         let mut base = folder(from);
         while !base.is_empty() {
             if self.index.file(&join(base, "__init__.py")).is_none() {
-                bases.push(base.to_owned());
+                bases.extend([base.to_owned(), join(base, "src"), join(base, "lib")]);
             }
             base = folder(base);
         }
         let candidates: Vec<String> = bases.iter().flat_map(|base| forms(base)).collect();
-        self.first(&candidates)
+        let found = self.first(&candidates);
+        if !found.is_empty() {
+            return found;
+        }
+        self.in_source_folder(file, rest.split('/').next().unwrap_or_default())
+            .map(|base| self.first(&forms(&base)))
+            .unwrap_or_default()
     }
 
     /// Importing a name from a package runs the package, and the name may be a module of it.
@@ -191,6 +197,24 @@ impl LanguageRules for Python<'_, '_> {
         true
     }
 
+    fn properties_are_functions(&self) -> bool {
+        true
+    }
+
+    fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
+        let name = &target.definition.name;
+        if name.starts_with("__") && name.ends_with("__") {
+            return Some("Python itself".to_owned());
+        }
+        self.external_base(target)
+    }
+
+    fn asks_for_nothing(&self, base: &str) -> bool {
+        let head = base.split('[').next().unwrap_or(base);
+        let last = head.rsplit('.').next().unwrap_or(head);
+        matches!(last, "object" | "Generic" | "Protocol" | "ABC" | "NamedTuple" | "TypedDict")
+    }
+
     /// Who calls, where a use is a call: the function around it, else the module.
     fn caller(&self, target: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
         let whole = self.index.whole(used.file);
@@ -212,6 +236,18 @@ impl LanguageRules for Python<'_, '_> {
 }
 
 impl Python<'_, '_> {
+    /// The nearest folder `src` of another project of the workspace that has a package of a name.
+    fn in_source_folder(&self, file: FileId, package: &str) -> Option<String> {
+        let packages = self.index.files_called("__init__.py").into_iter();
+        let beneath = packages.filter_map(|found| {
+            let base = folder(folder(self.index.path(found)));
+            let is_meant = folder(self.index.path(found)).rsplit('/').next() == Some(package)
+                && base.rsplit('/').next() == Some("src");
+            is_meant.then(|| (usize::MAX - self.nearness(file, found), base.to_owned()))
+        });
+        beneath.min().map(|(_, base)| base)
+    }
+
     /// What a value is where a condition around the place says so: `if isinstance(value, Type):`, also in the same
     /// condition behind `and`.
     fn checked(&self, file: FileId, value: &str, offset: u32) -> Option<Value> {

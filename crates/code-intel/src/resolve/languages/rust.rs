@@ -96,6 +96,16 @@ impl LanguageRules for Rust<'_, '_> {
         if before.ends_with('\'') {
             return Some(Resolution::of(self.lifetime(file, name, occurrence.span.start)));
         }
+        if let Some(path) = path_in_use(before) {
+            let start = occurrence.span.start;
+            if !path.is_empty() {
+                return Some(self.in_rust_path(file, &path, name, start));
+            }
+            return Some(match self.by_import(file, name, start) {
+                Some(found @ Resolution::Found(..)) => found,
+                _ => self.name(file, name, start),
+            });
+        }
         // What stands before `::` is no variable.
         let after = text.get(occurrence.span.end as usize..).unwrap_or_default();
         if occurrence.receiver == Receiver::None && after.starts_with("::") {
@@ -370,6 +380,29 @@ impl LanguageRules for Rust<'_, '_> {
     fn has_import_aliases(&self) -> bool {
         true
     }
+
+    fn shares_private_imports(&self) -> bool {
+        true
+    }
+
+    /// What an impl defines is called as the trait calls it, and what `#[cfg]` chooses between is one thing.
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        let mut keys = self.defined_alike(one);
+        if let Some(of) = one.definition.bases.first().filter(|_| one.definition.is_member) {
+            let traits = self.types_of(one.file, one.definition.span.start, of);
+            let members = traits.iter().flat_map(|of| self.own_members(of, &one.definition.name));
+            keys.extend(members.map(|member| member.key()));
+        }
+        keys
+    }
+
+    fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
+        let of = target.definition.bases.first().filter(|_| target.definition.is_member)?;
+        let of_trait = target.definition.kind.is_callable()
+            || matches!(target.definition.kind, Kind::Type | Kind::Constant);
+        let traits = self.types_of(target.file, target.definition.span.start, of);
+        (of_trait && traits.is_empty()).then(|| of.clone())
+    }
 }
 
 impl Rust<'_, '_> {
@@ -459,6 +492,52 @@ impl Rust<'_, '_> {
             value => Some(value),
         }
     }
+}
+
+/// The path that a name behind a text is reached by, where it stands in a group of a `use`: `use a::{b::` gives `a::b`.
+fn path_in_use(before: &str) -> Option<String> {
+    const FARTHEST: usize = 4000;
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let mut rest = &before[before.ceil_char_boundary(before.len().saturating_sub(FARTHEST))..];
+    let mut parts: Vec<&str> = Vec::new();
+    let mut is_grouped = false;
+    loop {
+        rest = rest.trim_end();
+        if let Some(outer) = rest.strip_suffix("::") {
+            let outer = outer.trim_end();
+            let word = &outer[outer.trim_end_matches(is_word).len()..];
+            if word.is_empty() {
+                return None;
+            }
+            parts.push(word);
+            rest = &outer[..outer.len() - word.len()];
+            continue;
+        }
+        if rest.ends_with(['{', ',']) {
+            is_grouped = true;
+            rest = group_start(rest)?;
+            continue;
+        }
+        let is_use = rest.strip_suffix("use").is_some_and(|rest| !rest.ends_with(is_word));
+        parts.reverse();
+        return (is_use && is_grouped).then(|| parts.join("::"));
+    }
+}
+
+/// What stands before the brace of the group of a `use` that a text ends in.
+fn group_start(text: &str) -> Option<&str> {
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices().rev() {
+        match character {
+            '}' => depth += 1,
+            '{' if depth == 0 => return Some(&text[..at]),
+            '{' => depth -= 1,
+            _ if character.is_alphanumeric() || character.is_whitespace() => {}
+            '_' | ':' | ',' | '*' | '#' => {}
+            _ => return None,
+        }
+    }
+    None
 }
 
 /// Whether a field stands without a value.

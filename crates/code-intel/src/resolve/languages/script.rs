@@ -15,11 +15,19 @@ use crate::facts::{Definition, ImportedName, Kind, Occurrence, Span};
 use crate::index::{FileId, module_mark};
 use crate::languages::Language;
 use crate::resolve::names::is_plain_name;
+use crate::resolve::type_text::has_word;
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Reference, Resolution, Resolver, Want};
 
 /// A type that a type parameter stands for, as it is understood at a place of a file.
 pub(in crate::resolve) type Bound = (FileId, u32, String);
+
+/// Members of the types that the language comes with, which literals and interfaces of a program stand in for.
+const BUILT_IN_MEMBERS: &str = "abort add addEventListener apply at call catch clear concat construct constructor \
+    defineProperty delete deleteProperty description done entries every filter finally find flags forEach get \
+    getOwnPropertyDescriptor getPrototypeOf has includes indexOf isExtensible join keys length map message name next \
+    onabort ownKeys pop preventExtensions push reason reduce removeEventListener return reverse set setPrototypeOf shift \
+    signal size slice some sort splice stack then throw toJSON toString unshift value valueOf values";
 
 language_view! {
     /// TypeScript and JavaScript.
@@ -290,8 +298,27 @@ impl LanguageRules for Script<'_, '_> {
         found
     }
 
-    fn caller(&self, _: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
-        self.calling_function(used)
+    fn caller(&self, target: &DefinitionSite, used: &Reference) -> Option<DefinitionSite> {
+        self.calling_function(target, used)
+    }
+
+    /// Types are compared by their members, so those of the language may be asked for by name; so may any member by a
+    /// text.
+    fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
+        let name = &target.definition.name;
+        if !target.definition.is_member {
+            return None;
+        }
+        if has_word(BUILT_IN_MEMBERS, name) {
+            return Some("A type of the language".to_owned());
+        }
+        let source = self.index.source(target.file);
+        let is_text = ['"', '\'', '`'].iter().any(|quote| source.contains(&format!("{quote}{name}{quote}")));
+        if is_text { Some("A text".to_owned()) } else { self.external_base(target) }
+    }
+
+    fn properties_are_functions(&self) -> bool {
+        true
     }
 }
 

@@ -10,7 +10,11 @@ use crate::resolve::{DefinitionSite, Reference};
 
 impl Script<'_, '_> {
     /// Who calls, where a use is a call: the innermost function that others can call by its name, else the module.
-    pub(super) fn calling_function(&self, used: &Reference) -> Option<DefinitionSite> {
+    pub(super) fn calling_function(
+        &self,
+        target: &DefinitionSite,
+        used: &Reference,
+    ) -> Option<DefinitionSite> {
         let whole = self.index.whole(used.file);
         let (text, definitions) = (&whole.0, &whole.1.definitions);
         let at = used.occurrence.span.start;
@@ -19,7 +23,8 @@ impl Script<'_, '_> {
         let rest = rest.strip_prefix('!').unwrap_or(rest);
         let is_own = definitions.iter().any(|one| one.name_span == used.occurrence.span);
         let is_tagged = rest.starts_with('`');
-        if is_own || !is_made && !is_tagged && text::arguments_given(rest).is_none() {
+        let is_read = self.is_accessor_used(target, used.file, &used.occurrence);
+        if is_own && !is_read || !is_made && !is_tagged && !is_read && text::arguments_given(rest).is_none() {
             return None;
         }
         let is_around = |one: &&Definition| {
