@@ -180,8 +180,9 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        // Nothing was asked for on this one; that it goes says little.
-        Ok(self.inner.create_standalone_stream(id).await?)
+        // A client holds this one open as long as it lives, and opens it anew where it breaks.
+        let stream = self.inner.create_standalone_stream(id).await?;
+        Ok(self.watched(id, Box::pin(stream)))
     }
 
     async fn resume(
