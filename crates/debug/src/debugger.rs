@@ -102,7 +102,7 @@ impl Debugger {
         let root = self.shared.session(Some(&self.shared.root_of(session)))?;
         root.end().await;
         let breakpoints = root.has_user_breakpoints();
-        let opening = SessionStart { time, breakpoints, ..root.opening.clone() };
+        let opening = SessionStart { breakpoints, time, ..root.opening.clone() };
         self.start(opening)
     }
 

@@ -92,6 +92,7 @@ impl Session {
 
     /// Fails where the program has no such thread. Adapters take any number, and some then move another thread.
     pub async fn check_thread(&self, thread: ThreadId) -> Result<()> {
+        const LISTED: usize = 10;
         if self.stop().and_then(|stop| stop.thread) == Some(thread) {
             return Ok(());
         }
@@ -103,17 +104,18 @@ impl Session {
         if known.contains(&thread) {
             return Ok(());
         }
-        const LISTED: usize = 10;
         let mut listed: Vec<String> = known.iter().take(LISTED).map(ToString::to_string).collect();
         if known.len() > LISTED {
             listed.push("...".to_owned());
         }
+        let hint = if listed.is_empty() {
+            "leave `thread_id` out".to_owned()
+        } else {
+            format!("it has {}; `get_threads` lists them", listed.join(", "))
+        };
         Err(Error::Parameter {
             what: format!("the program of session {} has no thread {thread}", self.id),
-            hint: Some(match listed.is_empty() {
-                true => "leave `thread_id` out".to_owned(),
-                false => format!("it has {}; `get_threads` lists them", listed.join(", ")),
-            }),
+            hint: Some(hint),
         })
     }
 

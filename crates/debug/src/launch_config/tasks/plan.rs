@@ -53,9 +53,10 @@ impl TaskCommand {
     /// shell's line; the row shows them.
     fn line(&self) -> String {
         let set = self.environment.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        let set: String =
-            set.map(|(name, value)| format!("{name}={} ", shell_words::quoted(value))).collect();
-        format!("{set}{}", self.shown)
+        let mut words: Vec<String> =
+            set.map(|(name, value)| format!("{name}={}", shell_words::quoted(value))).collect();
+        words.push(self.shown.clone());
+        words.join(" ")
     }
 }
 
