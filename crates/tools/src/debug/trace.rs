@@ -193,18 +193,17 @@ impl DebugService {
 
     /// A function by its name alone: the debugger finds it, or its source is searched for where the debugger cannot.
     fn named_function(&self, name: &str, launch: Option<&LaunchPlan>) -> Result<TraceTarget> {
-        let found = match launch {
-            Some(launch) => launch.resolved().find_map(|resolved| {
+        let found = if let Some(launch) = launch {
+            launch.resolved().find_map(|resolved| {
                 let endings = function_search::sources_of(&resolved.kind, name)?;
                 let program = resolved.arguments.get("program").and_then(serde_json::Value::as_str);
                 Some((endings, program.map(|program| resolved.folder.join(program))))
-            }),
-            None => {
-                let session = self.debugger.session_to_resume(None)?;
-                let mut kinds = session.adapter.types().iter();
-                let endings = kinds.find_map(|(kind, _)| function_search::sources_of(kind, name));
-                endings.map(|endings| (endings, None))
-            }
+            })
+        } else {
+            let session = self.debugger.session_to_resume(None)?;
+            let mut kinds = session.adapter.types().iter();
+            let endings = kinds.find_map(|(kind, _)| function_search::sources_of(kind, name));
+            endings.map(|endings| (endings, None))
         };
         match found {
             None => Ok(TraceTarget::Function(name.to_owned())),

@@ -171,15 +171,12 @@ impl DebugService {
     ) -> Result<Success<TracepointsBody>> {
         let TracepointsPlan { launch, points, max_hits, timeout } = plan;
         let wait = Self::wait(ctx, timeout, RUN_WAIT);
-        let (session, started, after) = match launch {
-            Some(launch) => {
-                let (started, after) = self.start_with_probes(ctx, launch, &points, &wait).await?;
-                (started.first()?, Some(started), after)
-            }
-            None => {
-                let (session, after) = self.resume_with_probes(&points).await?;
-                (session, None, after)
-            }
+        let (session, started, after) = if let Some(launch) = launch {
+            let (started, after) = self.start_with_probes(ctx, launch, &points, &wait).await?;
+            (started.first()?, Some(started), after)
+        } else {
+            let (session, after) = self.resume_with_probes(&points).await?;
+            (session, None, after)
         };
         let run = self.debugger.collect(&session, &points, after, max_hits, &wait).await;
         self.take_probes_back(&session, &points).await;
