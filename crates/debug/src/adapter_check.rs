@@ -44,6 +44,7 @@ impl Debugger {
             functions: Vec::new(),
             exception_filters: None,
             breakpoints: false,
+            stdin: crate::session::ProgramStdin::Nothing,
             time,
         };
         let session = Session::new(Arc::clone(&self.shared), &opening, None);

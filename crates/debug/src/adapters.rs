@@ -183,6 +183,17 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Makes the program read its standard input from a terminal; `false` where the adapter cannot. What it prints goes
+    /// where it always does.
+    fn read_input_from(
+        &self,
+        _terminal: &Path,
+        _located: &mut Located,
+        _arguments: &mut Map<String, Value>,
+    ) -> bool {
+        false
+    }
+
     /// Adds the arguments of the address to the others.
     fn with_address(&self, mut words: Vec<OsString>, address: &str) -> Vec<OsString> {
         words.extend(self.address_words(address));

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::breakpoints::{BreakpointStore, FunctionBreakpoint, LineBreakpoint, NewBreakpoint, Removed};
 use crate::dap::types::StackFrame;
 use crate::ids::{BreakpointId, FrameId, FrameRef, SessionId, ThreadId, VariablesRef, VariablesReference};
-use crate::session::{Binding, Ending, Phase, Session, SessionStart, Stop};
+use crate::session::{Binding, Ending, Phase, Session, SessionStart, Stop, UserBreakpoints};
 use crate::shared::{DebuggerOptions, Shared};
 use crate::stop_report::CallFrame;
 
@@ -101,7 +101,8 @@ impl Debugger {
     pub async fn restart(&self, session: &Session, time: Duration) -> Result<Arc<Session>> {
         let root = self.shared.session(Some(&self.shared.root_of(session)))?;
         root.end().await;
-        let opening = SessionStart { time, ..root.opening.clone() };
+        let breakpoints = root.has_user_breakpoints();
+        let opening = SessionStart { breakpoints, time, ..root.opening.clone() };
         self.start(opening)
     }
 
@@ -141,6 +142,35 @@ impl Debugger {
                         return Outcome::TimedOut;
                     }
                 }
+            }
+        }
+    }
+
+    /// Waits until sessions that attach are attached. Returns their outcome where one stopped or ended meanwhile, and
+    /// `None` where their programs run on.
+    pub async fn wait_attached(&self, roots: &[SessionId], after: u64, wait: &Wait) -> Option<Outcome> {
+        let mut changes = self.shared.watch();
+        loop {
+            changes.borrow_and_update();
+            let is_attached = |root: &SessionId| {
+                self.shared.session(Some(root)).is_ok_and(|session| session.phase() == Phase::Running)
+            };
+            if roots.iter().all(is_attached)
+                && roots.iter().all(|root| self.outcome_of(root, after).is_none())
+            {
+                return None;
+            }
+            let starting = |root: &SessionId| {
+                self.shared
+                    .session(Some(root))
+                    .is_ok_and(|session| matches!(session.phase(), Phase::Idle | Phase::Starting))
+            };
+            if !roots.iter().any(starting) || wait.cancel.is_cancelled() || Instant::now() >= wait.deadline {
+                return Some(self.wait_any(roots, after, wait).await);
+            }
+            tokio::select! {
+                () = wait.cancel.cancelled() => {}
+                changed = tokio::time::timeout_at(wait.deadline, changes.changed()) => { changed.ok(); }
             }
         }
     }
@@ -193,12 +223,25 @@ impl Debugger {
         None
     }
 
+    /// Sets or suspends the person's breakpoints in the tree of a session.
+    pub async fn set_user_breakpoints(&self, session: &Session, user: UserBreakpoints) -> Result<()> {
+        for session in self.tree(session) {
+            session.set_user_breakpoints(user).await?;
+        }
+        Ok(())
+    }
+
     /// Ends the tree of a session.
     pub async fn end(&self, session: &Session) {
         let root = self.shared.root_of(session);
         if let Some(first) = self.shared.tree(&root).first() {
             first.end().await;
         }
+    }
+
+    /// Ends the trees of several sessions at once.
+    pub async fn end_each(&self, sessions: &[Arc<Session>]) {
+        futures::future::join_all(sessions.iter().map(|session| self.end(session))).await;
     }
 
     /// Forgets ended sessions and their output.

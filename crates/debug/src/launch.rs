@@ -15,7 +15,7 @@ use crate::launch_config::tasks::{
     ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskPlan, TaskRun, TaskRunner, plan_task, run_task,
 };
 use crate::launch_config::{self, Context, Launch, PlannedRun, Request, Resolved, TaskRef};
-use crate::session::{Connection, Phase, Session, SessionStart};
+use crate::session::{Connection, Phase, ProgramStdin, Session, SessionStart};
 use crate::targets::{BuildStep, Target, TargetError};
 use crate::{Debugger, Error, Result};
 
@@ -33,6 +33,8 @@ pub struct LaunchPlan {
     /// How a command was understood, in one sentence.
     pub how: Option<String>,
     pub warnings: Vec<String>,
+    /// What every program reads from its standard input.
+    pub stdin: ProgramStdin,
 }
 
 #[derive(Clone, Debug)]
@@ -121,6 +123,7 @@ impl LaunchPlan {
             pre_launch_task: planned(launch.pre_launch_task.as_ref())?,
             how: None,
             warnings: Vec::new(),
+            stdin: ProgramStdin::Nothing,
         })
     }
 
@@ -139,6 +142,7 @@ impl LaunchPlan {
             pre_launch_task: None,
             how: Some(target.how),
             warnings: target.warnings,
+            stdin: ProgramStdin::Nothing,
         }
     }
 
@@ -209,10 +213,41 @@ impl LaunchPlan {
         rows
     }
 
-    /// Runs tasks and builds, then starts every session.
+    /// Everything that would be run as one line of a shell, for the rules about commands. What runs in another folder
+    /// than the workspace's begins with `cd`.
+    pub fn command_line(&self) -> String {
+        let root = self.sessions.first().map(|planned| planned.resolved.folder.as_path());
+        let lines = self.runs().into_iter().filter_map(|row| row.command).map(|command| {
+            if Some(command.folder.as_path()) == root {
+                return command.line;
+            }
+            let folder = launch_config::shell_words::quoted(&command.folder.to_string_lossy());
+            format!("(cd {folder} && {})", command.line)
+        });
+        lines.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Runs tasks and builds, then starts every session. Where one cannot be started, the others end.
     pub async fn start(self, debugger: &Debugger, options: &LaunchOptions) -> Result<Launched> {
-        let deadline = Instant::now() + options.time;
         let mut launched = Launched { sessions: Vec::new(), notes: self.warnings.clone() };
+        match self.start_into(debugger, options, &mut launched).await {
+            Ok(()) => Ok(launched),
+            Err(error) => {
+                for session in launched.sessions {
+                    debugger.end(&session).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_into(
+        self,
+        debugger: &Debugger,
+        options: &LaunchOptions,
+        launched: &mut Launched,
+    ) -> Result<()> {
+        let deadline = Instant::now() + options.time;
         let mut shared = Vec::new();
         shared.extend(before(self.pre_launch_task.as_ref(), options).await?);
         for mut planned in self.sessions {
@@ -225,7 +260,7 @@ impl LaunchPlan {
             let left = deadline.saturating_duration_since(Instant::now()) + AFTERWARDS;
             let (opening, notes) = opening_or_installed(&planned.resolved, debugger, options, left).await?;
             launched.notes.extend(notes);
-            let session = debugger.start(opening)?;
+            let session = debugger.start(SessionStart { stdin: self.stdin.clone(), ..opening })?;
             session.watch_server(&planned.resolved);
             let held: Vec<RunningTasks> = running.into_iter().chain(shared.drain(..)).collect();
             look_after(&session, held, planned.post_debug_task, options.clone());
@@ -234,7 +269,7 @@ impl LaunchPlan {
         if self.stop_all {
             end_together(&launched.sessions);
         }
-        Ok(launched)
+        Ok(())
     }
 }
 
@@ -334,6 +369,7 @@ fn opening(
         functions: options.functions.clone(),
         exception_filters: options.exception_filters.clone(),
         breakpoints: options.breakpoints,
+        stdin: ProgramStdin::Nothing,
         time,
     };
     Ok((opening, translated.notes))
@@ -409,6 +445,34 @@ mod tests {
     use crate::adapters::Search;
     use crate::breakpoints::NewBreakpoint;
     use crate::targets::{Description, describe};
+
+    #[test]
+    fn rules_judge_the_command_itself_with_its_arguments() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["主 程序.py", "sub/a.py", "pkg/Cargo.toml"] {
+            let path = root.join(name);
+            stepwell_workspace::files::create_private_dir(path.parent().unwrap()).unwrap();
+            let privacy = stepwell_workspace::files::Privacy::Shared;
+            stepwell_workspace::files::write_atomic(&path, b"", privacy).unwrap();
+        }
+        let shown = root.display();
+        let rows = [
+            ("python3 '主 程序.py' one 'two words'", format!("'{shown}/主 程序.py' one 'two words'")),
+            ("cd sub && python3 a.py", format!("{shown}/sub/a.py")),
+            ("python3 -m pytest -k 'a or b'", "pytest -k 'a or b'".to_owned()),
+            ("python3 -c 'print(1)'", String::new()),
+            (
+                "cd pkg && cargo run",
+                format!("(cd {shown}/pkg && cargo build --message-format=json-render-diagnostics)"),
+            ),
+        ];
+        for (line, expected) in rows {
+            let wanted = Description::CommandLine(line.to_owned());
+            let plan = LaunchPlan::of_target(describe(&wanted, &context(&root)).unwrap());
+            assert_eq!(plan.command_line(), expected, "{line}");
+        }
+    }
 
     #[test]
     fn a_plan_runs_the_tasks_that_were_shown() {

@@ -37,7 +37,7 @@ pub(crate) use jsonc::read as read_jsonc;
 pub(crate) use python::find_python;
 pub use resolve::{Launch, Request, Resolved, resolve_configuration};
 pub use resolve::{Presentation, ServerReady, TaskRef};
-pub use run_preview::{PlannedRun, RunRole, runs};
+pub use run_preview::{PlannedCommand, PlannedRun, RunRole, runs};
 pub use server_ready::ServerReadyWatch;
 pub use settings::Settings;
 pub(crate) use settings::user_settings_files;

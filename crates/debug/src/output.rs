@@ -1,6 +1,10 @@
 //! The output of a program, bounded, and readable from any position.
 
+mod traceback;
+
 use std::collections::VecDeque;
+
+pub(crate) use traceback::TracebackFilters;
 
 /// Maximum number of bytes per session; older output is dropped and counted.
 const MOST_KEPT: usize = 1024 * 1024;

@@ -10,6 +10,7 @@ mod in_process;
 mod inspect;
 mod memory;
 mod start;
+mod stdin;
 mod terminal;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -32,12 +33,12 @@ use crate::dap::types::{
 use crate::dap::{Client, Listener, ReverseRequest};
 use crate::ids::{BreakpointId, SessionId, ThreadId};
 use crate::launch_config::{Resolved, ServerReadyWatch};
-use crate::output::{OutputBuffer, OutputCategory};
+use crate::output::{OutputBuffer, OutputCategory, TracebackFilters};
 use crate::shared::Shared;
 use crate::stop_reason::StopReason;
 use crate::{Error, Result};
 
-pub use bindings::Binding;
+pub use bindings::{Binding, UserBreakpoints};
 pub use control::Step;
 pub use emulation::is_true;
 pub(crate) use emulation::same_file;
@@ -46,6 +47,7 @@ pub use inspect::Paging;
 pub use memory::{Access, DataBreakpoint};
 pub use memory::{Instruction, Memory};
 pub use start::{Connection, LinkFactory, SessionStart};
+pub use stdin::ProgramStdin;
 
 /// Deadline of a request about a stopped program.
 pub(crate) const ANSWER: Duration = Duration::from_secs(15);
@@ -136,6 +138,7 @@ struct State {
     ending: Ending,
     process: Option<ProcessEvent>,
     output: OutputBuffer,
+    tracebacks: TracebackFilters,
     /// Position up to which the output has been reported.
     reported_output: u64,
     adapter_messages: VecDeque<String>,
@@ -157,6 +160,8 @@ struct State {
     /// What was reported of the last stop, to find what changed.
     reported_stop: Option<ReportedStop>,
     data_breakpoints: Vec<DataBreakpoint>,
+    /// Whether the person's breakpoints are set. A tool that follows the program by itself suspends them.
+    user_breakpoints: bool,
     input: Option<terminal::Input>,
     spare_terminal: Option<stepwell_workspace::process::SpareTerminal>,
     pumps: Vec<tokio::task::JoinHandle<()>>,
@@ -201,6 +206,7 @@ impl Session {
                 ending: Ending::default(),
                 process: None,
                 output: OutputBuffer::default(),
+                tracebacks: TracebackFilters::default(),
                 reported_output: 0,
                 adapter_messages: VecDeque::new(),
                 bound: BTreeMap::new(),
@@ -213,6 +219,7 @@ impl Session {
                 exception_filters: Vec::new(),
                 reported_stop: None,
                 data_breakpoints: Vec::new(),
+                user_breakpoints: opening.breakpoints,
                 input: None,
                 spare_terminal: None,
                 pumps: Vec::new(),
@@ -290,6 +297,14 @@ impl Session {
     /// Appends to the recorded output.
     pub(crate) fn print(&self, category: OutputCategory, text: &str) {
         let mut state = self.state.lock();
+        let filtered;
+        let mut text = text;
+        if self.adapter.quirks().is_in_tracebacks
+            && let Some(filter) = state.tracebacks.of(category)
+        {
+            filtered = filter.push(text);
+            text = &filtered;
+        }
         if let Some(address) = state.server_watch.as_mut().and_then(|watch| watch.push(text)) {
             state.server_address = Some(address);
         }
@@ -396,6 +411,9 @@ impl Session {
         if state.ending.failure.is_none() {
             state.ending.failure = failure;
             state.ending.hint = hint;
+        }
+        for (category, held) in state.tracebacks.finish() {
+            state.output.push(category, &held);
         }
         drop(state);
         self.shared.ids.forget(&self.id);
@@ -575,7 +593,7 @@ impl Session {
             self.state.lock().ending.exit_code.get_or_insert(code);
             return;
         }
-        let output = (self.adapter.quirks().clean_output)(&event.output);
+        let output = (self.adapter.quirks().clean_output)(category, &event.output);
         if output.is_empty() {
             return;
         }

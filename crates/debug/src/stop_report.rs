@@ -1,4 +1,4 @@
-//! Reports a stop in one answer: location, reason, call stack without libraries, variables and their changes, new output.
+//! Reports a stop in one answer: location, reason, call stack, variables and their changes, new output.
 
 use std::path::{Path, PathBuf};
 
@@ -23,22 +23,49 @@ pub struct Detail {
     pub value_length: usize,
     pub source_lines: i64,
     pub output: usize,
-    /// Report only what is new while stops stay in one call.
-    pub only_news: bool,
+    pub stack: StackDetail,
+}
+
+/// Which frames of the stack are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackDetail {
+    /// All of them, up to the limit.
+    Whole,
+    /// The top frame and those of the workspace's own code.
+    Own,
+    /// As `Own`; while stops stay in one call, only what is new is reported, of the variables too.
+    News,
 }
 
 impl Detail {
-    /// The default: enough to go on with.
-    pub const COMPACT: Self =
-        Self { frames: 8, variables: 16, value_length: 80, source_lines: 2, output: 600, only_news: false };
-    /// For steps and continued runs.
-    pub const NEWS: Self = Self { only_news: true, ..Self::COMPACT };
+    /// The default: the whole stack and all variables of the top frame, within limits that no usual program reaches.
+    pub const WHOLE: Self = Self {
+        frames: 100,
+        variables: 64,
+        value_length: 120,
+        source_lines: 2,
+        output: 1000,
+        stack: StackDetail::Whole,
+    };
+    /// Enough to go on with, for callers that ask for a brief answer.
+    pub const COMPACT: Self = Self {
+        frames: 8,
+        variables: 16,
+        value_length: 80,
+        source_lines: 2,
+        output: 600,
+        stack: StackDetail::Own,
+    };
+    /// As `COMPACT`, for steps and continued runs.
+    pub const NEWS: Self = Self { stack: StackDetail::News, ..Self::COMPACT };
 }
 
 /// Frames of one request.
 const PAGE: i64 = 20;
 /// Frames that are searched for one of the workspace's own code.
 const DEEPEST_LOOK: i64 = 200;
+/// Bytes that are shown of a value's type, and of the expression that gives a value.
+const LONGEST_TYPE: usize = 120;
 
 /// The report of a stop. Fields without a value are `null`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -122,6 +149,18 @@ pub struct VariableRow {
     pub kind: Option<String>,
     /// Not zero where there is more inside: for `get_variables`.
     pub variables_reference: VariablesReference,
+    /// The expression that gives it, for `evaluate_expression`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evaluate_name: Option<String>,
+    /// Where it is in memory, for `read_memory`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_reference: Option<String>,
+    /// How many named parts it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named_variables: Option<i64>,
+    /// How many elements it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indexed_variables: Option<i64>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -147,7 +186,7 @@ impl Session {
             Some(thread) => thread,
             None => self.any_thread().await?,
         };
-        let (frames, total) = self.frames_to_own(thread).await?;
+        let (frames, total) = self.reported_frames(thread, detail).await?;
         let workspace = &self.shared.options.search.workspace;
         let top = frames.first();
         let own = frames.iter().find(|frame| is_own(frame, workspace));
@@ -170,7 +209,10 @@ impl Session {
                 more.source_context = source_context(top, detail.source_lines);
             }
         }
-        let mut shown: Vec<&StackFrame> = shown_frames(&frames, workspace, detail.frames);
+        let mut shown: Vec<&StackFrame> = match detail.stack {
+            StackDetail::Whole => frames.iter().take(detail.frames).collect(),
+            StackDetail::Own | StackDetail::News => shown_frames(&frames, workspace, detail.frames),
+        };
         let left_out = total.saturating_sub(shown.len());
         if let (Some(top), Some(variables)) = (top, &mut top_frame_variables) {
             let told = reported_now(thread, &frames, variables);
@@ -178,7 +220,7 @@ impl Session {
             if let Some(before) = self.swap_reported_stop(told) {
                 more.changed = changed_variables(&before, variables);
                 let is_same_call = before.thread == thread && before.callers == callers;
-                if detail.only_news && is_same_call && is_own(top, workspace) {
+                if detail.stack == StackDetail::News && is_same_call && is_own(top, workspace) {
                     let rows = std::mem::take(&mut variables.variables);
                     let (new, old): (Vec<_>, Vec<_>) =
                         rows.into_iter().partition(|row| more.changed.contains(&row.name));
@@ -212,7 +254,8 @@ impl Session {
                 Some(SourceFile { name: name.unwrap_or_else(|| path.clone()), path })
             }),
             line: top.map(|frame| frame.line),
-            column: top.map(|frame| frame.column),
+            // Adapters that know no column say 0.
+            column: top.map(|frame| frame.column).filter(|column| *column > 0),
             call_stack: shown.into_iter().map(|frame| self.call_frame(frame, thread)).collect(),
             top_frame_variables,
             hit_breakpoint_ids: self.hit_breakpoints(stop, top),
@@ -232,17 +275,24 @@ impl Session {
         (!hits.is_empty()).then_some(hits)
     }
 
-    /// Returns the stack at least down to the first frame of the workspace's own code, and its whole length.
-    async fn frames_to_own(&self, thread: ThreadId) -> Result<(Vec<StackFrame>, usize)> {
+    /// Returns the frames that are reported, at least down to the first one of the workspace's own code, and the length
+    /// of the whole stack as far as it is known.
+    async fn reported_frames(&self, thread: ThreadId, detail: Detail) -> Result<(Vec<StackFrame>, usize)> {
         let workspace = &self.shared.options.search.workspace;
-        let mut frames = Vec::new();
+        let wanted = match detail.stack {
+            // One more than is shown tells whether there are more.
+            StackDetail::Whole => detail.frames as i64 + 1,
+            StackDetail::Own | StackDetail::News => PAGE,
+        };
+        let mut frames: Vec<StackFrame> = Vec::new();
         loop {
             let start = frames.len() as i64;
-            let page = self.stack(thread, start, PAGE).await?;
+            let levels = if frames.is_empty() { wanted } else { PAGE };
+            let page = self.stack(thread, start, levels).await?;
             let got = page.stack_frames.len() as i64;
             frames.extend(page.stack_frames);
             let known = page.total_frames.unwrap_or_default().max(frames.len() as i64);
-            let is_all = got < PAGE || frames.len() as i64 >= known && page.total_frames.is_some();
+            let is_all = got < levels || frames.len() as i64 >= known && page.total_frames.is_some();
             let has_own = frames.iter().any(|frame| is_own(frame, workspace));
             if is_all || has_own || frames.len() as i64 >= DEEPEST_LOOK {
                 return Ok((frames, usize::try_from(known).unwrap_or_default()));
@@ -257,7 +307,8 @@ impl Session {
             function_name: shortened(plain_name(&frame.name), 200),
             file_path: place(frame).unwrap_or_default(),
             line_number: frame.line,
-            column_number: frame.column,
+            // A frame without a column begins its line.
+            column_number: frame.column.max(1),
         }
     }
 
@@ -287,7 +338,19 @@ impl Session {
         VariableRow {
             name: variable.name.clone(),
             value: shortened(&variable.value, value_length),
-            kind: variable.kind.as_deref().filter(|kind| !kind.is_empty()).map(|kind| shortened(kind, 120)),
+            kind: variable
+                .kind
+                .as_deref()
+                .filter(|kind| !kind.is_empty())
+                .map(|kind| shortened(kind, LONGEST_TYPE)),
+            // A shortened expression would be another one.
+            evaluate_name: variable
+                .evaluate_name
+                .clone()
+                .filter(|name| !name.is_empty() && name.len() <= LONGEST_TYPE),
+            memory_reference: variable.memory_reference.clone().filter(|reference| !reference.is_empty()),
+            named_variables: variable.named_variables,
+            indexed_variables: variable.indexed_variables,
             variables_reference: self.shared.ids.variables(VariablesRef {
                 session: self.id.clone(),
                 adapter_ref: variable.variables_reference,

@@ -75,6 +75,15 @@ pub struct Target {
     pub warnings: Vec<String>,
 }
 
+/// As [`describe`] for what is started in a folder of the workspace: names are looked for there.
+pub fn describe_in(description: &Description, ctx: &Context, folder: &Path) -> Result<Target> {
+    let mut inner = ctx.clone();
+    inner.folder = folder.to_path_buf();
+    let mut target = describe(description, &inner)?;
+    target.resolved.folder.clone_from(&ctx.folder);
+    Ok(target)
+}
+
 /// Makes a configuration. Nothing is run.
 pub fn describe(description: &Description, ctx: &Context) -> Result<Target> {
     match description {

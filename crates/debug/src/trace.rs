@@ -50,8 +50,6 @@ pub enum TraceEnd {
     Raised,
     /// The program ended in it.
     Ended,
-    /// A breakpoint of the person's was reached.
-    Breakpoint,
     /// More lines ran than are traced.
     Full,
     TimedOut,
@@ -81,7 +79,7 @@ impl Debugger {
         let mut before = values_of(session, &first).await?;
         let mut trace = CallTrace {
             function: first.name.clone(),
-            arguments: before.clone(),
+            arguments: self.arguments_of(&first, &before),
             lines: Vec::new(),
             returned: None,
             end: TraceEnd::Returned,
@@ -155,12 +153,26 @@ impl Debugger {
                 before = values;
                 trace.lines.push(line);
             }
-            if !stop.hit_breakpoints.is_empty() && stop.reason.is_breakpoint() {
-                trace.end = TraceEnd::Breakpoint;
-                break;
-            }
         }
         Ok(trace)
+    }
+
+    /// Returns the values of a function's parameters. Other variables have no value yet where a call begins, and C shows
+    /// whatever was in their memory.
+    fn arguments_of(&self, frame: &StackFrame, values: &[(String, String)]) -> Vec<(String, String)> {
+        let function = || {
+            let path = frame.source.as_ref()?.path.as_deref()?;
+            let text = stepwell_workspace::files::read(path.as_ref()).ok()?;
+            let finder = self.options().function_finder.as_deref()?;
+            finder.function_at(path.as_ref(), &String::from_utf8_lossy(&text), frame.line)
+        };
+        let Some(function) = function().filter(|function| !function.is_top_level) else {
+            return values.to_vec();
+        };
+        let is_given = |name: &str| {
+            matches!(name, "self" | "this" | "cls") || function.parameters.iter().any(|known| known == name)
+        };
+        values.iter().filter(|(name, _)| is_given(name)).cloned().collect()
     }
 
     async fn leave(&self, session: &Arc<Session>, thread: ThreadId, wait: &Wait) -> Result<()> {
@@ -237,7 +249,6 @@ pub fn rendered(trace: &CallTrace) -> String {
         (TraceEnd::Returned, None) => "returned".to_owned(),
         (TraceEnd::Raised, _) => "an exception was raised here".to_owned(),
         (TraceEnd::Ended, _) => "the program ended".to_owned(),
-        (TraceEnd::Breakpoint, _) => "a breakpoint was reached".to_owned(),
         (TraceEnd::Full, _) => "more lines follow; raise `max_lines`".to_owned(),
         (TraceEnd::TimedOut, _) => "the time was over".to_owned(),
         (TraceEnd::Interrupted, _) => "interrupted".to_owned(),

@@ -97,9 +97,7 @@ impl Debugger {
                 })
                 .map(|(at, _)| at)
                 .collect();
-            // A breakpoint of the person's at a probe's place is theirs to see.
-            if reached.is_empty() || !stop.hit_breakpoints.is_empty() || stop.reason == StopReason::Exception
-            {
+            if reached.is_empty() || stop.reason == StopReason::Exception {
                 break RunEnd::Stopped(session, stop);
             }
             for at in reached {

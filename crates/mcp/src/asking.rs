@@ -49,6 +49,14 @@ impl Pending {
                 let answer = match answered(content).filter(|_| accepted) {
                     Some(YES) => ApprovalAnswer::yes(),
                     Some(YES_FOR_SESSION) if request.grant.is_some() => ApprovalAnswer::yes_for_session(),
+                    // A form that is closed without an answer is no word of the person's. Clients without a screen close
+                    // every form.
+                    _ if matches!(result.action, ElicitationAction::Cancel) => {
+                        let why =
+                            format!("the client closed the question without an answer ({})", request.reason);
+                        reply.send((ApprovalAnswer::no(Some(why)), ApprovalSource::Policy)).ok();
+                        return;
+                    }
                     _ => ApprovalAnswer::no(None),
                 };
                 reply.send((answer, ApprovalSource::Person)).ok();

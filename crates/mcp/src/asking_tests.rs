@@ -53,13 +53,20 @@ fn only_a_clear_yes_is_one() {
         (grant, json!({"action": "accept", "content": {}}), no.clone()),
         (grant, json!({"action": "accept"}), no.clone()),
         (grant, json!({"action": "decline", "content": {"answer": YES}}), no.clone()),
-        (grant, json!({"action": "cancel", "content": {"answer": YES}}), no.clone()),
         // What was not offered cannot be chosen.
         (None, json!({"action": "accept", "content": {"answer": YES_FOR_SESSION}}), no),
     ];
     for (grant, result, expected) in table {
         assert_eq!(answered(grant, result.clone()), (expected, ApprovalSource::Person), "{result}");
     }
+}
+
+#[test]
+fn a_form_that_is_closed_is_no_word_of_the_person() {
+    let (answer, source) = answered(None, json!({"action": "cancel", "content": {"answer": YES}}));
+    assert!(!answer.is_yes());
+    assert_eq!(source, ApprovalSource::Policy, "nobody was asked");
+    assert!(answer.reason.unwrap().contains("closed the question without an answer"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 use rmcp::service::ServiceError;
 use serde_json::Value;
-use stepwell_protocol::{ToolCall, ToolCallId};
+use stepwell_protocol::{TaskId, ToolCall, ToolCallId};
 use stepwell_tool_runtime::{CallEnv, CallSetup, LoopGuard, LoopLimits, Outcome, RegisteredTool};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -56,6 +56,7 @@ impl Run {
     fn start(
         shared: &Shared,
         workspace: &Arc<ServedWorkspace>,
+        task: TaskId,
         tool: Arc<RegisteredTool>,
         arguments: Value,
         place: OwnedSemaphorePermit,
@@ -63,7 +64,7 @@ impl Run {
         let (sender, signals) = mpsc::channel(WAITING_SIGNALS);
         let cancel = shared.cancel.child_token();
         let setup = CallSetup {
-            task: shared.task.clone(),
+            task,
             host: Arc::new(CallHost::new(sender, Arc::clone(&shared.artifacts))),
             cancel: cancel.clone(),
             permission: Arc::clone(&workspace.permission),
@@ -104,7 +105,7 @@ pub(crate) async fn answer(
     }
     let tool = find(shared, workspace, &params.name)?;
     let place = place(shared, client).await?;
-    let run = Run::start(shared, workspace, tool, arguments, place);
+    let run = Run::start(shared, workspace, client.task(), tool, arguments, place);
     drive(shared, run, client).await
 }
 

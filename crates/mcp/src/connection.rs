@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use crate::call;
 use crate::ports::{PromptEntry, ServedWorkspace};
 use crate::server::{Shared, WorkspaceChoice};
+use stepwell_protocol::TaskId;
 use stepwell_tool_runtime::ResourceBody;
 
 /// How long a client may take to name its roots.
@@ -41,6 +42,9 @@ struct Roots {
 
 pub(crate) struct Connection {
     shared: Arc<Shared>,
+    /// Whose calls these are: what they leave running ends with the client.
+    task: TaskId,
+    has_called: AtomicBool,
     roots: watch::Sender<Roots>,
     /// Messages below this level are not sent.
     level: AtomicU8,
@@ -49,12 +53,23 @@ pub(crate) struct Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         tracing::debug!("MCP connection ends");
+        let (true, Ok(workspace)) = (*self.has_called.get_mut(), self.any_workspace()) else { return };
+        let task = self.task.clone();
+        if tokio::runtime::Handle::try_current().is_ok() {
+            self.shared.tracker.spawn(async move { workspace.services.activity.client_gone(&task).await });
+        }
     }
 }
 
 impl Connection {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, roots: watch::Sender::default(), level: AtomicU8::new(rank(LoggingLevel::Info)) }
+        Self {
+            shared,
+            task: TaskId::generate(),
+            has_called: AtomicBool::new(false),
+            roots: watch::Sender::default(),
+            level: AtomicU8::new(rank(LoggingLevel::Info)),
+        }
     }
 
     /// The client's workspace. A client that is just being asked for its roots is waited for.
@@ -119,14 +134,20 @@ pub(crate) struct Client<'a> {
     progress: Option<ProgressToken>,
     /// The lowest level it wants to hear; `None` for nothing.
     level: Option<u8>,
+    task: TaskId,
 }
 
 impl<'a> Client<'a> {
-    fn new(context: &'a RequestContext<RoleServer>, session_level: u8) -> Self {
+    fn new(context: &'a RequestContext<RoleServer>, session_level: u8, task: TaskId) -> Self {
         let stateless = is_stateless(context);
         // Without a session the level stands in each request.
         let level = if stateless { context.meta.log_level().map(rank) } else { Some(session_level) };
-        Self { context, progress: context.meta.get_progress_token(), level }
+        Self { context, progress: context.meta.get_progress_token(), level, task }
+    }
+
+    /// Whose calls these are.
+    pub(crate) fn task(&self) -> TaskId {
+        self.task.clone()
     }
 
     pub(crate) fn capabilities(&self) -> Option<ClientCapabilities> {
@@ -213,7 +234,14 @@ impl ServerHandler for Connection {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let workspace = self.workspace().await?;
-        let client = Client::new(&context, self.level.load(Ordering::Relaxed));
+        // Without a session each request is a connection of its own, and says nothing about the next.
+        let task = if is_stateless(&context) {
+            self.shared.task.clone()
+        } else {
+            self.has_called.store(true, Ordering::Relaxed);
+            self.task.clone()
+        };
+        let client = Client::new(&context, self.level.load(Ordering::Relaxed), task);
         call::answer(&self.shared, &workspace, request, &client).await
     }
 

@@ -81,7 +81,8 @@ impl Host for CallHost {
         {
             return answer;
         }
-        (ApprovalAnswer::no(None), ApprovalSource::Timeout)
+        let why = "the client is gone".to_owned();
+        (ApprovalAnswer::no(Some(why)), ApprovalSource::Policy)
     }
 
     async fn ask(&self, question: Question) -> QuestionAnswer {

@@ -2,7 +2,7 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
-use stepwell_tool_runtime::{Outcome, RegisteredTool};
+use stepwell_tool_runtime::{Category, Outcome, RegisteredTool};
 
 use crate::tool_list::structured_schema;
 
@@ -13,7 +13,7 @@ const MOST_OF_LIMIT: usize = 4;
 pub(crate) fn call_result(outcome: Outcome, tool: &RegisteredTool) -> CallToolResult {
     let Outcome { result, output, .. } = outcome;
     if result.error.is_some() {
-        return CallToolResult::error(vec![ContentBlock::text(result.output)]);
+        return failed(result.output, tool);
     }
     let structured = output.filter(Value::is_object).filter(|_| structured_schema(tool).is_some());
     let size = structured.as_ref().map_or(0, |value| value.to_string().len());
@@ -24,44 +24,69 @@ pub(crate) fn call_result(outcome: Outcome, tool: &RegisteredTool) -> CallToolRe
             "the answer has {size} bytes, too many to give as a whole; ask for less\n\n{}",
             result.output
         );
-        return CallToolResult::error(vec![ContentBlock::text(told)]);
+        return failed(told, tool);
     }
-    let text = match &structured {
-        Some(_) => compact(result.output),
-        None => result.output,
+    let mut content = match &structured {
+        Some(_) => data_and_notes(&result.output),
+        None => vec![ContentBlock::text(result.output)],
     };
-    let mut content = vec![ContentBlock::text(text)];
     content.extend(result.images.into_iter().map(|image| ContentBlock::image(image.data, image.media_type)));
     let mut answer = CallToolResult::success(content);
     answer.structured_content = structured;
     answer
 }
 
-/// Text that is JSON without the white space that only people need; any other text as it is.
-fn compact(text: String) -> String {
+/// The result of a call that failed. Every answer of a debugger's tool is an object with a `status`, also where it is
+/// refused or its arguments do not fit, before the tool itself can say anything.
+fn failed(text: String, tool: &RegisteredTool) -> CallToolResult {
+    if tool.spec().category != Category::Debug {
+        return CallToolResult::error(vec![ContentBlock::text(text)]);
+    }
+    let has_status = first_value(&text).is_some_and(|(value, _)| value.get("status").is_some());
+    CallToolResult::error(if has_status {
+        data_and_notes(&text)
+    } else {
+        vec![ContentBlock::text(serde_json::json!({"status": "error", "message": text}).to_string())]
+    })
+}
+
+/// A block of JSON, without the white space that only people need, and a block of what was noted about the call: who
+/// reads the data must find nothing else in its block. Text that does not begin with JSON stays as it is.
+fn data_and_notes(text: &str) -> Vec<ContentBlock> {
+    let Some((value, rest)) = first_value(text) else { return vec![ContentBlock::text(text)] };
+    let mut blocks = vec![ContentBlock::text(value.to_string())];
+    if !rest.trim().is_empty() {
+        blocks.push(ContentBlock::text(rest.trim()));
+    }
+    blocks
+}
+
+/// Returns the JSON object that a text begins with, and what follows it.
+fn first_value(text: &str) -> Option<(Value, &str)> {
     if !text.starts_with('{') {
-        return text;
+        return None;
     }
-    match serde_json::from_str::<Value>(&text) {
-        Ok(value) => value.to_string(),
-        Err(_) => text,
-    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let value = values.next()?.ok()?;
+    Some((value, &text[values.byte_offset()..]))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::compact;
+    use super::first_value;
 
     #[test]
-    fn only_json_is_compacted() {
+    fn json_is_compacted_and_notes_are_apart() {
         let table = [
-            ("{\n  \"b\": 1,\n  \"a\": [1, 2]\n}", r#"{"b":1,"a":[1,2]}"#),
-            ("{not json", "{not json"),
-            ("plain  text\n", "plain  text\n"),
-            ("{}\n\nnote: more", "{}\n\nnote: more"),
+            ("{\n  \"b\": 1,\n  \"a\": [1, 2]\n}", Some((r#"{"b":1,"a":[1,2]}"#, ""))),
+            ("{not json", None),
+            ("plain  text\n", None),
+            ("{}\n\nnote: more", Some(("{}", "\n\nnote: more"))),
         ];
         for (text, expected) in table {
-            assert_eq!(compact(text.to_owned()), expected);
+            let found = first_value(text);
+            let found = found.as_ref().map(|(value, rest)| (value.to_string(), *rest));
+            assert_eq!(found.as_ref().map(|(value, rest)| (value.as_str(), *rest)), expected, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem};
+use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::Executor;
@@ -63,6 +63,9 @@ pub trait WorkspaceActivity: Send + Sync {
 
     /// Ends every background command and waits for that, within its deadline.
     async fn close(&self);
+
+    /// Ends the debug sessions that a client started who is gone.
+    async fn client_gone(&self, task: &TaskId);
 }
 
 /// What is known of the files and the code of a workspace.
@@ -96,6 +99,8 @@ impl WorkspaceActivity for Quiet {
     }
 
     async fn close(&self) {}
+
+    async fn client_gone(&self, _task: &TaskId) {}
 }
 
 #[async_trait]

@@ -10,11 +10,13 @@ mod compare;
 mod control;
 mod data_breakpoints;
 mod failure;
+mod function_search;
 mod functions;
 mod inspect;
 mod launch;
 mod memory;
 mod service;
+mod started;
 mod trace;
 mod tracepoints;
 mod watch;
@@ -156,6 +158,17 @@ mod tests {
         let own = schema["properties"].as_object().into_iter().flat_map(|named| named.keys().cloned());
         let inner = ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|key| schema[key].as_array());
         own.chain(inner.flatten().flat_map(fields)).collect()
+    }
+
+    #[test]
+    fn tools_that_move_or_end_a_program_do_not_only_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = stepwell_workspace::Workspace::open(folder.path(), &[]).unwrap();
+        let service = DebugService::new(workspace, &DebugOptions::default());
+        let classes: std::collections::BTreeMap<String, stepwell_protocol::Risk> =
+            serde_json::from_str(include_str!("../../mcp/tests/debugger-classes.json")).unwrap();
+        let found = tools(&service).into_iter().map(|tool| (tool.spec().name.to_owned(), tool.spec().risk));
+        assert_eq!(found.collect::<std::collections::BTreeMap<_, _>>(), classes);
     }
 
     #[test]

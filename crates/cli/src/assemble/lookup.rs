@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem};
+use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
 use stepwell_tool_runtime::{WorkspaceActivity, WorkspaceLookup};
 use stepwell_tools::{BackgroundCommands, CodeService, DebugService};
 use stepwell_workspace::Workspace;
@@ -35,6 +35,10 @@ impl WorkspaceActivity for Activity {
 
     async fn close(&self) {
         self.background.stop_all().await;
+    }
+
+    async fn client_gone(&self, task: &TaskId) {
+        self.debugger.end_sessions_of(task).await;
     }
 }
 

@@ -236,8 +236,8 @@ fn check_resolved(index: &Index, target: &Target, unresolved: Option<Unresolved<
             report::failed(what, hint)
         }
         Unresolved::External => report::failed(
-            format!("`{target}` is external: it is defined outside of this folder"),
-            "its package is among the dependencies of the project, or it is built into the language",
+            format!("`{target}` is not known here: no file of this folder defines it"),
+            "it may belong to a dependency of the project, or be built into the language",
         ),
     })
 }

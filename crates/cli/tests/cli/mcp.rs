@@ -2,6 +2,9 @@
 
 mod config;
 pub mod debug;
+mod debug_classes;
+mod debug_programs;
+mod debug_schema;
 mod http;
 mod talker;
 

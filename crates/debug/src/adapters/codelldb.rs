@@ -113,6 +113,7 @@ impl Adapter for CodeLldb {
             repl_is_command_line: true,
             finds_names_in_scopes: true,
             exception_filters: &["rust_panic"],
+            clean_output: super::lldb_dap::without_remarks,
             ..AdapterQuirks::NONE
         }
     }

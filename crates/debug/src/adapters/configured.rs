@@ -18,6 +18,7 @@ use crate::launch_config::translate::{
     Translated, absolute_program, arguments_list, bad, leave_out, script_arguments,
 };
 use crate::launch_config::{self, Request, Resolved};
+use crate::output::OutputCategory;
 
 /// An adapter by its command. In it `{socket}` or `{port}` stands for the address to listen on, `{program}` for the
 /// program, and an argument `{args}` for the program's arguments.
@@ -191,7 +192,7 @@ impl Adapter for ConfiguredAdapter {
 }
 
 /// Removes the messages of Ruby's debugger.
-fn without_debuggers_lines(output: &str) -> Cow<'_, str> {
+fn without_debuggers_lines(_: OutputCategory, output: &str) -> Cow<'_, str> {
     if !output.contains("DEBUGGER: ") {
         return Cow::Borrowed(output);
     }

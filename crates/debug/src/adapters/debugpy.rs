@@ -1,5 +1,7 @@
 //! debugpy: Python. Spoken to over its standard streams, through a few lines that keep its inner socket quick.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -7,7 +9,7 @@ use super::{
     Transport, default_to, missing, python,
 };
 use crate::Result;
-use crate::launch_config::resolve::port;
+use crate::launch_config::resolve::{port, text};
 use crate::launch_config::translate::{Translated, absolute_program, bad, script_arguments};
 use crate::launch_config::{self, Request, Resolved};
 
@@ -57,6 +59,16 @@ impl Adapter for Debugpy {
         })
     }
 
+    fn read_input_from(
+        &self,
+        terminal: &Path,
+        located: &mut Located,
+        _arguments: &mut Map<String, Value>,
+    ) -> bool {
+        located.environment.push(("STEPWELL_INPUT".into(), terminal.into()));
+        true
+    }
+
     fn reach(&self) -> Transport {
         Transport::Pipes
     }
@@ -95,6 +107,7 @@ impl Adapter for Debugpy {
             logs: LogSupport::WithCondition,
             exception_filters: &["uncaught"],
             exit_exceptions: &["SystemExit"],
+            is_in_tracebacks: true,
             ..AdapterQuirks::NONE
         }
     }
@@ -119,7 +132,10 @@ fn translate(resolved: &Resolved) -> launch_config::Result<Translated> {
             if named == 0 {
                 return Err(bad(resolved, "names neither `program` nor `module` nor `code`".to_owned()));
             }
-            arguments.entry("redirectOutput").or_insert(json!(true));
+            // What a program prints on a terminal is read there; debugpy would tell it a second time.
+            let on_terminal =
+                text(&arguments, "console").is_some_and(|console| console.ends_with("Terminal"));
+            arguments.entry("redirectOutput").or_insert(json!(!on_terminal));
         }
         Request::Attach => {
             // `host` and `port` were the only way once.

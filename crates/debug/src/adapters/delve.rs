@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use stepwell_workspace::files::ReadFile;
 
+use super::quirks::without_lines;
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Search, StartMode, Transport, asked_version,
     default_to, missing, text_argument,
@@ -15,6 +16,7 @@ use crate::Result;
 use crate::launch_config::resolve::text;
 use crate::launch_config::translate::{Translated, arguments_list, below, leave_out, process_id};
 use crate::launch_config::{self, Request, Resolved, is_file};
+use crate::output::OutputCategory;
 
 #[derive(Debug)]
 pub struct Delve;
@@ -120,14 +122,18 @@ impl Adapter for Delve {
     }
 }
 
-/// Delve puts the goroutine before each message of a log point: `> [Go 1]: text`.
-fn without_goroutine(output: &str) -> Cow<'_, str> {
+/// Delve puts the goroutine before each message of a log point: `> [Go 1]: text`. It also says what it does.
+fn without_goroutine(category: OutputCategory, output: &str) -> Cow<'_, str> {
     let message = output.strip_prefix("> [Go ").and_then(|rest| rest.split_once("]: "));
     match message {
         Some((number, message)) if number.bytes().all(|byte| byte.is_ascii_digit()) => Cow::Borrowed(message),
-        // Its own last word.
-        _ if output == "Detaching\n" => Cow::Borrowed(""),
-        _ => Cow::Borrowed(output),
+        // Before 1.24 the adapter's own streams are the program's.
+        _ => without_lines(output, |line| {
+            line == "Detaching" && category == OutputCategory::Console
+                || line.starts_with("DAP server listening at: ")
+                || line.starts_with("Type 'dlv help' ")
+                || line.starts_with("API server listening at: ")
+        }),
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use stepwell_workspace::process::capture_text;
 
+use super::quirks::without_lines;
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, RUST_PANIC, Search, Transport, is_rust,
     missing, rust_sources_folder,
@@ -16,6 +17,7 @@ use crate::launch_config::resolve::text;
 use crate::launch_config::translate::native::{self, Dialect, Language, Native, Stop};
 use crate::launch_config::translate::{Translated, bad};
 use crate::launch_config::{self, Resolved, shell_words};
+use crate::output::OutputCategory;
 
 /// The first version that speaks the protocol.
 const FIRST: u32 = 14;
@@ -85,6 +87,16 @@ impl Adapter for Gdb {
         Transport::Pipes
     }
 
+    fn read_input_from(
+        &self,
+        terminal: &Path,
+        located: &mut Located,
+        _arguments: &mut Map<String, Value>,
+    ) -> bool {
+        located.arguments.extend(self.terminal_words(terminal).unwrap_or_default());
+        true
+    }
+
     fn terminal_words(&self, terminal: &Path) -> Option<Vec<OsString>> {
         let mut command = OsString::from("set inferior-tty ");
         command.push(terminal);
@@ -127,7 +139,7 @@ impl Adapter for Gdb {
             finds_names_in_scopes: true,
             pages_variables: true,
             prints_after_exit: true,
-            clean_output: without_pending,
+            clean_output: without_remarks,
             ..AdapterQuirks::NONE
         }
     }
@@ -143,22 +155,34 @@ fn rust_printers() -> Vec<OsString> {
     vec!["-iex".into(), load.into()]
 }
 
-/// Breakpoints are set before the program is loaded, and gdb says of each that it will wait for it.
-fn without_pending(output: &str) -> Cow<'_, str> {
-    let is_noise = |line: &&str| {
-        line.starts_with("No source file named ")
-            || line.starts_with("Function \"")
-            || (line.starts_with("Breakpoint ") && line.ends_with(" pending."))
+/// Breakpoints are set before the program is loaded, and gdb says of each that it will wait for it. It also greets, and
+/// remarks on threads and libraries.
+fn without_remarks(category: OutputCategory, output: &str) -> Cow<'_, str> {
+    const REMARKS: [&str; 13] = [
+        "No source file named ",
+        "No symbol table is loaded.",
+        "Function \"",
+        "GNU gdb (",
+        "[Thread debugging using ",
+        "Using host libthread_db ",
+        "[New Thread ",
+        "[Thread 0x",
+        "[Inferior ",
+        "[Detaching ",
+        "warning: Error disabling address space randomization",
+        "Download failed: ",
+        "warning: could not find ",
+    ];
+    let is_remark = |line: &str| {
+        REMARKS.iter().any(|remark| line.starts_with(remark))
+            || line.starts_with("Breakpoint ") && line.ends_with(" pending.")
     };
-    if !output.lines().any(|line| is_noise(&line)) {
-        return Cow::Borrowed(output);
+    if category == OutputCategory::Console {
+        without_lines(output, is_remark)
+    } else {
+        // gdb 16 sends these as standard output.
+        without_lines(output, |line| is_remark(line) && !line.starts_with('['))
     }
-    let kept: Vec<&str> = output.lines().filter(|line| !is_noise(line)).collect();
-    let mut text = kept.join("\n");
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    Cow::Owned(text)
 }
 
 /// `16.3` of `GNU gdb (Debian 16.3-1) 16.3`.

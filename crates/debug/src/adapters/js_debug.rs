@@ -1,10 +1,12 @@
 //! js-debug: JavaScript and TypeScript on Node. Measured with 1.112. The program runs in a child session.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::quirks::without_lines;
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, Package, PackageSource, Search, StartMode,
     Transport, default_to, missing, noted_version, text_argument,
@@ -13,6 +15,7 @@ use crate::Result;
 use crate::launch_config::resolve::{port, text};
 use crate::launch_config::translate::{Translated, arguments_list, bad, below, leave_out};
 use crate::launch_config::{self, Request, Resolved};
+use crate::output::OutputCategory;
 
 #[derive(Debug)]
 pub struct JsDebug;
@@ -120,9 +123,20 @@ impl Adapter for JsDebug {
             pages_variables: true,
             exception_filters: &["uncaught"],
             stops_at_handled_exceptions: true,
+            clean_output: without_inspector_messages,
             ..AdapterQuirks::NONE
         }
     }
+}
+
+/// Node tells on its error stream when a debugger comes and goes.
+fn without_inspector_messages(_: OutputCategory, output: &str) -> Cow<'_, str> {
+    without_lines(output, |line| {
+        matches!(line, "Debugger attached." | "Waiting for the debugger to disconnect...")
+            || line.starts_with("Debugger listening on ws://")
+            || line.starts_with("Debugger ending on ws://")
+            || line.starts_with("For help, see: https://nodejs.org/")
+    })
 }
 
 /// Fills in what VS Code would, and drops what has a meaning in an editor alone.

@@ -3,11 +3,13 @@
 //! Under its old name it has no log messages, pages nothing and loses a Rust program's panics (measured with 14.0), so that one is
 //! not used.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use stepwell_workspace::files;
 
+use super::quirks::without_lines;
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, RUST_PANIC, Search, StartMode, Transport,
     asked_version, is_rust, missing, prepend, rust_sources_folder,
@@ -16,6 +18,7 @@ use crate::Result;
 use crate::launch_config::translate::Translated;
 use crate::launch_config::translate::native::{self, Dialect, Language, Native, Stop};
 use crate::launch_config::{self, Resolved};
+use crate::output::OutputCategory;
 
 #[derive(Debug)]
 pub struct LldbDap;
@@ -72,6 +75,20 @@ impl Adapter for LldbDap {
         Ok(Located { program, arguments: Vec::new(), environment: Vec::new(), version })
     }
 
+    fn read_input_from(
+        &self,
+        terminal: &Path,
+        _located: &mut Located,
+        arguments: &mut Map<String, Value>,
+    ) -> bool {
+        prepend(
+            arguments,
+            "initCommands",
+            vec![format!("settings set target.input-path \"{}\"", terminal.display())],
+        );
+        true
+    }
+
     fn reach(&self) -> Transport {
         Transport::Pipes
     }
@@ -121,9 +138,42 @@ impl Adapter for LldbDap {
             scopes_follow_last_request: true,
             finds_names_in_scopes: true,
             pages_variables: true,
+            clean_output: without_remarks,
             ..AdapterQuirks::NONE
         }
     }
+}
+
+/// LLDB complains about debug information that it does not understand, and tells when programs begin and end.
+pub(super) fn without_remarks(category: OutputCategory, output: &str) -> Cow<'_, str> {
+    without_lines(output, |line| {
+        is_complaint(line) || category == OutputCategory::Console && is_process_message(line)
+    })
+}
+
+/// Whether a line is about an entry of the debug information: `warning: (x86_64) PROGRAM 0x0000abcd: DW_TAG_member ...`.
+fn is_complaint(line: &str) -> bool {
+    let at_entry = |at: usize| {
+        let before = line[..at].trim_end().trim_end_matches([':', '<', '(', '[']);
+        let number = before.rsplit([' ', '[', '(']).next().unwrap_or_default();
+        number.starts_with("0x") || before.ends_with("DIE") || before.ends_with("die")
+    };
+    (line.starts_with("warning: ") || line.starts_with("error: "))
+        && line.find("DW_TAG_").is_some_and(at_entry)
+}
+
+/// Whether a line tells the state of the process.
+fn is_process_message(line: &str) -> bool {
+    let told = |line: &str| {
+        ["exited", "launched", "stopped", "resuming", "detached"].iter().any(|word| line.starts_with(word))
+    };
+    let of_process = line
+        .strip_prefix("Process ")
+        .map(|rest| rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).trim_start());
+    of_process.is_some_and(told)
+        || ["Stop reason: ", "Launched process ", "Launching: ", "Attached to process ", "Console is in "]
+            .iter()
+            .any(|beginning| line.starts_with(beginning))
 }
 
 /// Scripts beside a binary are not run.

@@ -43,5 +43,18 @@ if QUICKACK is not None:
 
     messaging.JsonIOStream.from_socket = classmethod(from_socket)
 
+# The program reads what is typed for it; debugpy would give it nothing.
+terminal = os.environ.pop("STEPWELL_INPUT", None)
+if terminal:
+    from debugpy.adapter import launchers
+
+    plain_spawn = launchers.spawn_debuggee
+
+    def spawn_debuggee(*words, **named):
+        sys.stdin = open(terminal)
+        return plain_spawn(*words, **named)
+
+    launchers.spawn_debuggee = spawn_debuggee
+
 sys.argv = ["debugpy.adapter"]
 runpy.run_module("debugpy.adapter", run_name="__main__", alter_sys=True)

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::output::OutputCategory;
+
 /// How an adapter deviates from the protocol, or from other adapters.
 #[derive(Clone, Copy, Debug)]
 pub struct AdapterQuirks {
@@ -27,7 +29,9 @@ pub struct AdapterQuirks {
     /// It finds lines only in the sources that the runtime runs.
     pub ignores_source_maps: bool,
     /// Removes what the debugger adds to the program's output.
-    pub clean_output: fn(&str) -> Cow<'_, str>,
+    pub clean_output: fn(OutputCategory, &str) -> Cow<'_, str>,
+    /// Its own frames are in the tracebacks that the program prints.
+    pub is_in_tracebacks: bool,
     /// Exceptions that only end the program, such as `SystemExit`.
     pub exit_exceptions: &'static [&'static str],
 }
@@ -46,8 +50,17 @@ pub enum LogSupport {
 }
 
 /// Returns the output as it is.
-fn unchanged(output: &str) -> Cow<'_, str> {
+fn unchanged(_: OutputCategory, output: &str) -> Cow<'_, str> {
     Cow::Borrowed(output)
+}
+
+/// Returns the output without the lines that are the debugger's own.
+pub(super) fn without_lines(output: &str, is_noise: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    if !output.lines().any(&is_noise) {
+        return Cow::Borrowed(output);
+    }
+    let kept = output.split_inclusive('\n').filter(|line| !is_noise(line.trim_end_matches(['\n', '\r'])));
+    Cow::Owned(kept.collect())
 }
 
 impl AdapterQuirks {
@@ -65,6 +78,7 @@ impl AdapterQuirks {
         stops_at_handled_exceptions: false,
         ignores_source_maps: false,
         clean_output: unchanged,
+        is_in_tracebacks: false,
         exit_exceptions: &[],
     };
 

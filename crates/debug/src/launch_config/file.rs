@@ -19,6 +19,8 @@ pub struct LaunchFile {
     pub inputs: Vec<InputRequest>,
     /// The folders a workspace file names; empty without one.
     pub folders: Vec<WorkspaceFolder>,
+    /// Whether any file has a place for configurations.
+    pub exists: bool,
 }
 
 /// A configuration as it is written.
@@ -70,6 +72,7 @@ impl LaunchFile {
 
     /// Adds the content of one file.
     fn add(&mut self, launch: &Value, source: &Path) -> Result<()> {
+        self.exists = true;
         let shape = |problem: String| LaunchError::Shape { path: source.to_path_buf(), problem };
         let fields = launch.as_object().ok_or_else(|| shape("its content is no object".to_owned()))?;
         for fields in objects(fields, "configurations").map_err(shape)? {

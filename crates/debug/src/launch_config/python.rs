@@ -10,7 +10,9 @@ pub(crate) fn find_python(ctx: &Context) -> Option<PathBuf> {
         .iter()
         .filter_map(|name| ctx.environment.get(*name))
         .map(PathBuf::from);
-    let of_folder = [".venv", "venv", "env", ".env"].iter().map(|name| ctx.folder.join(name));
+    // A program in a folder of the workspace uses the workspace's environment where the folder has none.
+    let folders = std::iter::once(&ctx.folder).chain(ctx.folders.iter().map(|folder| &folder.path));
+    let of_folder = folders.flat_map(|folder| [".venv", "venv", "env", ".env"].map(|name| folder.join(name)));
     active
         .chain(of_folder)
         .filter(|folder| folder.is_absolute())

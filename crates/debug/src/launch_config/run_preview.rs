@@ -19,8 +19,17 @@ pub struct PlannedRun {
     /// The key it is written under.
     pub key: String,
     pub text: String,
+    /// The command line that runs, as a shell would read it. `None` for what is no command.
+    pub command: Option<PlannedCommand>,
     /// Why it deserves a second look.
     pub warning: Option<String>,
+}
+
+/// A command line and the folder it runs in. Rules judge the line alone; the folder is shown beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlannedCommand {
+    pub line: String,
+    pub folder: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -169,6 +178,11 @@ pub fn runs(resolved: &Resolved) -> Vec<PlannedRun> {
             _ => {
                 if let Some(role) = role_of(key) {
                     push(&mut rows, role, key, shown(value), warning_for(role, key, value, resolved));
+                    if let Some(row) = rows.last_mut() {
+                        row.command = program_line(key, role, value)
+                            .map(|line| PlannedCommand { folder: folder_of(&line, resolved), line })
+                            .map(|command| with_arguments(command, key, resolved));
+                    }
                 }
             }
         }
@@ -193,7 +207,37 @@ pub fn runs(resolved: &Resolved) -> Vec<PlannedRun> {
 }
 
 fn push(rows: &mut Vec<PlannedRun>, role: RunRole, key: &str, text: String, warning: Option<String>) {
-    rows.push(PlannedRun { role, key: key.to_owned(), text, warning });
+    rows.push(PlannedRun { role, key: key.to_owned(), text, command: None, warning });
+}
+
+/// Returns the command line of a key that names a program. `command` holds a line as it is typed; the code that Python is
+/// given is no command line, and a task's name is none either: its commands have rows of their own.
+fn program_line(key: &str, role: RunRole, value: &Value) -> Option<String> {
+    match (role, key, value) {
+        (RunRole::Program, "code", _) => None,
+        (RunRole::Program, "command", Value::String(line)) => Some(line.clone()),
+        (RunRole::Program, _, Value::String(program)) => Some(shell_words::quoted(program)),
+        (RunRole::Program, _, other) => Some(shown(other)),
+        _ => None,
+    }
+}
+
+/// Adds a program's arguments: what it does depends on them.
+fn with_arguments(command: PlannedCommand, key: &str, resolved: &Resolved) -> PlannedCommand {
+    let line = match resolved.arguments.get("args") {
+        // A line as it is typed has them already.
+        Some(args) if key != "command" && !is_empty(args) => format!("{} {}", command.line, shown(args)),
+        _ => command.line,
+    };
+    PlannedCommand { line, ..command }
+}
+
+/// Returns the folder that a program's name is relative to.
+fn folder_of(line: &str, resolved: &Resolved) -> PathBuf {
+    match resolved.arguments.get("cwd").and_then(Value::as_str) {
+        Some(cwd) if !line.starts_with(['/', '\'']) => resolved.folder.join(cwd),
+        _ => resolved.folder.clone(),
+    }
 }
 
 fn role_of(key: &str) -> Option<RunRole> {

@@ -28,6 +28,13 @@ pub struct Binding {
     pub emulated: Emulated,
 }
 
+/// Whether the person's breakpoints are set in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserBreakpoints {
+    Set,
+    Suspended,
+}
+
 /// The parts of a breakpoint that Stepwell emulates because the adapter lacks them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Emulated {
@@ -54,7 +61,7 @@ pub(crate) struct Sending {
 impl Session {
     /// Sends the breakpoints of every file, without waiting for answers.
     pub(super) fn send_all_breakpoints(&self) -> Result<Vec<Sending>> {
-        let mut paths: Vec<PathBuf> = if self.opening.breakpoints {
+        let mut paths: Vec<PathBuf> = if self.has_user_breakpoints() {
             self.shared.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect()
         } else {
             Vec::new()
@@ -80,7 +87,8 @@ impl Session {
         let quirks = self.adapter.quirks();
         let mut asked = Vec::new();
         let mut bindings = Vec::new();
-        let kept = if self.opening.breakpoints { self.shared.breakpoints.in_file(path) } else { Vec::new() };
+        let kept =
+            if self.has_user_breakpoints() { self.shared.breakpoints.in_file(path) } else { Vec::new() };
         for breakpoint in kept {
             let shared = probes.contains(&breakpoint.line);
             let (ask, emulated) =
@@ -106,7 +114,7 @@ impl Session {
 
     fn send_function_breakpoints(&self) -> Result<Sending> {
         let functions =
-            if self.opening.breakpoints { self.shared.breakpoints.functions() } else { Vec::new() };
+            if self.has_user_breakpoints() { self.shared.breakpoints.functions() } else { Vec::new() };
         let mut bindings = Vec::new();
         let mut asked = Vec::new();
         for FunctionBreakpoint { id, name, condition, hit_condition } in functions {
@@ -177,6 +185,29 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the person's breakpoints are set.
+    pub(crate) fn has_user_breakpoints(&self) -> bool {
+        self.state.lock().user_breakpoints
+    }
+
+    /// Sets the person's breakpoints, or takes them away while a tool follows the program by itself.
+    pub(crate) async fn set_user_breakpoints(&self, user: UserBreakpoints) -> Result<()> {
+        let wanted = user == UserBreakpoints::Set;
+        if std::mem::replace(&mut self.state.lock().user_breakpoints, wanted) == wanted
+            || self.phase().is_over()
+        {
+            return Ok(());
+        }
+        let mut paths: Vec<PathBuf> =
+            self.shared.breakpoints.lines().into_iter().map(|breakpoint| breakpoint.path).collect();
+        paths.sort();
+        paths.dedup();
+        for path in paths {
+            self.sync_file(&path).await?;
+        }
+        if self.shared.breakpoints.functions().is_empty() { Ok(()) } else { self.sync_functions().await }
+    }
+
     /// Sets temporary breakpoints of a tool in a file, beside the person's own.
     pub async fn set_probes(&self, path: &Path, lines: Vec<i64>) -> Result<Vec<Binding>> {
         {
@@ -235,6 +266,12 @@ impl Session {
         let bindings = state.bound.get(path)?;
         let binding = bindings.iter().find(|binding| binding.wanted_line == line)?;
         (!binding.verified).then(|| binding.clone())
+    }
+
+    /// Whether a temporary function breakpoint was never bound.
+    pub fn has_unbound_function_probe(&self) -> bool {
+        let state = self.state.lock();
+        state.bound_functions.iter().any(|binding| binding.id == BreakpointId::PROBE && !binding.verified)
     }
 
     /// Returns the binding of a breakpoint.

@@ -80,10 +80,43 @@ impl Session {
     }
 
     async fn thread_or(&self, thread: Option<ThreadId>, stop: &super::Stop) -> Result<ThreadId> {
-        match thread.or(stop.thread) {
+        if let Some(thread) = thread {
+            self.check_thread(thread).await?;
+            return Ok(thread);
+        }
+        match stop.thread {
             Some(thread) => Ok(thread),
             None => self.any_thread().await,
         }
+    }
+
+    /// Fails where the program has no such thread. Adapters take any number, and some then move another thread.
+    pub async fn check_thread(&self, thread: ThreadId) -> Result<()> {
+        const LISTED: usize = 10;
+        if self.stop().and_then(|stop| stop.thread) == Some(thread) {
+            return Ok(());
+        }
+        // Some adapters tell no threads while the program runs; what they said last counts then.
+        let known: Vec<ThreadId> = match self.threads().await {
+            Ok(threads) => threads.into_iter().map(|thread| thread.id).collect(),
+            Err(_) => self.state.lock().threads.keys().copied().collect(),
+        };
+        if known.contains(&thread) {
+            return Ok(());
+        }
+        let mut listed: Vec<String> = known.iter().take(LISTED).map(ToString::to_string).collect();
+        if known.len() > LISTED {
+            listed.push("...".to_owned());
+        }
+        let hint = if listed.is_empty() {
+            "leave `thread_id` out".to_owned()
+        } else {
+            format!("it has {}; `get_threads` lists them", listed.join(", "))
+        };
+        Err(Error::Parameter {
+            what: format!("the program of session {} has no thread {thread}", self.id),
+            hint: Some(hint),
+        })
     }
 
     /// Returns any thread, for adapters that name none.
@@ -102,6 +135,9 @@ impl Session {
         }
         if self.phase() != Phase::Running {
             self.stopped()?;
+        }
+        if let Some(thread) = thread {
+            self.check_thread(thread).await?;
         }
         // Some adapters tell no threads while the program runs.
         let last = self.state.lock().last_thread;

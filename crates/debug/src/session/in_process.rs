@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use stepwell_workspace::process::{Companion, Ending, Environment, KeepOutput, Pipes, ProgramCall};
 
 use super::Session;
+use super::stdin::ProgramStdin;
 use crate::adapters::{ProgramCommand, ProgramHost, ProgramInput, Started, Streams};
 use crate::{Error, Result};
 
@@ -54,7 +55,10 @@ impl ProgramHost for SessionProgramHost {
             }
             ProgramInput::Nothing => {
                 let (companion, pipes) = Companion::on_pipes(&session.wrapped_command(call)?)?;
-                let Pipes { stdin: _, stdout, stderr } = pipes;
+                let Pipes { stdin, stdout, stderr } = pipes;
+                if session.opening.stdin != ProgramStdin::Nothing {
+                    session.takes_input_from(stdin);
+                }
                 (companion, Streams::Separate { stdout, stderr })
             }
         };

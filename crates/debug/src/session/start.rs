@@ -14,6 +14,7 @@ use stepwell_workspace::process::{Companion, Environment, KeepOutput, Pipes, Pro
 use tokio::time::Instant;
 
 use super::in_process::SessionProgramHost;
+use super::stdin::ProgramStdin;
 use super::{ANSWER, Phase, Session, SessionListener};
 use crate::adapters::{Adapter, Located, StartMode, Transport};
 use crate::dap::types::{Capabilities, StartDebugging};
@@ -74,6 +75,7 @@ pub struct SessionStart {
     pub exception_filters: Option<Vec<String>>,
     /// Whether the workspace's breakpoints are set.
     pub breakpoints: bool,
+    pub stdin: ProgramStdin,
     /// Deadline until the program runs, building included.
     pub time: Duration,
 }
@@ -147,6 +149,7 @@ impl Session {
 
     async fn open(self: &Arc<Self>, opening: &SessionStart) -> Result<()> {
         let deadline = Instant::now() + opening.time;
+        let opening = &*self.with_input(opening)?;
         let client = self.initialize(opening, deadline).await?;
         let mut arguments = opening.arguments.clone();
         if opening.no_debug {
@@ -163,10 +166,13 @@ impl Session {
                     answer.map_err(|error| launch_error(opening, error))?;
                     launched = true;
                 }
-                ready = self.is_initialized(deadline) => {
-                    ready?;
-                    break;
-                }
+                ready = self.is_initialized(deadline) => match ready {
+                    Ok(()) => break,
+                    // debugpy 1.8 starts the program before it is configured where nothing is debugged, so a short one
+                    // may be over before `initialized`.
+                    Err(_) if opening.no_debug && self.phase().is_over() => return Ok(()),
+                    Err(error) => return Err(error),
+                },
             }
         }
         self.configure(opening).await.map_err(|error| launch_error(opening, error))?;
@@ -182,6 +188,7 @@ impl Session {
             state.phase = Phase::Running;
         }
         drop(state);
+        self.feed_input();
         self.changed();
         Ok(())
     }
@@ -354,7 +361,7 @@ impl Session {
         if opening.adapter.quirks().stdio_is_program_output {
             // Its streams are the program's. Input is held open only for who asked for it: a program that reads to the end
             // must find one.
-            if wants_terminal(&opening.arguments) {
+            if wants_terminal(&opening.arguments) || opening.stdin != ProgramStdin::Nothing {
                 self.takes_input_from(stdin);
             }
             self.pump_output(stdout, OutputCategory::Stdout);
@@ -460,7 +467,8 @@ impl Session {
             probes: self.opening.probes.clone(),
             functions: self.opening.functions.clone(),
             exception_filters: self.opening.exception_filters.clone(),
-            breakpoints: self.opening.breakpoints,
+            breakpoints: self.has_user_breakpoints(),
+            stdin: ProgramStdin::Nothing,
             time: FIRST_ANSWER,
         })
     }

@@ -30,7 +30,7 @@ pub(super) enum Input {
 }
 
 impl Input {
-    async fn write(&self, text: &[u8]) -> std::io::Result<()> {
+    pub(super) async fn write(&self, text: &[u8]) -> std::io::Result<()> {
         match self {
             Self::Terminal(terminal) => terminal.write_all(text).await,
             Self::Pipe(pipe) => pipe.lock().await.write_all(text).await,
@@ -53,7 +53,7 @@ impl Session {
         category: OutputCategory,
     ) {
         self.pump(stream, move |session, text| {
-            session.print(category, &(session.adapter.quirks().clean_output)(text));
+            session.print(category, &(session.adapter.quirks().clean_output)(category, text));
             session.changed();
         });
     }
@@ -152,6 +152,21 @@ impl Session {
         Ok(words)
     }
 
+    /// Opens a terminal for the program to read from; whether the adapter takes it.
+    pub(super) fn input_terminal(
+        self: &Arc<Self>,
+        take: impl FnOnce(&std::path::Path) -> bool,
+    ) -> Result<bool> {
+        let terminal = SpareTerminal::open()
+            .map_err(|error| Error::parameter(format!("no terminal can be opened: {error}")))?;
+        let taken = take(&terminal.path);
+        if taken {
+            self.type_into(terminal.end.clone());
+            self.state.lock().spare_terminal = Some(terminal);
+        }
+        Ok(taken)
+    }
+
     /// What is typed goes to this terminal, and what is printed there is the program's output.
     fn type_into(self: &Arc<Self>, terminal: TerminalEnd) {
         self.takes_input_on(terminal.clone());
@@ -194,16 +209,36 @@ impl Session {
         self.state.lock().input = Some(Input::Terminal(terminal));
     }
 
-    /// Types into the program's terminal.
+    pub(super) fn input(&self) -> Option<Input> {
+        self.state.lock().input.clone()
+    }
+
+    /// Ends the input of a program that reads a pipe.
+    pub(super) fn close_input_pipe(&self) {
+        let mut state = self.state.lock();
+        if matches!(state.input, Some(Input::Pipe(_))) {
+            state.input = None;
+        }
+    }
+
+    /// Types into the program's input. The character U+0004 ends it.
     pub async fn send_input(&self, text: &str) -> Result<()> {
-        let input = self.state.lock().input.clone();
-        let Some(input) = input else {
+        let Some(input) = self.input() else {
             return Err(Error::State {
                 what: format!("the program of session {} reads no input from us", self.id),
                 hint: "start it with `\"console\": \"integratedTerminal\"` in its configuration".to_owned(),
             });
         };
+        let (text, ends) = match &input {
+            // A terminal understands the character itself.
+            Input::Terminal(_) => (text, false),
+            Input::Pipe(_) => Self::typed(text),
+        };
         let written = tokio::time::timeout(super::ANSWER, input.write(text.as_bytes())).await;
+        if ends {
+            drop(input);
+            self.close_input_pipe();
+        }
         match written {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {

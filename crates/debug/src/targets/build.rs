@@ -9,7 +9,7 @@ use stepwell_workspace::process::Ending;
 use super::error::{Result, TargetError};
 use super::{binary, text};
 use crate::launch_config::tasks::{TaskCommand, TaskOutput, TaskRun};
-use crate::launch_config::{LaunchError, PlannedRun, Resolved, RunRole, shell_words};
+use crate::launch_config::{LaunchError, PlannedCommand, PlannedRun, Resolved, RunRole, shell_words};
 
 /// Cargo's messages for the largest of workspaces are some megabytes.
 const MOST_MESSAGES: usize = 64 * 1024 * 1024;
@@ -100,8 +100,14 @@ impl BuildStep {
 
     /// What a person is shown before it is run.
     pub fn runs(&self) -> PlannedRun {
-        let text = format!("{} (in {})", self.command_line(), self.folder.display());
-        PlannedRun { role: RunRole::Task, key: "build".to_owned(), text, warning: None }
+        let line = self.command_line();
+        PlannedRun {
+            role: RunRole::Task,
+            key: "build".to_owned(),
+            text: format!("{line} (in {})", self.folder.display()),
+            command: Some(PlannedCommand { line, folder: self.folder.clone() }),
+            warning: None,
+        }
     }
 
     /// The command line as one would type it.

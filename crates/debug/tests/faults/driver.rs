@@ -75,6 +75,7 @@ pub fn opening(kind: AdapterKind, adapter: &FakeAdapter) -> SessionStart {
         functions: Vec::new(),
         exception_filters: None,
         breakpoints: true,
+        stdin: stepwell_debug::session::ProgramStdin::Nothing,
         time: PATIENCE,
     }
 }

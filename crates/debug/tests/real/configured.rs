@@ -52,6 +52,7 @@ fn start(
         functions: Vec::new(),
         exception_filters: None,
         breakpoints: true,
+        stdin: stepwell_debug::session::ProgramStdin::Nothing,
         time: PATIENCE,
     };
     let debugger = Debugger::new(DebuggerOptions { search, ..DebuggerOptions::default() });

@@ -136,6 +136,7 @@ impl Lab {
             functions: Vec::new(),
             exception_filters: None,
             breakpoints: true,
+            stdin: stepwell_debug::session::ProgramStdin::Nothing,
             time: PATIENCE,
         };
         self.debugger.start(opening).unwrap()

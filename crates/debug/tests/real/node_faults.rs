@@ -142,6 +142,7 @@ async fn outcome_with(script: &str, time: Duration) -> (Outcome, String) {
         functions: Vec::new(),
         exception_filters: None,
         breakpoints: true,
+        stdin: stepwell_debug::session::ProgramStdin::Nothing,
         time,
     };
     let debugger = Debugger::new(DebuggerOptions { search, ..DebuggerOptions::default() });

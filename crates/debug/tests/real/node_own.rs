@@ -76,6 +76,7 @@ impl Scripts {
             functions: Vec::new(),
             exception_filters,
             breakpoints: true,
+            stdin: stepwell_debug::session::ProgramStdin::Nothing,
             time: PATIENCE,
         };
         self.debugger.start(opening).unwrap()

@@ -40,7 +40,7 @@ async fn results_have_the_form_their_tool_has() {
         expect![[r#"{"content":[{"type":"text","text":"{\"text\":\"two\\nlines\"}"}],"structuredContent":{"text":"two\nlines"},"isError":false}"#]]
         .assert_eq(&structured["result"].to_string());
         let failed = client.call("test_error_handling", json!({})).await;
-        expect![[r#"{"content":[{"type":"text","text":"This tool intentionally returns an error for testing"}],"isError":true}"#]]
+        expect![[r#"{"content":[{"type":"text","text":"{\"status\":\"error\",\"message\":\"This tool intentionally returns an error for testing\"}"}],"isError":true}"#]]
         .assert_eq(&failed["result"].to_string());
         let image = client.call("test_image_content", json!({})).await;
         assert_eq!(image["result"]["content"][1]["type"], "image", "{image}");

@@ -11,7 +11,10 @@ pub(super) fn of(part: &Part) -> Option<String> {
         let what = if first.pattern { "a pattern" } else { "a variable or another command's output" };
         return Some(format!("what it runs is given by {what}"));
     }
-    if first.text.is_empty() || first.text.chars().any(|c| c.is_control() || !c.is_ascii()) {
+    // A path may have letters of any language; a bare name is looked for, and may be made to look like another one.
+    let is_path = first.text.contains('/');
+    let is_usual = |c: char| !c.is_control() && (c.is_ascii() || is_path && c.is_alphanumeric());
+    if first.text.is_empty() || !first.text.chars().all(is_usual) {
         return Some("the name of its program holds unusual characters".to_owned());
     }
     let name = base_name(&first.text);

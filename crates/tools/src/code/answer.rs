@@ -50,7 +50,9 @@ pub fn note_lines(notes: &[String]) -> String {
 /// Says why a symbol has no definition in the workspace.
 pub fn unresolved_text(subject: &str, unresolved: Unresolved<'_>, notes: &[String]) -> String {
     let text = match unresolved {
-        Unresolved::External => format!("{subject} is external: it is defined outside of the workspace."),
+        Unresolved::External => format!(
+            "{subject} is not known here: no file of the workspace defines it. It may belong to a dependency or to the language."
+        ),
         Unresolved::Unknown { similar_names: [] } => format!(
             "{subject} is not defined in the workspace as far as the index can tell. Give the file and line where it is used, or search with `grep`."
         ),

@@ -22,6 +22,7 @@ pub struct SetBreakpointInput {
     /// From 1.
     #[schemars(extend("x-aliases" = ["line"]))]
     line_number: i64,
+    /// From 1.
     column_number: Option<i64>,
     /// Stops only where this expression of the program's language is true.
     condition: Option<String>,
@@ -81,7 +82,7 @@ debug_tool!(
     "remove_breakpoint",
     &[],
     RemoveBreakpointInput => Success<RemovedBody>,
-    Risk::Read,
+    Risk::Execute,
     remove_breakpoint,
     plain_preview
 );
@@ -108,7 +109,7 @@ debug_tool!(
     "set_exception_breakpoints",
     &[],
     SetExceptionBreakpointsInput => Success<ExceptionBreakpointsBody>,
-    Risk::Read,
+    Risk::Execute,
     set_exception_breakpoints,
     plain_preview
 );
@@ -201,6 +202,9 @@ impl DebugService {
         _: &ToolContext,
         input: SetBreakpointInput,
     ) -> Result<Success<SetBreakpointBody>> {
+        if let Some(column) = input.column_number.filter(|column| *column < 1) {
+            return Err(Error::parameter(format!("columns count from 1; there is no column {column}")));
+        }
         let new = NewBreakpoint {
             path: self.file(&input.file_path)?,
             line: input.line_number,

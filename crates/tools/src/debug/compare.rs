@@ -18,9 +18,9 @@ use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, Program
 
 use super::answer::{Success, failed};
 use super::debug_tool;
-use super::launch::{RunInput, command_of};
+use super::launch::RunInput;
 use super::service::{DebugService, RUN_WAIT};
-use super::tracepoints::{Point, hit_limit, location_of};
+use super::tracepoints::{Point, hit_limit, location_of, not_run};
 
 /// How long a revision may take to be unpacked.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -161,10 +161,20 @@ impl DebugService {
                 }
                 None => (launch, points.clone()),
             };
-            let (session, after) = self.start_with_probes(ctx, launch, &points, &wait).await?;
-            let run = self.debugger.collect(&session, &points, after, max_hits, &wait).await?;
-            self.debugger.end(&session).await;
-            seen.push(run);
+            let (started, after) = self.start_with_probes(ctx, launch, &points, &wait).await?;
+            let ran = self.debugger.collect(&started.first()?, &points, after, max_hits, &wait).await;
+            started.end().await;
+            let ran = ran?;
+            match ran.end {
+                RunEnd::Failed(ending) => return Err(of_run(not_run(ending), &run.command)),
+                RunEnd::Interrupted => {
+                    return Err(Error::State {
+                        what: format!("the comparison was cancelled while `{}` ran", run.command),
+                        hint: "nothing is left running".to_owned(),
+                    });
+                }
+                _ => seen.push(ran),
+            }
         }
         let [first, second] = <[TracepointRun; 2]>::try_from(seen).map_err(|_| Error::NoSessionAtAll)?;
         Ok(Success::new(compared(&points, &first, &second, self.workspace.root())))
@@ -179,7 +189,7 @@ impl DebugService {
     ) -> Result<LaunchPlan> {
         let launch = self.resolve_launch_in(&run.run().start(), folder)?;
         let plain = |plan: &LaunchPlan, root: &Path| {
-            command_of(&plan.runs()).replace(&*root.to_string_lossy(), "${workspaceFolder}")
+            plan.command_line().replace(&*root.to_string_lossy(), "${workspaceFolder}")
         };
         let (wanted, found) = (plain(approved, self.workspace.root()), plain(&launch, folder));
         if wanted == found {
@@ -249,6 +259,12 @@ impl DebugService {
             Err(error) => Err(error.to_string()),
         }
     }
+}
+
+/// Names the run that an error is about.
+fn of_run(error: Error, command: &str) -> Error {
+    let hint = error.hint().map(str::to_owned);
+    Error::Launch { reason: format!("`{command}` did not run: {error}"), hint }
 }
 
 /// Finds the first difference between two runs.

@@ -1,12 +1,12 @@
 //! Execution control: continue, step, pause, run to a line, stop, and the list of sessions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_debug::ids::{SessionId, ThreadId};
 use stepwell_debug::session::{Phase, Session, Step};
-use stepwell_debug::stop_report::Detail;
 use stepwell_debug::{Error, Outcome, Result, StopReason};
 use stepwell_protocol::Risk;
 use stepwell_tool_runtime::ToolContext;
@@ -14,6 +14,9 @@ use stepwell_tool_runtime::ToolContext;
 use super::answer::{MessageBody, RunAnswer, Success};
 use super::debug_tool;
 use super::service::{DebugService, RUN_WAIT, STEP_WAIT};
+
+/// How long `stop_debugging` waits for the end of a session.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
 /// Lets the program run to the next stop or its end.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -23,6 +26,8 @@ pub struct ContinueInput {
     thread_id: Option<ThreadId>,
     /// Seconds to wait; 60 by default.
     timeout: Option<f64>,
+    /// Only what is new since the last stop.
+    brief: Option<bool>,
 }
 
 /// Makes one step and tells where the program is then.
@@ -34,6 +39,8 @@ pub struct StepInput {
     /// So many steps, unless something else stops the program; 1 by default.
     count: Option<u32>,
     timeout: Option<f64>,
+    /// Only what is new since the last stop.
+    brief: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -49,6 +56,7 @@ pub enum StepType {
 pub struct WaitInput {
     session_id: Option<SessionId>,
     timeout: Option<f64>,
+    brief: Option<bool>,
 }
 
 /// Stops a running program where it is.
@@ -57,6 +65,7 @@ pub struct PauseInput {
     session_id: Option<SessionId>,
     thread_id: Option<ThreadId>,
     timeout: Option<f64>,
+    brief: Option<bool>,
 }
 
 /// Lets the program run until it reaches a line, without a lasting breakpoint.
@@ -68,9 +77,10 @@ pub struct RunToInput {
     line_number: i64,
     session_id: Option<SessionId>,
     timeout: Option<f64>,
+    brief: Option<bool>,
 }
 
-/// Ends a session and its program; all sessions where none is named and several run.
+/// Ends a session and its program, or lets go of one that was attached to; all sessions where none is named.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct StopInput {
     session_id: Option<SessionId>,
@@ -85,23 +95,23 @@ debug_tool!(
     "continue_debugging",
     &[],
     ContinueInput => RunAnswer,
-    Risk::Read,
+    Risk::Execute,
     continue_debugging,
     plain_preview
 );
-debug_tool!(StepExecution, "step_execution", &[], StepInput => RunAnswer, Risk::Read, step_execution, plain_preview);
+debug_tool!(StepExecution, "step_execution", &[], StepInput => RunAnswer, Risk::Execute, step_execution, plain_preview);
 debug_tool!(WaitForStop, "wait_for_stop", &[], WaitInput => RunAnswer, Risk::Read, wait_for_stop, plain_preview);
-debug_tool!(PauseDebugging, "pause_debugging", &[], PauseInput => RunAnswer, Risk::Read, pause_debugging, plain_preview);
+debug_tool!(PauseDebugging, "pause_debugging", &[], PauseInput => RunAnswer, Risk::Execute, pause_debugging, plain_preview);
 debug_tool!(
     RunToLocation,
     "run_to_location",
     &["debug_run_to"],
     RunToInput => RunAnswer,
-    Risk::Read,
+    Risk::Execute,
     run_to_location,
     plain_preview
 );
-debug_tool!(StopDebugging, "stop_debugging", &[], StopInput => Success<MessageBody>, Risk::Read, stop_debugging, plain_preview);
+debug_tool!(StopDebugging, "stop_debugging", &[], StopInput => Success<MessageBody>, Risk::Execute, stop_debugging, plain_preview);
 debug_tool!(ListSessions, "list_sessions", &[], ListSessionsInput => Success<SessionsBody>, Risk::Read, list_sessions, plain_preview);
 
 /// All debug sessions, the ended ones included as long as they are remembered.
@@ -154,7 +164,7 @@ impl DebugService {
         let after = self.debugger.serial();
         session.resume(input.thread_id).await?;
         let outcome = self.debugger.wait(&session, after, &wait).await;
-        self.answer(outcome, &session, Detail::NEWS).await
+        self.answer(outcome, &session, Self::detail_of_step(input.brief)).await
     }
 
     async fn step_execution(&self, ctx: &ToolContext, input: StepInput) -> Result<RunAnswer> {
@@ -173,7 +183,7 @@ impl DebugService {
             left -= 1;
             let goes_on = matches!(&outcome, Outcome::Stopped(stopped, stop) if stopped.id == session.id && stop.reason == StopReason::Step);
             if left == 0 || !goes_on {
-                return self.answer(outcome, &session, Detail::NEWS).await;
+                return self.answer(outcome, &session, Self::detail_of_step(input.brief)).await;
             }
         }
     }
@@ -184,19 +194,21 @@ impl DebugService {
         // A stop that is there already is what was waited for.
         let after = session.stop().map_or(self.debugger.serial(), |stop| stop.serial - 1);
         let outcome = self.debugger.wait(&session, after, &wait).await;
-        self.answer(outcome, &session, Detail::COMPACT).await
+        self.answer(outcome, &session, Self::detail(input.brief)).await
     }
 
     async fn pause_debugging(&self, ctx: &ToolContext, input: PauseInput) -> Result<RunAnswer> {
         let session = self.debugger.session_in_tree(input.session_id.as_ref())?;
         let wait = Self::wait(ctx, input.timeout, STEP_WAIT);
+        let detail = Self::detail(input.brief);
         if let Some(stop) = session.stop() {
-            return self
-                .answer(Outcome::Stopped(Arc::clone(&session), stop), &session, Detail::COMPACT)
-                .await;
+            if let Some(thread) = input.thread_id {
+                session.check_thread(thread).await?;
+            }
+            return self.answer(Outcome::Stopped(Arc::clone(&session), stop), &session, detail).await;
         }
         let outcome = self.debugger.pause(&session, input.thread_id, &wait).await?;
-        self.answer(outcome, &session, Detail::COMPACT).await
+        self.answer(outcome, &session, detail).await
     }
 
     async fn run_to_location(&self, ctx: &ToolContext, input: RunToInput) -> Result<RunAnswer> {
@@ -222,24 +234,35 @@ impl DebugService {
         let outcome = self.debugger.wait(&session, after, &wait).await;
         // The place is taken back even if the program never came there.
         session.set_probes(&path, Vec::new()).await.ok();
-        self.answer(outcome, &session, Detail::NEWS).await
+        self.answer(outcome, &session, Self::detail_of_step(input.brief)).await
     }
 
     async fn stop_debugging(&self, _: &ToolContext, input: StopInput) -> Result<Success<MessageBody>> {
-        if input.session_id.is_some() {
-            let session = self.debugger.session(input.session_id.as_ref())?;
-            self.debugger.end(&session).await;
-            return Ok(Success::new(MessageBody { message: format!("session {} is over", session.id) }));
-        }
-        let alive = self.debugger.sessions().iter().filter(|session| !session.phase().is_over()).count();
-        let message = match alive {
-            0 => "no session is running".to_owned(),
-            1 => "ended 1 session".to_owned(),
-            _ => format!("ended {alive} sessions"),
+        let ending: Vec<Arc<Session>> = match &input.session_id {
+            Some(id) => vec![self.debugger.session(Some(id))?],
+            None => self.debugger.sessions(),
         };
-        if alive > 0 {
-            self.debugger.end_all().await;
+        let ending: Vec<_> = ending.into_iter().filter(|session| !session.phase().is_over()).collect();
+        if ending.is_empty() {
+            return Err(Error::State {
+                what: match &input.session_id {
+                    Some(id) => format!("session {id} is over already"),
+                    None => "there is no debug session to stop".to_owned(),
+                },
+                hint: "`list_sessions` lists them; `start_debugging` starts one".to_owned(),
+            });
         }
+        let told = match ending.as_slice() {
+            [session] => format!("session {}", session.id),
+            several => format!("{} sessions", several.len()),
+        };
+        // Adapters may take seconds to let go; the end goes on while the answer is read.
+        let debugger = Arc::clone(&self.debugger);
+        let work = tokio::spawn(async move { debugger.end_each(&ending).await });
+        let message = match tokio::time::timeout(ANSWER_WITHIN, work).await {
+            Ok(_) => format!("ended {told}"),
+            Err(_) => format!("{told} was asked to end and is ending"),
+        };
         Ok(Success::new(MessageBody { message }))
     }
 

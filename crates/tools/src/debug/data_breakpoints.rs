@@ -40,7 +40,7 @@ debug_tool!(
     "set_data_breakpoint",
     &[],
     SetDataBreakpointInput => Success<DataBreakpointsBody>,
-    Risk::Read,
+    Risk::Execute,
     set_data_breakpoint,
     plain_preview
 );

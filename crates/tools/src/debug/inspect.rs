@@ -23,6 +23,8 @@ const LONGEST_VALUE: usize = 16 * 1024;
 /// Rows of an answer.
 const ROWS: i64 = 50;
 const MOST_ROWS: i64 = 500;
+/// Bytes of all rows of an answer, about.
+const ROOM: usize = 32 * 1024;
 const OUTPUT: usize = 4000;
 const MOST_OUTPUT: usize = 32 * 1024;
 
@@ -99,10 +101,10 @@ pub struct OutputInput {
     limit: Option<usize>,
 }
 
-/// Types into the program's terminal (configurations with `"console": "integratedTerminal"`).
+/// Types into the program's standard input.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SendInputInput {
-    /// Sent as it is; end it with a line feed.
+    /// Sent as it is; end a line with a line feed, the input with `\u0004`.
     text: String,
     session_id: Option<SessionId>,
 }
@@ -312,8 +314,16 @@ impl DebugService {
         let variables = session.variables(reference.adapter_ref, reference.scope_of, paging).await?;
         let got = variables.len() as i64;
         let length = input.value_length.unwrap_or(VALUE).min(LONGEST_VALUE);
-        let rows: Vec<VariableRow> =
-            variables.iter().take(count as usize).map(|variable| session.row(variable, length)).collect();
+        // An answer that is longer than a tool's may be would be cut in the middle.
+        let mut room = ROOM;
+        let fits = |row: &VariableRow| {
+            let size = row.name.len() + row.value.len() + row.kind.as_ref().map_or(0, String::len) + 120;
+            let had_room = room > 0;
+            room = room.saturating_sub(size);
+            had_room
+        };
+        let rows = variables.iter().take(count as usize).map(|variable| session.row(variable, length));
+        let rows: Vec<VariableRow> = rows.take_while(fits).collect();
         let more = known.map_or(got - rows.len() as i64, |known| known - start - rows.len() as i64).max(0);
         Ok(Success::new(VariablesBody { variables: rows, more: (more > 0).then_some(more) }))
     }
@@ -379,12 +389,16 @@ impl DebugService {
     async fn get_call_stack(&self, _: &ToolContext, input: CallStackInput) -> Result<Success<CallStackBody>> {
         let session = self.debugger.session_to_resume(input.session_id.as_ref())?;
         let stop = session.stopped()?;
+        if let Some(thread) = input.thread_id {
+            session.check_thread(thread).await?;
+        }
         let thread = match input.thread_id.or(stop.thread) {
             Some(thread) => thread,
             None => session.top_frame_thread().await?,
         };
         let start = input.start.unwrap_or_default().max(0);
-        let count = input.count.unwrap_or(20).clamp(1, 200);
+        let most = if input.source == Some(true) { 40 } else { 200 };
+        let count = input.count.unwrap_or(20).clamp(1, most);
         let (frames, total) = self.debugger.call_stack(&session, thread, start, count).await?;
         let with_source = input.source == Some(true);
         let call_stack = frames

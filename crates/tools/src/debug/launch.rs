@@ -1,7 +1,7 @@
 //! `get_debugger_configurations`, `start_debugging`, `restart_debugging`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,18 +9,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stepwell_debug::ids::SessionId;
-use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan, Launched};
-use stepwell_debug::launch_config::{
-    Context, Launch, LaunchFile, PlannedRun, RunRole, resolve_configuration,
-};
-use stepwell_debug::stop_report::Detail;
+use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
+use stepwell_debug::launch_config::{Context, Launch, LaunchFile, Request, resolve_configuration};
+use stepwell_debug::session::ProgramStdin;
+use stepwell_debug::stop_report::StopEventData;
 use stepwell_debug::targets::{self, Description};
-use stepwell_debug::{Error, Result};
+use stepwell_debug::{Error, Outcome, Result};
 use stepwell_protocol::{Event, OutputStream, Preview, Risk};
 use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
-use super::answer::{DebugAnswer, RunAnswer, Success, failed};
+use super::answer::{DebugAnswer, RunAnswer, RunOutcome, Success, failed};
 use super::debug_tool;
 use super::service::{DebugService, START_WAIT};
 
@@ -56,11 +55,15 @@ pub struct StartInput {
     file: Option<String>,
     cwd: Option<String>,
     env: Option<BTreeMap<String, String>>,
+    /// What it reads from standard input, to its end; without it `send_input` types.
+    stdin: Option<String>,
     stop_on_entry: Option<bool>,
     /// Only run it.
     no_debug: Option<bool>,
     /// Seconds, building included; 60 by default.
     timeout: Option<f64>,
+    /// A short stop: own frames and few variables.
+    brief: Option<bool>,
 }
 
 /// What to run, for tools that run it themselves.
@@ -72,6 +75,8 @@ pub struct RunInput {
     pub configuration_name: Option<String>,
     pub cwd: Option<String>,
     pub env: Option<BTreeMap<String, String>>,
+    /// What it reads from standard input.
+    pub stdin: Option<String>,
     /// Seconds.
     pub timeout: Option<f64>,
 }
@@ -88,6 +93,7 @@ impl RunInput {
             configuration_name: self.configuration_name.clone(),
             cwd: self.cwd.clone(),
             env: self.env.clone(),
+            stdin: self.stdin.clone(),
             timeout: self.timeout,
             ..StartInput::default()
         }
@@ -99,6 +105,7 @@ impl RunInput {
 pub struct RestartInput {
     session_id: Option<SessionId>,
     timeout: Option<f64>,
+    brief: Option<bool>,
 }
 
 debug_tool!(
@@ -148,6 +155,7 @@ pub struct StartPlan {
     launch: LaunchPlan,
     no_debug: bool,
     timeout: Option<f64>,
+    brief: Option<bool>,
 }
 
 /// How the first run of a started program went on.
@@ -165,7 +173,11 @@ pub struct StartAnswer {
     notes: Vec<String>,
 }
 
-impl DebugAnswer for StartAnswer {}
+impl DebugAnswer for StartAnswer {
+    fn stop(&self) -> Option<&StopEventData> {
+        self.run.stop()
+    }
+}
 
 impl DebugService {
     async fn get_configurations(
@@ -174,9 +186,15 @@ impl DebugService {
         _: ConfigurationsInput,
     ) -> Result<Success<ConfigurationsBody>> {
         let file = LaunchFile::read(self.workspace.root()).map_err(launch::from_launch)?;
+        if !file.exists {
+            return Err(Error::Launch {
+                reason: "there is no `.vscode/launch.json` in this folder".to_owned(),
+                hint: Some("`start_debugging` takes a `command`, `program` or `test` as well".to_owned()),
+            });
+        }
         let hint = match (file.configurations.is_empty(), self.trusted) {
             (true, _) => {
-                Some("there is none; `start_debugging` takes a `command`, `program` or `test` as well")
+                Some("it has none; `start_debugging` takes a `command`, `program` or `test` as well")
             }
             (false, false) => {
                 Some("the folder is not trusted, so these do not run until `stepwell config trust`")
@@ -260,8 +278,15 @@ impl DebugService {
             LaunchPlan::of_launch(launch, &ctx)?
         } else {
             let (_, description) = ways.remove(0);
-            let target = targets::describe(&description, &ctx).map_err(launch::from_target)?;
-            LaunchPlan::of_target(target)
+            let target = match &input.cwd {
+                Some(cwd) => {
+                    let cwd = run_folder(folder, cwd)?;
+                    let description = from_folder(description, &cwd, folder);
+                    targets::describe_in(&description, &ctx, &cwd)
+                }
+                None => targets::describe(&description, &ctx),
+            };
+            LaunchPlan::of_target(target.map_err(launch::from_target)?)
         };
         for resolved in plan.resolved() {
             let pid = ["processId", "pid"].iter().find_map(|key| resolved.arguments.get(*key));
@@ -271,12 +296,14 @@ impl DebugService {
                 targets::check_attach(pid).map_err(launch::from_target)?;
             }
         }
-        if let Some(cwd) = &input.cwd {
-            let folder = folder.join(cwd);
-            plan.set("cwd", &Value::from(folder.to_string_lossy().into_owned()));
+        if let Some(cwd) = input.cwd.as_ref().filter(|_| named > 0) {
+            plan.set("cwd", &Value::from(run_folder(folder, cwd)?.to_string_lossy().into_owned()));
         }
         if let Some(env) = &input.env {
             plan.add_environment(env);
+        }
+        if let Some(text) = &input.stdin {
+            plan.stdin = ProgramStdin::Text(text.as_str().into());
         }
         if input.stop_on_entry == Some(true) {
             plan.stop_on_entry();
@@ -296,8 +323,14 @@ impl DebugService {
 
     fn plan_start(&self, input: StartInput) -> Planned<StartPlan> {
         let launch = self.resolve_launch(&input);
-        planned_launch(launch, |launch| {
-            Ok(StartPlan { launch, no_debug: input.no_debug == Some(true), timeout: input.timeout })
+        // A configuration says itself where its program reads.
+        let is_configured = input.configuration_name.is_some() || input.configuration.is_some();
+        planned_launch(launch, |mut launch| {
+            if launch.stdin == ProgramStdin::Nothing && !is_configured {
+                launch.stdin = ProgramStdin::Typed;
+            }
+            let no_debug = input.no_debug == Some(true);
+            Ok(StartPlan { launch, no_debug, timeout: input.timeout, brief: input.brief })
         })
     }
 
@@ -306,7 +339,7 @@ impl DebugService {
         let rows = plan.runs();
         let mut warnings: Vec<String> = rows.iter().filter_map(|row| row.warning.clone()).collect();
         warnings.extend(plan.warnings.iter().cloned());
-        let command = command_of(&rows);
+        let command = plan.command_line();
         let all = rows.iter().map(|row| format!("{}: {}", row.key, row.text)).collect::<Vec<_>>().join(", ");
         Preview {
             summary: format!("Debug {} ({all})", plan.name),
@@ -328,20 +361,51 @@ impl DebugService {
     }
 
     async fn start_debugging(&self, ctx: &ToolContext, plan: StartPlan) -> Result<StartAnswer> {
-        let StartPlan { launch, no_debug, timeout } = plan;
+        let StartPlan { launch, no_debug, timeout, brief } = plan;
         let wait = Self::wait(ctx, timeout, START_WAIT);
         let how = launch.how.clone();
+        let attaches = launch.resolved().all(|resolved| resolved.request == Request::Attach);
         let mut options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
         options.no_debug = no_debug;
         let after = self.debugger.serial();
-        let Launched { sessions, notes } = launch.start(&self.debugger, &options).await?;
-        let roots: Vec<SessionId> = sessions.iter().map(|session| session.id.clone()).collect();
-        let outcome = self.debugger.wait_any(&roots, after, &wait).await;
-        let first = sessions.first().ok_or(Error::NoSessionAtAll)?;
-        let mut notes = notes;
+        let started = self.launch(ctx, launch, &options).await?;
+        let roots: Vec<SessionId> = started.all().iter().map(|session| session.id.clone()).collect();
+        let outcome = if attaches {
+            self.debugger.wait_attached(&roots, after, &wait).await
+        } else {
+            Some(self.debugger.wait_any(&roots, after, &wait).await)
+        };
+        let first = started.first()?;
+        let mut notes = started.notes.clone();
         notes.extend(self.unbound());
-        let run = self.answer(outcome, first, Detail::COMPACT).await?;
         let sessions = if roots.len() > 1 { roots } else { Vec::new() };
+        let run = match outcome {
+            Some(Outcome::Interrupted) => {
+                started.end().await;
+                let outcome = RunOutcome::Interrupted {
+                    session_id: first.id.clone(),
+                    message: "the call was cancelled; the program it started has ended".into(),
+                    state: first.phase(),
+                };
+                RunAnswer { outcome, hint: None }
+            }
+            Some(outcome) => {
+                started.keep();
+                self.answer(outcome, &first, Self::detail(brief)).await?
+            }
+            // A process that was attached to runs on; what stops it is yet to happen.
+            None => {
+                started.keep();
+                let outcome = RunOutcome::Timeout {
+                    session_id: first.id.clone(),
+                    message: "attached; the program runs on and nothing has stopped it yet".into(),
+                    state: first.phase(),
+                    new_output: None,
+                };
+                let hint = "`pause_debugging` stops it where it is, `wait_for_stop` waits for a breakpoint";
+                RunAnswer { outcome, hint: Some(hint.into()) }
+            }
+        };
         Ok(StartAnswer { run, sessions, how, notes })
     }
 
@@ -371,14 +435,35 @@ impl DebugService {
         let time = wait.deadline.saturating_duration_since(Instant::now());
         let again = self.debugger.restart(&session, time).await?;
         let outcome = self.debugger.wait(&again, after, &wait).await;
-        self.answer(outcome, &again, Detail::COMPACT).await
+        self.answer(outcome, &again, Self::detail(input.brief)).await
     }
 }
 
-/// Returns the command lines among everything that will run.
-pub(super) fn command_of(rows: &[PlannedRun]) -> String {
-    let commands = rows.iter().filter(|row| matches!(row.role, RunRole::Program | RunRole::Task));
-    commands.map(|row| row.text.clone()).collect::<Vec<_>>().join("; ")
+/// Returns the folder that a program runs in.
+fn run_folder(root: &Path, cwd: &str) -> Result<PathBuf> {
+    let folder = root.join(cwd);
+    if !folder.is_dir() {
+        return Err(Error::Parameter {
+            what: format!("there is no folder `{cwd}`"),
+            hint: Some("give `cwd` as a path from the workspace's root, or absolute".to_owned()),
+        });
+    }
+    Ok(stepwell_workspace::files::resolved(&folder))
+}
+
+/// A program that is named from the workspace's root is found there too.
+fn from_folder(description: Description, cwd: &Path, root: &Path) -> Description {
+    let found = |path: &String| match root.join(path) {
+        at_root if !cwd.join(path).exists() && at_root.exists() => at_root.to_string_lossy().into_owned(),
+        _ => path.clone(),
+    };
+    match description {
+        Description::Program { path, args } => Description::Program { path: found(&path), args },
+        Description::Core { core, program } => {
+            Description::Core { core: found(&core), program: program.as_ref().map(found) }
+        }
+        other => other,
+    }
 }
 
 /// Makes the plan of a tool from a launch, and its preview from the same launch.

@@ -102,6 +102,15 @@ impl DebugService {
         let address = if input.address.starts_with(|first: char| first.is_ascii_digit()) {
             input.address
         } else {
+            if !is_place(&input.address) {
+                return Err(Error::Parameter {
+                    what: format!("`{}` is neither an address nor a variable", input.address),
+                    hint: Some(
+                        "`evaluate_expression` evaluates expressions, which may change the program"
+                            .to_owned(),
+                    ),
+                });
+            }
             address_of(&session, frame, &input.address).await?
         };
         let count = input.count.unwrap_or(BYTES).clamp(1, MOST_BYTES);
@@ -125,6 +134,16 @@ async fn instruction_of(session: &Arc<Session>, frame: AdapterFrameId) -> Result
         what: "tell the address of a frame".to_owned(),
         hint: Some("give `address`".to_owned()),
     })
+}
+
+/// Whether a text names a variable, a part of one or what it points to. Such a text can be evaluated without changing the
+/// program.
+fn is_place(text: &str) -> bool {
+    let plain = |letter: char| letter.is_alphanumeric() || "_.$:*&[]-> ".contains(letter);
+    text.starts_with(|first: char| first.is_alphabetic() || "_$*&".contains(first))
+        && text.chars().all(plain)
+        && !text.contains("--")
+        && !text.replace("->", "").contains(['-', '>'])
 }
 
 /// Returns the address of an expression's value: by the adapter's memory reference, or by C's `&`.
@@ -163,7 +182,7 @@ fn dump(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{dump, same_address};
+    use super::{dump, is_place, same_address};
 
     #[test]
     fn bytes_are_shown_as_numbers_and_letters() {
@@ -174,6 +193,25 @@ mod tests {
              +0010 6b 65                                           ke"
         );
         assert_eq!(dump(&[]), "");
+    }
+
+    #[test]
+    fn only_variables_are_evaluated_for_their_memory() {
+        let rows = [
+            ("total", true),
+            ("self.items[2]", true),
+            ("*node->next", true),
+            ("&账户", true),
+            ("f()", false),
+            ("x = 3", false),
+            ("i--", false),
+            ("-1", false),
+            ("a > b", false),
+            ("", false),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(is_place(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The service behind the debugger's tools: the debugger, the workspace, and how an outcome becomes an answer.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use stepwell_debug::ids::{AdapterFrameId, BreakpointId, FrameId, SessionId};
 use stepwell_debug::session::{Binding, Phase, Session};
 use stepwell_debug::stop_report::{Detail, printed};
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
-use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview};
+use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview, TaskId};
 use stepwell_tool_runtime::ToolContext;
 use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
@@ -43,6 +44,8 @@ pub struct DebugService {
     pub trusted: bool,
     /// The sessions as front ends were last shown them.
     shown: Mutex<Vec<DebugSessionSummary>>,
+    /// Who started each session.
+    pub(super) owners: Mutex<HashMap<SessionId, TaskId>>,
 }
 
 impl DebugService {
@@ -50,7 +53,13 @@ impl DebugService {
         let mut debugger_options = options.debugger.clone();
         debugger_options.function_finder.get_or_insert_with(|| Arc::new(SyntaxFunctions));
         let debugger = Arc::new(Debugger::new(debugger_options));
-        Arc::new(Self { debugger, workspace, trusted: options.trusted, shown: Mutex::default() })
+        Arc::new(Self {
+            debugger,
+            workspace,
+            trusted: options.trusted,
+            shown: Mutex::default(),
+            owners: Mutex::default(),
+        })
     }
 
     /// The sessions as front ends list them.
@@ -132,6 +141,16 @@ impl DebugService {
                 Duration::from_secs_f64(seconds.min(LONGEST_WAIT as f64))
             });
         Wait { deadline: Instant::now() + time, cancel: ctx.cancel.clone() }
+    }
+
+    /// How much of a stop is reported.
+    pub fn detail(brief: Option<bool>) -> Detail {
+        if brief == Some(true) { Detail::COMPACT } else { Detail::WHOLE }
+    }
+
+    /// As [`DebugService::detail`] for a program that went on from a stop: a brief answer tells what is new.
+    pub fn detail_of_step(brief: Option<bool>) -> Detail {
+        if brief == Some(true) { Detail::NEWS } else { Detail::WHOLE }
     }
 
     /// Reports how a run went on: the stop with its stack and variables, or how the program ended.

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_debug::launch::{LaunchPlan, Launched};
-use stepwell_debug::session::{Session, Stop, is_true};
+use stepwell_debug::launch::LaunchPlan;
+use stepwell_debug::session::{Session, Stop, UserBreakpoints, is_true};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::trace::{TraceLimits, rendered};
-use stepwell_debug::{Error, FunctionFinder, Outcome, Result, StopReason, Wait};
+use stepwell_debug::{Error, Outcome, Result, StopReason, Wait};
 use stepwell_protocol::{Preview, Risk};
 use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
 use super::answer::{DebugAnswer, RunAnswer, Success, failed};
 use super::debug_tool;
-use super::functions::SyntaxFunctions;
+use super::function_search::{self, FunctionPlace};
 use super::launch::{RunInput, planned_launch};
 use super::service::{DebugService, RUN_WAIT};
 
@@ -82,14 +82,15 @@ pub struct TraceBody {
 
 impl DebugService {
     fn plan_trace(&self, input: TraceInput) -> Planned<TracePlan> {
-        let target = self.trace_target(&input);
         if input.run.names_something() {
             let launch = self.resolve_launch(&input.run.start());
             return planned_launch(launch, |launch| {
-                Ok(TracePlan { launch: Some(launch), target: target?, input })
+                let target = self.trace_target(&input, Some(&launch))?;
+                Ok(TracePlan { launch: Some(launch), target, input })
             });
         }
         let summary = format!("Trace a call of {}", input.function.as_deref().unwrap_or("a function"));
+        let target = self.trace_target(&input, None);
         let plan = target.map(|target| TracePlan { launch: None, target, input }).map_err(failed);
         Planned::new(Preview { summary, ..Preview::default() }, plan)
     }
@@ -97,78 +98,117 @@ impl DebugService {
     async fn debug_trace(&self, ctx: &ToolContext, plan: TracePlan) -> Result<TraceAnswer> {
         let TracePlan { launch, target, input } = plan;
         let wait = Self::wait(ctx, input.run.timeout, RUN_WAIT);
-        let started = launch.is_some();
-        let (session, after) = if let Some(launch) = launch {
-            let mut options =
-                Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
-            match &target {
-                TraceTarget::Line(path, line) => {
-                    options.probes.insert(path.clone(), vec![*line]);
-                }
-                TraceTarget::Function(name) => options.functions = vec![name.clone()],
-            }
-            let after = self.debugger.serial();
-            let Launched { sessions, .. } = launch.start(&self.debugger, &options).await?;
-            (sessions.into_iter().next().ok_or(Error::NoSessionAtAll)?, after)
-        } else {
+        let Some(launch) = launch else {
             let session = self.debugger.session_to_resume(None)?;
             session.stopped()?;
-            session.set_temporary_breakpoint(&target.line(), &target.function()).await?;
-            let after = self.debugger.serial();
-            session.resume(None).await?;
-            (session, after)
+            // The call that is asked for is traced, whatever breakpoints are in it.
+            self.debugger.set_user_breakpoints(&session, UserBreakpoints::Suspended).await?;
+            let traced = self.trace_from_stop(&session, &target, &input, &wait).await;
+            self.debugger.set_user_breakpoints(&session, UserBreakpoints::Set).await.ok();
+            return traced;
         };
-        let found = self.nth_call(&session, after, &input, &wait).await;
-        let traced = match found {
+        let mut options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
+        options.breakpoints = false;
+        match &target {
+            TraceTarget::Line(place) => {
+                options.probes.insert(place.path.clone(), vec![place.line]);
+            }
+            TraceTarget::Function(name) => options.functions = vec![name.clone()],
+        }
+        let after = self.debugger.serial();
+        let started = self.launch(ctx, launch, &options).await?;
+        let traced = self.trace_next(&started.first()?, after, &target, &input, &wait).await;
+        started.end().await;
+        traced
+    }
+
+    /// Lets a stopped program run to the call, and traces it.
+    async fn trace_from_stop(
+        &self,
+        session: &Arc<Session>,
+        target: &TraceTarget,
+        input: &TraceInput,
+        wait: &Wait,
+    ) -> Result<TraceAnswer> {
+        session.set_temporary_breakpoint(&target.line(), &target.function()).await?;
+        let after = self.debugger.serial();
+        session.resume(None).await?;
+        self.trace_next(session, after, target, input, wait).await
+    }
+
+    /// Waits for the call, and traces it.
+    async fn trace_next(
+        &self,
+        session: &Arc<Session>,
+        after: u64,
+        target: &TraceTarget,
+        input: &TraceInput,
+        wait: &Wait,
+    ) -> Result<TraceAnswer> {
+        match self.nth_call(session, after, input, wait).await {
             Ok((stopped, _)) => {
                 stopped.set_temporary_breakpoint(&target.line().map(|(path, _)| (path, 0)), &None).await.ok();
                 let limits = TraceLimits {
                     depth: input.depth.unwrap_or_default().min(5),
                     lines: input.max_lines.unwrap_or(200).clamp(1, 2000),
                 };
-                self.debugger.trace_call(&stopped, limits, &wait).await
+                let trace = self.debugger.trace_call(&stopped, limits, wait).await?;
+                Ok(TraceAnswer::Traced(Success::new(TraceBody {
+                    lines: trace.lines.len(),
+                    trace: rendered(&trace),
+                    returned: trace.returned,
+                })))
             }
             Err(Reached::Failed(error)) => Err(error),
             Err(Reached::Otherwise(outcome)) => {
-                let answer = self.answer(*outcome, &session, Detail::COMPACT).await;
-                if started {
-                    self.debugger.end(&session).await;
-                }
-                let hint = Some("the call that was to be traced did not happen".into());
-                return Ok(TraceAnswer::NotReached(RunAnswer { hint, ..answer? }));
+                let answer = self.answer(*outcome, session, Detail::COMPACT).await?;
+                let hint = match target {
+                    TraceTarget::Function(name) if session.has_unbound_function_probe() => {
+                        format!("the debugger found no function `{name}`; give its `file_path`").into()
+                    }
+                    _ => "the call that was to be traced did not happen".into(),
+                };
+                Ok(TraceAnswer::NotReached(RunAnswer { hint: Some(hint), ..answer }))
             }
-        };
-        if started {
-            self.debugger.end(&session).await;
         }
-        let trace = traced?;
-        Ok(TraceAnswer::Traced(Success::new(TraceBody {
-            lines: trace.lines.len(),
-            trace: rendered(&trace),
-            returned: trace.returned,
-        })))
     }
 
-    fn trace_target(&self, input: &TraceInput) -> Result<TraceTarget> {
+    fn trace_target(&self, input: &TraceInput, launch: Option<&LaunchPlan>) -> Result<TraceTarget> {
         match (&input.function, &input.file_path, input.line_number) {
-            (_, Some(file), Some(line)) => Ok(TraceTarget::Line(self.file(file)?, line)),
-            (Some(name), file, None) => {
-                // js-debug cannot stop at functions by name, so a source that is named is searched.
-                match file {
-                    Some(file) => {
-                        let path = self.file(file)?;
-                        let text = stepwell_workspace::files::read(&path)?;
-                        let text = String::from_utf8_lossy(&text);
-                        let function = SyntaxFunctions.function_named(&path, &text, name);
-                        let function = function
-                            .ok_or_else(|| Error::parameter(format!("`{file}` has no function `{name}`")))?;
-                        Ok(TraceTarget::Line(path, function.first_line))
-                    }
-                    None => Ok(TraceTarget::Function(name.clone())),
-                }
+            (_, Some(file), Some(line)) => {
+                Ok(TraceTarget::Line(FunctionPlace { path: self.file(file)?, line }))
             }
+            (Some(name), Some(file), None) => {
+                let place = function_search::in_file(&self.file(file)?, name);
+                let place =
+                    place.ok_or_else(|| Error::parameter(format!("`{file}` has no function `{name}`")))?;
+                Ok(TraceTarget::Line(place))
+            }
+            (Some(name), None, None) => self.named_function(name, launch),
             _ => {
                 Err(Error::parameter("name a `function`, or its first line by `file_path` and `line_number`"))
+            }
+        }
+    }
+
+    /// A function by its name alone: the debugger finds it, or its source is searched for where the debugger cannot.
+    fn named_function(&self, name: &str, launch: Option<&LaunchPlan>) -> Result<TraceTarget> {
+        let found = if let Some(launch) = launch {
+            launch.resolved().find_map(|resolved| {
+                let endings = function_search::sources_of(&resolved.kind, name)?;
+                let program = resolved.arguments.get("program").and_then(serde_json::Value::as_str);
+                Some((endings, program.map(|program| resolved.folder.join(program))))
+            })
+        } else {
+            let session = self.debugger.session_to_resume(None)?;
+            let mut kinds = session.adapter.types().iter();
+            let endings = kinds.find_map(|(kind, _)| function_search::sources_of(kind, name));
+            endings.map(|endings| (endings, None))
+        };
+        match found {
+            None => Ok(TraceTarget::Function(name.to_owned())),
+            Some((endings, program)) => {
+                Ok(TraceTarget::Line(self.function_place(name, endings, program.as_deref())?))
             }
         }
     }
@@ -212,14 +252,14 @@ impl DebugService {
 /// The call that is traced.
 #[derive(Clone, Debug)]
 enum TraceTarget {
-    Line(PathBuf, i64),
+    Line(FunctionPlace),
     Function(String),
 }
 
 impl TraceTarget {
     fn line(&self) -> Option<(PathBuf, i64)> {
         match self {
-            Self::Line(path, line) => Some((path.clone(), *line)),
+            Self::Line(place) => Some((place.path.clone(), place.line)),
             Self::Function(_) => None,
         }
     }

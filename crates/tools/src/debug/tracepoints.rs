@@ -7,8 +7,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_debug::ids::SessionId;
-use stepwell_debug::launch::{LaunchPlan, Launched};
-use stepwell_debug::session::Session;
+use stepwell_debug::launch::LaunchPlan;
+use stepwell_debug::session::{Ending, Session, UserBreakpoints};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::tracepoints::{RunEnd, Tracepoint, TracepointHit, TracepointRun, lines_by_file};
 use stepwell_debug::{Error, Outcome, Result, Wait};
@@ -20,6 +20,7 @@ use super::answer::{RunAnswer, Success, failed};
 use super::debug_tool;
 use super::launch::{RunInput, planned_launch};
 use super::service::{DebugService, RUN_WAIT};
+use super::started::StartedSessions;
 
 /// Returns how many hits of one run are collected.
 pub(super) fn hit_limit(asked: Option<usize>) -> usize {
@@ -116,10 +117,6 @@ enum EndRow {
         #[serde(skip_serializing_if = "Option::is_none")]
         exit_code: Option<i64>,
     },
-    Error {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        message: Option<String>,
-    },
     Timeout {
         hint: Cow<'static, str>,
     },
@@ -174,36 +171,46 @@ impl DebugService {
     ) -> Result<Success<TracepointsBody>> {
         let TracepointsPlan { launch, points, max_hits, timeout } = plan;
         let wait = Self::wait(ctx, timeout, RUN_WAIT);
-        let (session, after) = match launch {
-            Some(launch) => self.start_with_probes(ctx, launch, &points, &wait).await?,
-            None => self.resume_with_probes(&points).await?,
+        let (session, started, after) = if let Some(launch) = launch {
+            let (started, after) = self.start_with_probes(ctx, launch, &points, &wait).await?;
+            (started.first()?, Some(started), after)
+        } else {
+            let (session, after) = self.resume_with_probes(&points).await?;
+            (session, None, after)
         };
-        let run = self.debugger.collect(&session, &points, after, max_hits, &wait).await?;
+        let run = self.debugger.collect(&session, &points, after, max_hits, &wait).await;
         self.take_probes_back(&session, &points).await;
+        let run = run?;
+        match started {
+            // A call that is cancelled leaves nothing running.
+            Some(started) if matches!(run.end, RunEnd::Interrupted) => started.end().await,
+            Some(started) => started.keep(),
+            None => {}
+        }
         let summaries = summarised(&points, &run, self.workspace.root());
         let end = self.end_row(run.end, &session).await?;
         Ok(Success::new(TracepointsBody { session_id: session.id.clone(), points: summaries, end }))
     }
 
-    /// Starts a program with probes at the points.
+    /// Starts a program with probes at the points, which alone count: the person's breakpoints are suspended.
     pub(super) async fn start_with_probes(
         &self,
         ctx: &ToolContext,
         launch: LaunchPlan,
         points: &[Tracepoint],
         wait: &Wait,
-    ) -> Result<(Arc<Session>, u64)> {
+    ) -> Result<(StartedSessions, u64)> {
         let mut options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
         options.probes = lines_by_file(points);
+        options.breakpoints = false;
         let after = self.debugger.serial();
-        let Launched { sessions, .. } = launch.start(&self.debugger, &options).await?;
-        let session = sessions.into_iter().next().ok_or(Error::NoSessionAtAll)?;
-        Ok((session, after))
+        Ok((self.launch(ctx, launch, &options).await?, after))
     }
 
     async fn resume_with_probes(&self, points: &[Tracepoint]) -> Result<(Arc<Session>, u64)> {
         let session = self.debugger.session_to_resume(None)?;
         session.stopped()?;
+        self.debugger.set_user_breakpoints(&session, UserBreakpoints::Suspended).await?;
         for (path, lines) in lines_by_file(points) {
             session.set_probes(&path, lines).await?;
         }
@@ -221,12 +228,13 @@ impl DebugService {
                 session.set_probes(&path, Vec::new()).await.ok();
             }
         }
+        self.debugger.set_user_breakpoints(session, UserBreakpoints::Set).await.ok();
     }
 
     async fn end_row(&self, end: RunEnd, session: &Arc<Session>) -> Result<EndRow> {
         Ok(match end {
             RunEnd::Completed(ending) => EndRow::Completed { exit_code: ending.exit_code },
-            RunEnd::Failed(ending) => EndRow::Error { message: ending.failure },
+            RunEnd::Failed(ending) => return Err(not_run(ending)),
             RunEnd::TimedOut => {
                 EndRow::Timeout { hint: "it runs on; `wait_for_stop` or `stop_debugging`".into() }
             }
@@ -239,6 +247,14 @@ impl DebugService {
                 EndRow::Stopped { stop: self.answer(outcome, session, Detail::COMPACT).await? }
             }
         })
+    }
+}
+
+/// The error of a run that never was: the program could not be built or started, or the debugger failed.
+pub(super) fn not_run(ending: Ending) -> Error {
+    Error::Launch {
+        reason: ending.failure.unwrap_or_else(|| "the session failed".to_owned()),
+        hint: ending.hint,
     }
 }
 

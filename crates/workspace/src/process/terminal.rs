@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::Winsize;
+use rustix::termios::{LocalModes, OptionalActions, Winsize};
 use tokio::io::unix::AsyncFd;
 
 const SIZE: Winsize = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
@@ -21,6 +21,10 @@ pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
     let theirs =
         rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::termios::tcsetwinsize(&theirs, SIZE)?;
+    // What is typed is no output of the program.
+    let mut modes = rustix::termios::tcgetattr(&theirs)?;
+    modes.local_modes.remove(LocalModes::ECHO);
+    rustix::termios::tcsetattr(&theirs, OptionalActions::Now, &modes)?;
     let flags = rustix::fs::fcntl_getfl(&ours)?;
     rustix::fs::fcntl_setfl(&ours, flags | OFlags::NONBLOCK)?;
     Ok((ours, theirs))

@@ -133,9 +133,9 @@ fn a_program_is_stopped_looked_into_and_ended() {
     client.end();
 }
 
-/// While it stays in one call, an answer holds what is new; everything is there on request.
+/// Every stop has the whole stack and all variables. On request, while it stays in one call, an answer holds what is new.
 #[test]
-fn steps_tell_what_is_new() {
+fn brief_steps_tell_what_is_new() {
     let world = World::new([]);
     let Some(mut client) = client(&world) else { return };
     answer(&mut client, "set_breakpoint", json!({"file_path": "shop.py", "line_number": line("loop")}));
@@ -148,7 +148,7 @@ fn steps_tell_what_is_new() {
     assert!(first["stop_event_data"]["call_stack"].as_array().unwrap().len() > 1, "{first}");
     let mut news = Value::Null;
     for _ in 0..2 {
-        news = answer(&mut client, "continue_debugging", json!({}));
+        news = answer(&mut client, "continue_debugging", json!({"brief": true}));
     }
     let stop = &news["stop_event_data"];
     assert_eq!(names(&news), ["i", "total"], "{news}");
@@ -158,6 +158,9 @@ fn steps_tell_what_is_new() {
         (1, &json!(2)),
         "{news}"
     );
+    let whole = answer(&mut client, "continue_debugging", json!({}));
+    assert_eq!(names(&whole), names(&first), "{whole}");
+    assert!(whole["stop_event_data"]["call_stack"].as_array().unwrap().len() > 1, "{whole}");
     let all = answer(&mut client, "wait_for_stop", json!({}));
     assert_eq!(names(&all), names(&first), "{all}");
     // Another call is told whole.

@@ -20,7 +20,13 @@ pub struct Talker {
 
 impl Talker {
     pub fn start(world: &World, words: &[&str]) -> Self {
+        Self::start_with(world, words, &[])
+    }
+
+    /// As `start`, with further variables in the server's environment.
+    pub fn start_with(world: &World, words: &[&str], variables: &[(String, String)]) -> Self {
         let mut command = world.command(&[&["mcp"], words].concat());
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();

@@ -10,7 +10,7 @@ use super::quoting::{ShellWord, command_line};
 use crate::launch_config::context::{Context, is_file};
 use crate::launch_config::error::{LaunchError, Result};
 use crate::launch_config::resolve::{TaskRef, task_ref, text};
-use crate::launch_config::run_preview::{PlannedRun, RunRole};
+use crate::launch_config::run_preview::{PlannedCommand, PlannedRun, RunRole};
 use crate::launch_config::shell_words;
 use crate::launch_config::variables::Substitution;
 
@@ -48,6 +48,18 @@ pub struct TaskCommand {
     pub background: Option<Vec<Background>>,
 }
 
+impl TaskCommand {
+    /// Returns the command line with the variables it sets before it. Variables that are taken out have no word in a
+    /// shell's line; the row shows them.
+    fn line(&self) -> String {
+        let set = self.environment.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let mut words: Vec<String> =
+            set.map(|(name, value)| format!("{name}={}", shell_words::quoted(value))).collect();
+        words.push(self.shown.clone());
+        words.join(" ")
+    }
+}
+
 impl TaskPlan {
     /// A row for each command line.
     pub fn runs(&self) -> Vec<PlannedRun> {
@@ -62,6 +74,7 @@ impl TaskPlan {
                 role: RunRole::Task,
                 key: label.clone(),
                 text: format!("{}{} (in {})", environment.concat(), command.shown, command.folder.display()),
+                command: Some(PlannedCommand { line: command.line(), folder: command.folder.clone() }),
                 warning: None,
             }
         };

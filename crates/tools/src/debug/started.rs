@@ -1,0 +1,82 @@
+//! Programs that a call started: they end with a call that is cancelled, and stay after one that has its answer.
+
+use std::sync::Arc;
+
+use stepwell_debug::launch::{LaunchOptions, LaunchPlan, Launched};
+use stepwell_debug::session::Session;
+use stepwell_debug::{Debugger, Error, Result};
+use stepwell_protocol::TaskId;
+use stepwell_tool_runtime::ToolContext;
+
+use super::service::DebugService;
+
+/// The sessions that a call has started. Dropping it ends them, so a call that is cancelled, fails or is dropped leaves
+/// nothing running.
+pub(super) struct StartedSessions {
+    debugger: Arc<Debugger>,
+    sessions: Vec<Arc<Session>>,
+    pub notes: Vec<String>,
+}
+
+impl DebugService {
+    /// Starts everything a launch plans.
+    pub(super) async fn launch(
+        &self,
+        ctx: &ToolContext,
+        launch: LaunchPlan,
+        options: &LaunchOptions,
+    ) -> Result<StartedSessions> {
+        let Launched { sessions, notes } = launch.start(&self.debugger, options).await?;
+        let mut owners = self.owners.lock();
+        let known = self.debugger.sessions();
+        owners.retain(|id, _| known.iter().any(|session| session.id == *id));
+        owners.extend(sessions.iter().map(|session| (session.id.clone(), ctx.task.clone())));
+        drop(owners);
+        Ok(StartedSessions { debugger: Arc::clone(&self.debugger), sessions, notes })
+    }
+}
+
+impl DebugService {
+    /// Ends the sessions that a task or a client has started, because it is gone.
+    pub async fn end_sessions_of(&self, task: &TaskId) {
+        let owners = self.owners.lock().clone();
+        let sessions = self.debugger.sessions().into_iter();
+        let own: Vec<Arc<Session>> =
+            sessions.filter(|session| owners.get(&session.id) == Some(task)).collect();
+        self.debugger.end_each(&own).await;
+    }
+}
+
+impl StartedSessions {
+    /// Returns the first session, which stands for the others.
+    pub fn first(&self) -> Result<Arc<Session>> {
+        self.sessions.first().cloned().ok_or(Error::NoSessionAtAll)
+    }
+
+    pub fn all(&self) -> &[Arc<Session>] {
+        &self.sessions
+    }
+
+    /// Leaves the programs to later calls.
+    pub fn keep(mut self) {
+        self.sessions.clear();
+    }
+
+    /// Ends the programs and waits for that.
+    pub async fn end(mut self) {
+        for session in std::mem::take(&mut self.sessions) {
+            self.debugger.end(&session).await;
+        }
+    }
+}
+
+impl Drop for StartedSessions {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        for session in std::mem::take(&mut self.sessions) {
+            let debugger = Arc::clone(&self.debugger);
+            // The session's processes belong to the debugger; the task only waits for their end.
+            runtime.spawn(async move { debugger.end(&session).await });
+        }
+    }
+}
