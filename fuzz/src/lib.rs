@@ -7,6 +7,7 @@ use std::path::Path;
 use stepwell_debug::launch_config::LaunchFile;
 use stepwell_net::{EventTooLong, SseParser};
 use stepwell_tool_runtime::shell;
+use stepwell_workspace::files::{self, Privacy};
 use stepwell_workspace::frames::{Frame, FrameReader};
 use stepwell_workspace::{git, patterns};
 
@@ -29,9 +30,9 @@ pub fn glob(bytes: &[u8]) {
 /// JSON with comments, as the files of an editor hold it: `launch.json`, `tasks.json` and `settings.json` in a folder.
 pub fn launch_json(bytes: &[u8], folder: &Path) {
     let settings = folder.join(".vscode");
-    std::fs::create_dir_all(&settings).expect("a folder");
+    files::create_private_dir(&settings).expect("a folder");
     for name in ["launch.json", "tasks.json", "settings.json"] {
-        std::fs::write(settings.join(name), bytes).expect("a file");
+        files::write_atomic(&settings.join(name), bytes, Privacy::Private).expect("a file");
     }
     if let Ok(file) = LaunchFile::read(folder) {
         file.names();

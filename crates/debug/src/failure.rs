@@ -203,7 +203,7 @@ fn report_of(seen: Seen<'_>, wanted: Option<usize>, finder: Option<&dyn Function
     let mut report = FailureReport { exit_code, output: output_tail(output), ..FailureReport::default() };
     if let Some(hang) = hang {
         report.verdict = Verdict::Hangs;
-        report.exception = hang.exception.clone();
+        report.exception.clone_from(&hang.exception);
         set_frames(&mut report, hang, finder);
         report.summary = report.sentence();
         return report;

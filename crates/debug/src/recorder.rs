@@ -179,17 +179,17 @@ async fn ask_where_it_hangs(folder: &Path, cancel: &CancellationToken) {
             process::ask_by_user_signal(pid, UserSignal::Second).ok();
         }
     }
+    let mut looks = tokio::time::interval(LOOK_AGAIN);
     let answered = async {
         loop {
             if read_records(folder).iter().any(|record| matches!(record, Record::Hang(_))) {
                 return;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            looks.tick().await;
         }
     };
     tokio::select! {
-        () = answered => {}
-        () = tokio::time::sleep(HANG_ANSWER) => {}
+        _ = tokio::time::timeout(HANG_ANSWER, answered) => {}
         () = cancel.cancelled() => {}
     }
 }
@@ -221,14 +221,12 @@ fn installed(name: &str, contents: &[(&str, &str)], stays: &Path, otherwise: &Pa
     let mark = format!("{:016x}", std::hash::Hasher::finish(&hash));
     let folder =
         if stays.as_os_str().is_empty() { otherwise.join(name) } else { stays.join(name).join(mark) };
-    match write_all(&folder, contents) {
-        Ok(()) => Ok(folder),
-        Err(_) => {
-            let folder = otherwise.join(name);
-            write_all(&folder, contents)?;
-            Ok(folder)
-        }
+    if write_all(&folder, contents).is_ok() {
+        return Ok(folder);
     }
+    let folder = otherwise.join(name);
+    write_all(&folder, contents)?;
+    Ok(folder)
 }
 
 fn write_all(folder: &Path, contents: &[(&str, &str)]) -> Result<()> {

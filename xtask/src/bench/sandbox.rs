@@ -29,6 +29,7 @@ pub fn run(binary: &Path) -> anyhow::Result<()> {
         bail!("nothing to measure: {missing}");
     }
     let policy = Policy {
+        locked: Vec::new(),
         writable: vec![workspace.clone()],
         read_only: Vec::new(),
         denied: Denial::default(),

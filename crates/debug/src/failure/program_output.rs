@@ -189,7 +189,7 @@ pub(crate) fn go_deadlock(output: &str) -> Option<Vec<BlockedThread>> {
             }
         } else {
             let called = line.split('(').next().unwrap_or(line);
-            function = called.trim_start_matches("created by ").to_owned();
+            called.trim_start_matches("created by ").clone_into(&mut function);
         }
     }
     Some(threads)

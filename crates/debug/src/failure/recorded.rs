@@ -234,7 +234,7 @@ fn fill(report: &mut FailureReport, failure: &FailureRecord) {
     set_frames(report, frames);
     match failure.how {
         FailureOrigin::Thread => {
-            report.notes.push("it was raised in a thread other than the main one".to_owned())
+            report.notes.push("it was raised in a thread other than the main one".to_owned());
         }
         FailureOrigin::Child => report.notes.push("it was raised in a child process".to_owned()),
         _ => {}

@@ -62,7 +62,7 @@ impl Session {
     async fn failure_frame(&self, frame: &StackFrame, looks_into: bool) -> Result<FailureFrame> {
         let rows = self.locals(frame.id, 60).await.ok().flatten().map(|(_, rows)| rows).unwrap_or_default();
         let file = frame.source.as_ref().and_then(|source| source.path.clone()).unwrap_or_default();
-        let is_rust = file.ends_with(".rs");
+        let is_rust = Path::new(&file).extension().is_some_and(|end| end == "rs");
         let mut variables = Vec::new();
         for row in rows.iter().filter(|row| is_plain(row) && !is_machinery(row)).take(VARIABLES) {
             // LLDB's formatters for Rust read every variant of an enum, and may not return from one that is not there.

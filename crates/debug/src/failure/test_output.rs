@@ -62,7 +62,8 @@ fn go(line: &str, below: &[&str]) -> Option<FailedTest> {
     let told = own().find_map(|line| {
         let (place, message) = line.trim_start().split_once(": ")?;
         let (file, number) = place.rsplit_once(':')?;
-        let number = number.parse().ok().filter(|_| file.ends_with(".go"))?;
+        let number =
+            number.parse().ok().filter(|_| Path::new(file).extension().is_some_and(|end| end == "go"))?;
         Some((file.to_owned(), number, message.to_owned()))
     });
     if let Some((file, line, message)) = told {

@@ -112,8 +112,8 @@ fn frame_of(last: &Traced<'_>, commands: &[Traced<'_>], variables: &[(String, St
         let global = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         // Variables of a function are gone when the script ends; their assignments were traced.
         let local = || {
-            let here = commands.iter().rev().filter(|traced| traced.function == last.function);
-            here.filter_map(|traced| assigned(&name, traced.command)).next()
+            let mut here = commands.iter().rev().filter(|traced| traced.function == last.function);
+            here.find_map(|traced| assigned(&name, traced.command))
         };
         let value = global.or_else(local)?;
         let writes = writes_of(&name, &value, commands);

@@ -22,7 +22,7 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
         body.push_str(&format!("<h2>{}</h2>\n<table>\n", language.pick("Values that matter", "相关的值")));
         for value in &report.values {
             let story: String =
-                history(value, language).iter().map(|line| format!("<div>{}</div>", escaped(line))).collect();
+                history(value, language).iter().map(|line| escaped(line)).collect::<Vec<_>>().join("<br>");
             body.push_str(&format!(
                 "<tr><th>{}</th><td><code>{}</code></td><td>{story}</td></tr>\n",
                 escaped(&value.name),
