@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_program_that_would_be_ended_is_not_signalled() {
         let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
-        let refused = ask_by_user_signal(child.id()).unwrap_err();
+        let refused = ask_by_user_signal(child.id(), UserSignal::First).unwrap_err();
         assert!(refused.to_string().contains("SIGUSR1"), "{refused}");
         assert!(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
