@@ -242,6 +242,10 @@ files?: Array<PreviewFile>, command?: string | null, paths?: Array<string>, host
  */
 warnings?: Array<string>, 
 /**
+ * Whether it only moves or ends a program whose start was approved, such as a step in a debug session.
+ */
+continues_approved?: boolean, 
+/**
  * Why the command would run without a sandbox, or without a part of it. Nothing but the person's word, or
  * the mode in which nothing asks, allows such a call.
  */

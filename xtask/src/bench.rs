@@ -13,6 +13,7 @@ mod sandbox;
 mod search;
 mod server;
 mod tools;
+mod why;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -47,6 +48,9 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     }
     if arguments == ["tools"] {
         return tools::run(&binary);
+    }
+    if arguments == ["why"] {
+        return why::run(&binary);
     }
     if arguments == ["debug"] {
         return debug::run(&binary);

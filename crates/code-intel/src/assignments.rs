@@ -21,8 +21,10 @@ pub struct Assignment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
     Always,
-    /// It is written in a condition, through a reference, or by a method.
+    /// It is written in a condition, or something gets a reference to it.
     Perhaps,
+    /// It is passed to a call, or a method of it is called, which may change what it holds.
+    Reached,
     /// By the head of a loop, which runs between rounds without a stop of its own. The lines are those of the loop.
     LoopHead,
 }
@@ -32,7 +34,8 @@ pub enum Certainty {
 pub struct Declaration {
     pub name: String,
     pub line: usize,
-    /// The last line of the block that it is declared in.
+    /// The lines of the block that it is declared in. Debuggers take the name for it from the block's beginning on.
+    pub first_line: usize,
     pub last_line: usize,
     /// Whether it has a value from the beginning.
     pub has_value: bool,
@@ -119,7 +122,7 @@ impl Reader<'_, '_> {
             if let Some(name) = node.child_by_field_name(name) {
                 // Go and JavaScript give every variable a value.
                 let is_set = has_value || kind == "var_spec" || kind == "variable_declarator";
-                self.declared(name, node, is_set, block_end(node));
+                self.declared(name, node, is_set, block_of(node));
                 if has_value {
                     self.assigned(name, node, false);
                 }
@@ -133,18 +136,18 @@ impl Reader<'_, '_> {
             let mut cursor = node.walk();
             let names: Vec<Node<'_>> = node.children_by_field_name("declarator", &mut cursor).collect();
             for name in names.into_iter().filter(|name| name.kind() != "init_declarator") {
-                self.declared(name, node, false, block_end(node));
+                self.declared(name, node, false, block_of(node));
             }
         } else if let Some((_, field)) = LOOPS.iter().find(|(known, _)| *known == kind)
             && let Some(left) = node.child_by_field_name(field)
         {
             let whole = if kind == "range_clause" { node.parent().unwrap_or(node) } else { node };
-            self.declared(left, whole, true, row(whole.end_position()));
+            self.declared(left, whole, true, rows(whole));
             self.add(left, whole, Certainty::LoopHead);
         } else if let Some((_, field)) = PATTERNS.iter().find(|(known, _)| *known == kind)
             && let Some(left) = node.child_by_field_name(field)
         {
-            self.declared(left, node, true, pattern_end(node));
+            self.declared(left, node, true, pattern_of(node));
             self.add(left, statement_of(node), Certainty::Perhaps);
         } else if kind == "call_expression"
             || kind == "call"
@@ -155,7 +158,7 @@ impl Reader<'_, '_> {
         } else if takes_reference(node, self.text)
             && let Some(inner) = last_child(node)
         {
-            self.add_bases(inner, statement_of(node));
+            self.add_bases(inner, statement_of(node), Certainty::Perhaps);
         }
     }
 
@@ -169,12 +172,12 @@ impl Reader<'_, '_> {
                 .find_map(|field| function.child_by_field_name(field))
         });
         if let Some(receiver) = receiver {
-            self.add_bases(receiver, statement_of(node));
+            self.add_bases(receiver, statement_of(node), Certainty::Reached);
         }
         if let Some(arguments) = node.child_by_field_name("arguments") {
             let mut cursor = arguments.walk();
             for argument in arguments.named_children(&mut cursor).filter(|node| node.kind() == "identifier") {
-                self.add(argument, statement_of(node), Certainty::Perhaps);
+                self.add(argument, statement_of(node), Certainty::Reached);
             }
         }
     }
@@ -190,28 +193,36 @@ impl Reader<'_, '_> {
         for name in pattern_names(left) {
             if declares {
                 let known = self.text.get(name.byte_range()).unwrap_or_default();
-                let end = block_end(node);
+                let block = block_of(node);
                 // `:=` declares only what its block does not have yet.
-                let is_new =
-                    !self.facts.declarations.iter().any(|one| one.name == known && one.last_line == end);
+                let is_new = !self
+                    .facts
+                    .declarations
+                    .iter()
+                    .any(|one| one.name == known && (one.first_line, one.last_line) == block);
                 if is_new {
-                    self.declared(name, node, true, end);
+                    self.declared(name, node, true, block);
                 }
             }
             self.add(name, statement, certainty);
+            // A stop on the head is before its start runs, or before its condition.
+            if let Some(first) = head.and_then(|head| runs_at_head(node, head)) {
+                self.add(name, first, Certainty::Always);
+            }
         }
         if pattern_names(left).is_empty() {
-            self.add_bases(left, statement);
+            self.add_bases(left, statement, Certainty::Perhaps);
         }
     }
 
-    fn declared(&mut self, pattern: Node<'_>, node: Node<'_>, has_value: bool, last_line: usize) {
+    fn declared(&mut self, pattern: Node<'_>, node: Node<'_>, has_value: bool, lines: (usize, usize)) {
         for name in pattern_names(pattern) {
             if let Some(text) = self.text.get(name.byte_range()) {
                 self.facts.declarations.push(Declaration {
                     name: text.to_owned(),
                     line: row(node.start_position()),
-                    last_line,
+                    first_line: lines.0,
+                    last_line: lines.1,
                     has_value,
                 });
             }
@@ -219,11 +230,11 @@ impl Reader<'_, '_> {
     }
 
     /// Adds the variable that an expression reaches into, such as `a` in `a.b[0]`.
-    fn add_bases(&mut self, expression: Node<'_>, statement: Node<'_>) {
+    fn add_bases(&mut self, expression: Node<'_>, statement: Node<'_>, certainty: Certainty) {
         let mut at = expression;
         loop {
             if at.kind() == "identifier" {
-                self.add(at, statement, Certainty::Perhaps);
+                self.add(at, statement, certainty);
                 return;
             }
             let inner = ["object", "operand", "value", "argument", "left", "array"]
@@ -261,6 +272,11 @@ impl Reader<'_, '_> {
 fn last_child(node: Node<'_>) -> Option<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).last()
+}
+
+/// The first and the last line of a node.
+fn rows(node: Node<'_>) -> (usize, usize) {
+    (row(node.start_position()), row(node.end_position()))
 }
 
 fn row(point: tree_sitter::Point) -> usize {
@@ -331,6 +347,24 @@ fn loop_head(node: Node<'_>) -> Option<Node<'_>> {
             return None;
         }
         inner = outer;
+    }
+    None
+}
+
+/// Returns the part of a loop's head that a node stands in, where that runs whenever the head is left: what a `for` starts
+/// with, and the condition of a `while`.
+fn runs_at_head<'t>(node: Node<'t>, head: Node<'t>) -> Option<Node<'t>> {
+    let mut at = node;
+    while let Some(parent) = at.parent() {
+        if parent.child_by_field_name("initializer") == Some(at) {
+            return Some(at);
+        }
+        if parent == head {
+            let is_condition = parent.child_by_field_name("condition") == Some(at);
+            return (head.kind().starts_with("while") && is_condition && !is_conditional(node, at))
+                .then_some(at);
+        }
+        at = parent;
     }
     None
 }
@@ -423,8 +457,8 @@ fn is_conditional(node: Node<'_>, statement: Node<'_>) -> bool {
     false
 }
 
-/// The last line of the block that a declaration stands in; a loop's head declares for the loop.
-fn block_end(node: Node<'_>) -> usize {
+/// The lines of the block that a declaration stands in; a loop's head declares for the loop.
+fn block_of(node: Node<'_>) -> (usize, usize) {
     let mut at = node;
     while let Some(parent) = at.parent() {
         let kind = parent.kind();
@@ -436,15 +470,15 @@ fn block_end(node: Node<'_>) -> usize {
             "expression_switch_statement",
         ];
         if is_block(parent) || heads.contains(&kind) && parent.child_by_field_name("body") != Some(at) {
-            return row(parent.end_position());
+            return rows(parent);
         }
         at = parent;
     }
-    row(at.end_position())
+    rows(at)
 }
 
-/// The last line in which a pattern's names hold: of its arm, or of the `if` and `while` it stands in.
-fn pattern_end(node: Node<'_>) -> usize {
+/// The lines in which a pattern's names hold: of its arm, or of the `if` and `while` it stands in.
+fn pattern_of(node: Node<'_>) -> (usize, usize) {
     let mut at = node;
     loop {
         let kind = at.kind();
@@ -454,11 +488,11 @@ fn pattern_end(node: Node<'_>) -> usize {
             || kind.starts_with("while_")
             || kind.starts_with("type_switch")
         {
-            return row(at.end_position());
+            return rows(at);
         }
         match at.parent() {
             Some(parent) => at = parent,
-            None => return row(node.end_position()),
+            None => return rows(node),
         }
     }
 }
@@ -501,14 +535,15 @@ mod tests {
                 p@3[3-3] Always
                 n@3[3-3] Perhaps
                 i@4[4-5] LoopHead
+                i@4[4-4] Always
                 i@4[4-5] LoopHead
                 b@5[5-5] Always
                 a@6[6-6] Perhaps
                 a@7[7-7] Perhaps
                 b@9[9-9] Always
                 a@10[10-11] Always
-                b@10[10-11] Perhaps
-                n@11[10-11] Perhaps
+                b@10[10-11] Reached
+                n@11[10-11] Reached
                 t@13[13-13] Perhaps
                 b@14[14-14] Perhaps
                 a:2-15 without a value
@@ -528,25 +563,25 @@ mod tests {
             text,
             9,
             &expect![[r#"
-            x@2[2-2] Always
-            x@3[3-3] Always
-            v@4[4-4] Always
-            i@5[5-7] LoopHead
-            y@5[5-7] LoopHead
-            v@6[6-6] Perhaps
-            y@6[6-6] Perhaps
-            z@8[8-10] Perhaps
-            v@8[8-10] Perhaps
-            x@9[9-9] Always
-            w@12[12-12] Perhaps
-            x:2-15
-            x:3-15
-            v:4-15
-            i:5-7
-            y:5-7
-            z:8-10
-            w:12-12
-        "#]],
+                x@2[2-2] Always
+                x@3[3-3] Always
+                v@4[4-4] Always
+                i@5[5-7] LoopHead
+                y@5[5-7] LoopHead
+                v@6[6-6] Reached
+                y@6[6-6] Reached
+                z@8[8-8] Perhaps
+                v@8[8-8] Perhaps
+                x@9[9-9] Always
+                w@12[12-12] Perhaps
+                x:2-15
+                x:3-15
+                v:4-15
+                i:5-7
+                y:5-7
+                z:8-10
+                w:12-12
+            "#]],
         );
     }
 
@@ -558,25 +593,25 @@ mod tests {
             text,
             7,
             &expect![[r#"
-            a@4[4-4] Always
-            err@4[4-4] Always
-            n@4[4-4] Perhaps
-            b@5[5-5] Always
-            err@5[5-5] Always
-            a@5[5-5] Perhaps
-            i@6[6-8] LoopHead
-            v@6[6-8] LoopHead
-            a@7[7-7] Always
-            x@9[9-9] Perhaps
-            a@10[10-10] Always
-            a:4-14
-            err:4-14
-            b:5-14
-            i:6-8
-            v:6-8
-            x:9-11
-            c:12-14
-        "#]],
+                a@4[4-4] Always
+                err@4[4-4] Always
+                n@4[4-4] Reached
+                b@5[5-5] Always
+                err@5[5-5] Always
+                a@5[5-5] Reached
+                i@6[6-8] LoopHead
+                v@6[6-8] LoopHead
+                a@7[7-7] Always
+                x@9[9-9] Perhaps
+                a@10[10-10] Always
+                a:4-14
+                err:4-14
+                b:5-14
+                i:6-8
+                v:6-8
+                x:9-11
+                c:12-14
+            "#]],
         );
     }
 
@@ -588,18 +623,20 @@ mod tests {
             text,
             5,
             &expect![[r#"
-            total@2[2-2] Always
-            a@3[3-3] Always
-            item@4[4-6] LoopHead
-            total@5[5-5] Always
-            name@7[7-7] Perhaps
-            list@8[8-8] Perhaps
-            total@8[8-8] Perhaps
-            total:2-10
-            name:2-10
-            a:3-10
-            item:4-6
-        "#]],
+                total@2[2-2] Always
+                a@3[3-3] Always
+                c@3[3-3] Always
+                item@4[4-6] LoopHead
+                total@5[5-5] Always
+                name@7[7-7] Perhaps
+                list@8[8-8] Reached
+                total@8[8-8] Reached
+                total:2-10
+                name:2-10
+                a:3-10
+                c:3-10
+                item:4-6
+            "#]],
         );
     }
 }

@@ -32,7 +32,34 @@ struct Signs {
     endings: &'static [&'static str],
     names: &'static [&'static str],
     programs: &'static [&'static str],
+    /// The words that begin an item at the left margin.
+    items: &'static [&'static str],
 }
+
+const SCRIPT_ITEMS: &[&str] = &["export", "function", "class", "interface", "enum", "async", "import"];
+const C_ITEMS: &[&str] = &[
+    "static",
+    "struct",
+    "class",
+    "enum",
+    "union",
+    "typedef",
+    "void",
+    "int",
+    "char",
+    "bool",
+    "unsigned",
+    "long",
+    "const",
+    "extern",
+    "template",
+    "namespace",
+    "inline",
+    "double",
+    "float",
+    "size_t",
+    "auto",
+];
 
 const SIGNS: &[Signs] = &[
     Signs {
@@ -41,26 +68,64 @@ const SIGNS: &[Signs] = &[
         endings: &["sh", "bash"],
         names: &[".bashrc", ".bash_profile", ".profile", "pkgbuild"],
         programs: &["sh", "bash", "dash", "ash"],
+        items: &[],
     },
-    Signs { language: Language::C, name: "C", endings: &["c", "h"], names: &[], programs: &[] },
+    Signs {
+        language: Language::C,
+        name: "C",
+        endings: &["c", "h"],
+        names: &[],
+        programs: &[],
+        items: C_ITEMS,
+    },
     Signs {
         language: Language::Cpp,
         name: "C++",
         endings: &["cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "ipp"],
         names: &[],
         programs: &[],
+        items: C_ITEMS,
     },
-    Signs { language: Language::CSharp, name: "C#", endings: &["cs", "csx"], names: &[], programs: &[] },
-    Signs { language: Language::Css, name: "CSS", endings: &["css"], names: &[], programs: &[] },
-    Signs { language: Language::Go, name: "Go", endings: &["go"], names: &[], programs: &[] },
-    Signs { language: Language::Html, name: "HTML", endings: &["html", "htm"], names: &[], programs: &[] },
-    Signs { language: Language::Java, name: "Java", endings: &["java"], names: &[], programs: &[] },
+    Signs {
+        language: Language::CSharp,
+        name: "C#",
+        endings: &["cs", "csx"],
+        names: &[],
+        programs: &[],
+        items: &[],
+    },
+    Signs { language: Language::Css, name: "CSS", endings: &["css"], names: &[], programs: &[], items: &[] },
+    Signs {
+        language: Language::Go,
+        name: "Go",
+        endings: &["go"],
+        names: &[],
+        programs: &[],
+        items: &["func", "type", "var", "const"],
+    },
+    Signs {
+        language: Language::Html,
+        name: "HTML",
+        endings: &["html", "htm"],
+        names: &[],
+        programs: &[],
+        items: &[],
+    },
+    Signs {
+        language: Language::Java,
+        name: "Java",
+        endings: &["java"],
+        names: &[],
+        programs: &[],
+        items: &[],
+    },
     Signs {
         language: Language::JavaScript,
         name: "JavaScript",
         endings: &["js", "mjs", "cjs", "jsx"],
         names: &[],
         programs: &["node", "nodejs", "bun"],
+        items: SCRIPT_ITEMS,
     },
     Signs {
         language: Language::Json,
@@ -68,6 +133,7 @@ const SIGNS: &[Signs] = &[
         endings: &["json", "geojson", "webmanifest"],
         names: &[".babelrc", ".eslintrc"],
         programs: &[],
+        items: &[],
     },
     Signs {
         language: Language::Php,
@@ -75,6 +141,7 @@ const SIGNS: &[Signs] = &[
         endings: &["php", "phtml"],
         names: &[],
         programs: &["php"],
+        items: &[],
     },
     Signs {
         language: Language::Python,
@@ -82,6 +149,7 @@ const SIGNS: &[Signs] = &[
         endings: &["py", "pyi", "pyw"],
         names: &["sconstruct", "sconscript"],
         programs: &["python", "python2", "python3"],
+        items: &["def", "class", "async"],
     },
     Signs {
         language: Language::Ruby,
@@ -89,22 +157,55 @@ const SIGNS: &[Signs] = &[
         endings: &["rb", "rake", "gemspec", "ru"],
         names: &["gemfile", "rakefile", "podfile", "vagrantfile"],
         programs: &["ruby"],
+        items: &[],
     },
-    Signs { language: Language::Rust, name: "Rust", endings: &["rs"], names: &[], programs: &[] },
+    Signs {
+        language: Language::Rust,
+        name: "Rust",
+        endings: &["rs"],
+        names: &[],
+        programs: &[],
+        items: &[
+            "pub",
+            "fn",
+            "struct",
+            "enum",
+            "trait",
+            "impl",
+            "mod",
+            "use",
+            "const",
+            "static",
+            "type",
+            "unsafe",
+            "async",
+            "extern",
+            "macro_rules!",
+        ],
+    },
     Signs {
         language: Language::Toml,
         name: "TOML",
         endings: &["toml"],
         names: &["cargo.lock", "poetry.lock", "uv.lock"],
         programs: &[],
+        items: &[],
     },
-    Signs { language: Language::Tsx, name: "TSX", endings: &["tsx"], names: &[], programs: &[] },
+    Signs {
+        language: Language::Tsx,
+        name: "TSX",
+        endings: &["tsx"],
+        names: &[],
+        programs: &[],
+        items: SCRIPT_ITEMS,
+    },
     Signs {
         language: Language::TypeScript,
         name: "TypeScript",
         endings: &["ts", "mts", "cts"],
         names: &[],
         programs: &["deno", "ts-node", "tsx"],
+        items: SCRIPT_ITEMS,
     },
     Signs {
         language: Language::Yaml,
@@ -112,6 +213,7 @@ const SIGNS: &[Signs] = &[
         endings: &["yaml", "yml"],
         names: &[".clang-format"],
         programs: &[],
+        items: &[],
     },
 ];
 
@@ -123,6 +225,11 @@ impl Language {
     /// Its usual name.
     pub fn name(self) -> &'static str {
         SIGNS.iter().find(|signs| signs.language == self).map_or("", |signs| signs.name)
+    }
+
+    /// The words that begin an item at the left margin; none where that is not known.
+    pub(crate) fn item_words(self) -> &'static [&'static str] {
+        SIGNS.iter().find(|signs| signs.language == self).map_or(&[], |signs| signs.items)
     }
 
     /// Whether files of the two languages belong to one program: TypeScript and TSX, C and C++.

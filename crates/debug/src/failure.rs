@@ -55,7 +55,8 @@ impl Debugger {
     ) -> Result<FailureReport> {
         let how = plan.how.clone();
         if let Some(report) = self.explain_recorded(&plan, wanted, wait).await? {
-            return Ok(FailureReport { how, ..report });
+            // The sentence names the debugger that was not needed.
+            return Ok(report);
         }
         options.breakpoints = false;
         options.exception_filters =

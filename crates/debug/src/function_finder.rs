@@ -45,7 +45,10 @@ pub struct Assignment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
     Always,
+    /// Behind a condition, or through a reference.
     Perhaps,
+    /// By a call that it is passed to, or by one of its methods.
+    Reached,
     /// By the head of a loop, which runs between rounds without a stop of its own.
     LoopHead,
 }
@@ -55,6 +58,8 @@ pub enum Certainty {
 pub struct Declaration {
     pub name: String,
     pub line: i64,
+    /// The lines of its block.
+    pub first_line: i64,
     pub last_line: i64,
     /// Whether it has a value from the beginning.
     pub has_value: bool,

@@ -8,6 +8,8 @@ mod bash;
 mod python;
 pub(crate) mod records;
 mod ruby;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

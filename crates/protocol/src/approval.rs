@@ -90,6 +90,9 @@ pub struct Preview {
     /// What the person should know before saying yes: hidden characters, a very long line, a protected file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Whether it only moves or ends a program whose start was approved, such as a step in a debug session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continues_approved: bool,
     /// Why the command would run without a sandbox, or without a part of it. Nothing but the person's word, or
     /// the mode in which nothing asks, allows such a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -30,10 +30,12 @@ struct Row {
     served: Option<&'static str>,
     /// Whether a result is data that programs read, and not text.
     structured: bool,
+    /// Whether its tools show what files hold.
+    reads_files: bool,
 }
 
 const fn own(category: Category, name: &'static str) -> Row {
-    Row { category, name, served: None, structured: false }
+    Row { category, name, served: None, structured: false, reads_files: false }
 }
 
 const TABLE: &[Row] = &[
@@ -48,6 +50,7 @@ const TABLE: &[Row] = &[
              code only when the cause was seen. Sessions are named by `session_id`; end them with `stop_debugging`.",
         ),
         structured: true,
+        reads_files: false,
     },
     Row {
         category: Category::Files,
@@ -56,6 +59,7 @@ const TABLE: &[Row] = &[
             "The file tools work in the workspace alone; `edit` and `apply_diff` change all files of a call or none.",
         ),
         structured: false,
+        reads_files: true,
     },
     Row {
         category: Category::Shell,
@@ -65,6 +69,7 @@ const TABLE: &[Row] = &[
              ones run on with `run_in_background`.",
         ),
         structured: false,
+        reads_files: false,
     },
     Row {
         category: Category::Code,
@@ -73,6 +78,7 @@ const TABLE: &[Row] = &[
             "The code tools answer questions about symbols and structure without reading whole files.",
         ),
         structured: true,
+        reads_files: true,
     },
     own(Category::Interaction, "interaction"),
     own(Category::Planning, "planning"),
@@ -97,6 +103,11 @@ impl Category {
     /// The categories an MCP client can be served.
     pub fn served() -> impl Iterator<Item = Self> {
         TABLE.iter().filter(|row| row.served.is_some()).map(|row| row.category)
+    }
+
+    /// Whether tools of the category show what files hold.
+    pub(crate) fn reads_files(self) -> bool {
+        self.row().reads_files
     }
 
     pub fn name(self) -> &'static str {

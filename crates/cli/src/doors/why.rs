@@ -99,7 +99,7 @@ async fn explain(
             error_line(&style.dim(&format!("{again} ({round}/{rounds})")));
         }
         let started = Instant::now();
-        if round == 1 && !args.quiet {
+        if round == 1 && !args.quiet && !debugger.records(&plan) {
             error_line(&style.dim(&how));
         }
         let time = Duration::from_secs(args.timeout);

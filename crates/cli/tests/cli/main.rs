@@ -39,6 +39,7 @@ mod scip;
 mod tasks;
 mod tool;
 mod why;
+mod why_oracle;
 mod why_table;
 mod workspaces;
 mod world;

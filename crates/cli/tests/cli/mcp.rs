@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::world::World;
-use talker::Talker;
+pub use talker::Talker;
 
 /// Whether a process is there and runs.
 fn is_alive(process: &str) -> bool {

@@ -26,23 +26,29 @@ fn copied(world: &World, name: &str) -> PathBuf {
     folder
 }
 
+/// Where the compilers keep what they need, outside of a test's own home.
+pub fn toolchains() -> Vec<(String, String)> {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap());
+    [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo"), ("GOCACHE", ".cache/go-build")]
+        .map(|(name, default)| {
+            let place = std::env::var_os(name).map_or_else(|| home.join(default), PathBuf::from);
+            (name.to_owned(), place.display().to_string())
+        })
+        .to_vec()
+}
+
 /// `stepwell why` in a folder, with the compilers' own caches and the adapters that tests were given.
 pub fn stepwell_why(world: &World, folder: &Path, options: &[&str], words: &[&str]) -> Output {
     if let Some(adapters) = std::env::var_os("STEPWELL_TEST_ADAPTERS") {
         std::os::unix::fs::symlink(adapters, world.data().join("adapters")).ok();
     }
-    let home = PathBuf::from(std::env::var_os("HOME").unwrap());
-    let place =
-        |name: &str, default: &str| std::env::var_os(name).map_or_else(|| home.join(default), PathBuf::from);
     world
         .command(&["why", "--quiet"])
         .args(options)
         .arg("--")
         .args(words)
         .current_dir(folder)
-        .env("RUSTUP_HOME", place("RUSTUP_HOME", ".rustup"))
-        .env("CARGO_HOME", place("CARGO_HOME", ".cargo"))
-        .env("GOCACHE", place("GOCACHE", ".cache/go-build"))
+        .envs(toolchains())
         .output()
         .unwrap()
 }

@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use stepwell_test_support::{Turn, call};
 
-use crate::why::stepwell_why;
+use crate::mcp::Talker;
+use crate::why::{stepwell_why, toolchains};
 use crate::world::World;
+
+const LANGUAGES: [&str; 8] = ["python", "bash", "c", "cpp", "rust", "go", "javascript", "ruby"];
 
 #[derive(Deserialize)]
 struct Table {
@@ -67,6 +71,17 @@ impl Program {
             assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         }
         folder
+    }
+
+    /// The arguments of `debug_failure`.
+    fn arguments(&self) -> Value {
+        let mut arguments = json!({
+            "command": self.command.join(" "), "cwd": self.folder, "writes": true, "timeout": 120,
+        });
+        if let Some(failure) = self.failure {
+            arguments["failure"] = failure.into();
+        }
+        arguments
     }
 
     /// Checks a report against the table's row.
@@ -201,4 +216,42 @@ fn why_tells_the_truth_of_javascript() {
 #[test]
 fn why_tells_the_truth_of_ruby() {
     why_tells_the_truth("ruby");
+}
+
+#[test]
+fn debug_failure_over_mcp_tells_the_same() {
+    let world = World::new([]);
+    let programs: Vec<Program> = LANGUAGES.iter().flat_map(|language| programs(language)).collect();
+    for program in &programs {
+        program.prepared(&world);
+    }
+    assert!(programs.len() >= 40, "{}", programs.len());
+    let mut client = Talker::start_with(&world, &[], &toolchains());
+    client.hello("2025-06-18", json!({}));
+    for program in &programs {
+        let answer = client.call("debug_failure", program.arguments());
+        let report = &answer["result"]["structuredContent"]["failure"];
+        assert!(report.is_object(), "{:?}: {answer:#}", program.command);
+        program.check(report);
+        program.check_writes(report);
+    }
+}
+
+#[test]
+fn the_agent_reads_the_same() {
+    for language in LANGUAGES {
+        let program = programs(language).remove(0);
+        let turns = [Turn::calls([call("debug_failure", program.arguments())]), Turn::text("I see.")];
+        let world = World::new(turns);
+        program.prepared(&world);
+        let mode = ["run", "--permission-mode", "bypassPermissions", "find out why it fails"];
+        let output = world.command(&mode).envs(toolchains()).output().unwrap();
+        assert!(output.status.success(), "{language}: {}", String::from_utf8_lossy(&output.stderr));
+        let read = world.server.requests().last().unwrap().body.to_string();
+        let (file, line) = program.place.split_once(':').unwrap();
+        assert!(read.contains(&format!("{file}:{line}")), "{language}: {read}");
+        for value in program.values.keys() {
+            assert!(read.contains(value.as_str()), "{value} of {language}: {read}");
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub(super) fn pieces(
     tree: &Tree,
     parse: impl Fn(&str) -> Option<Tree>,
 ) -> Option<Vec<Span>> {
-    let beginnings = beginnings(language);
+    let beginnings = language.item_words();
     if beginnings.is_empty() || text.len() > LONGEST || !tree.root_node().has_error() {
         return None;
     }
@@ -70,58 +70,6 @@ pub(super) fn join(all: &mut Facts, piece: Facts) {
     all.holes.extend(piece.holes);
     if all.package.is_empty() {
         all.package = piece.package;
-    }
-}
-
-/// The words that begin an item at the left margin.
-fn beginnings(language: Language) -> &'static [&'static str] {
-    match language {
-        Language::Rust => &[
-            "pub",
-            "fn",
-            "struct",
-            "enum",
-            "trait",
-            "impl",
-            "mod",
-            "use",
-            "const",
-            "static",
-            "type",
-            "unsafe",
-            "async",
-            "extern",
-            "macro_rules!",
-        ],
-        Language::Go => &["func", "type", "var", "const"],
-        Language::Python => &["def", "class", "async"],
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            &["export", "function", "class", "interface", "enum", "async", "import"]
-        }
-        Language::C | Language::Cpp => &[
-            "static",
-            "struct",
-            "class",
-            "enum",
-            "union",
-            "typedef",
-            "void",
-            "int",
-            "char",
-            "bool",
-            "unsigned",
-            "long",
-            "const",
-            "extern",
-            "template",
-            "namespace",
-            "inline",
-            "double",
-            "float",
-            "size_t",
-            "auto",
-        ],
-        _ => &[],
     }
 }
 

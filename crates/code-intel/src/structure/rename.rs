@@ -346,6 +346,12 @@ fn judged(
         Resolution::External | Resolution::Unknown if is_argument => {
             may_call(index, family, file, occurrence).then_some(SiteCertainty::Unknown)
         }
+        // `use Enum::*` brings the variants of an enum under their bare names.
+        Resolution::External | Resolution::Unknown
+            if family.target.definition.kind == Kind::EnumMember && occurrence.receiver == Receiver::None =>
+        {
+            Some(SiteCertainty::Unknown)
+        }
         Resolution::External => None,
         Resolution::Unknown if scope.is_some() => None,
         // A bare name cannot mean a member, nor `value.name` a plain function.

@@ -439,3 +439,11 @@ fn definitions_that_a_condition_chooses_between_are_renamed_together() {
         ],
     ]);
 }
+
+#[test]
+fn variants_under_their_bare_names_are_renamed_or_not_sure() {
+    let glob = "pub mod tables { pub enum Cat { <|>Any, Other }\npub use self::Cat::*;\npub static T: [Cat; 1] = [Any]; }\n";
+    let found = outcome(&[("src/lib.rs", glob)]);
+    let is_whole = found.as_ref().is_ok_and(|files| files[0].1.contains("[renamed]"));
+    assert!(is_whole || found.is_err(), "{found:?}");
+}

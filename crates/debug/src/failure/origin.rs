@@ -31,7 +31,9 @@ pub fn of(
 ) -> Option<Origin> {
     let text = text_of(&frame.file)?;
     let function = finder.function_at(Path::new(&frame.file), &text, frame.line)?;
-    let is_direct = |one: &&Assignment| one.name == name && one.certainty != Certainty::Perhaps;
+    let is_direct = |one: &&Assignment| {
+        one.name == name && matches!(one.certainty, Certainty::Always | Certainty::LoopHead)
+    };
     let above = function.assignments.iter().filter(is_direct).filter(|one| one.line < frame.line);
     if let Some(nearest) = above.max_by_key(|one| one.line) {
         return Some(Origin {

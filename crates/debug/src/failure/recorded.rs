@@ -21,6 +21,11 @@ use stepwell_workspace::process::Ending;
 const MOST_LISTED: usize = 50;
 
 impl Debugger {
+    /// Whether a plan's command is recorded from inside its interpreter instead of debugged.
+    pub fn records(&self, plan: &LaunchPlan) -> bool {
+        plan.single_launch().is_some_and(|resolved| recorder::command_of(resolved, self).is_some())
+    }
+
     /// Explains how a plan's command failed by recording it; `None` where its interpreter could not be recorded.
     pub(super) async fn explain_recorded(
         &self,

@@ -42,9 +42,16 @@ pub(super) fn writes(
     let mut is_initialised = variable.declaration.is_none();
     let mut seen: Vec<SeenWrite> = Vec::new();
     let mut last: Option<String> = None;
+    // The line that wrote it last while its value could not be seen, and whether another may have.
+    let (mut hidden, mut is_lost) = (None, false);
     for pair in passages.windows(2) {
         let (left, reached) = (&pair[0], &pair[1]);
         if !variable.is_at(reached.line) {
+            // Another variable of the name hides this one; its value is seen when that is gone.
+            if variable.is_at(left.line) {
+                hidden = variable.left_by(left.line, reached.line, Certainty::Always).map(|one| one.line);
+                is_lost |= variable.left_by(left.line, reached.line, Certainty::Perhaps).is_some();
+            }
             continue;
         }
         let Some(after) = reached.values[at].clone() else { continue };
@@ -69,13 +76,23 @@ pub(super) fn writes(
             is_initialised = true;
             continue;
         }
+        if !variable.is_at(left.line) && (hidden.is_some() || differs || is_lost) {
+            match hidden.take().filter(|_| !is_lost) {
+                Some(line) => seen.push(SeenWrite { line, value: after, is_indirect: false }),
+                None => seen.clear(),
+            }
+            is_lost = false;
+            continue;
+        }
         let perhaps = variable.left_by(left.line, reached.line, Certainty::Perhaps);
-        if perhaps.is_some() && !is_initialised && !differs {
-            // It may have been written with what was there by chance.
+        if perhaps.is_some() && !differs {
+            // It may have been written with the value that it had.
             seen.clear();
             is_initialised = true;
             continue;
         }
+        let reached_by = variable.left_by(left.line, reached.line, Certainty::Reached);
+        let perhaps = perhaps.or(reached_by);
         if !differs || !(is_initialised || perhaps.is_some()) {
             continue;
         }
@@ -105,7 +122,23 @@ fn declaration_at(body: &FunctionBody, name: &str, line: i64) -> Option<usize> {
 impl Variable<'_> {
     /// Whether the name means this variable at a stop on a line.
     fn is_at(&self, line: i64) -> bool {
-        declaration_at(self.body, self.name, line) == self.declaration
+        // From the beginning of its block on, a debugger may take the name for a variable that is declared only later.
+        let is_taken = self.body.declarations.iter().enumerate().any(|(at, other)| {
+            Some(at) != self.declaration
+                && other.name == self.name
+                && self
+                    .declaration
+                    .is_none_or(|own| self.body.declarations[own].first_line != other.first_line)
+                && (other.first_line..=other.line).contains(&line)
+                && !self.is_inside(other.first_line, other.last_line)
+        });
+        !is_taken && declaration_at(self.body, self.name, line) == self.declaration
+    }
+
+    /// Whether the variable is declared within a block.
+    fn is_inside(&self, first_line: i64, last_line: i64) -> bool {
+        self.declaration
+            .is_some_and(|own| (first_line..=last_line).contains(&self.body.declarations[own].line))
     }
 
     fn assignments(&self) -> impl Iterator<Item = &Assignment> {
@@ -158,6 +191,7 @@ mod tests {
         let declared = |(name, line, last_line): &(&str, i64, i64)| Declaration {
             name: (*name).to_owned(),
             line: *line,
+            first_line: *line,
             last_line: *last_line,
             has_value: true,
         };
@@ -233,12 +267,12 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_on_the_line_writes_only_what_changed() {
+    fn a_condition_on_the_line_is_told_only_where_the_value_changed() {
         let perhaps = vec![
             assignment("x", 2, (2, 2), Certainty::Always),
             assignment("x", 3, (3, 3), Certainty::Perhaps),
         ];
-        check(&body(perhaps.clone(), &[], &[]), 4, &[(2, ""), (3, "1"), (4, "1")], &[(2, "1")]);
+        check(&body(perhaps.clone(), &[], &[]), 4, &[(2, ""), (3, "1"), (4, "1")], &[]);
         check(&body(perhaps, &[], &[]), 4, &[(2, ""), (3, "1"), (4, "5")], &[(3, "5"), (2, "1")]);
     }
 }

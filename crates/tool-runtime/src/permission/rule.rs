@@ -4,7 +4,7 @@ use super::patterns::{Care, CommandPattern, HostPattern, PathPattern};
 use super::places::JudgePlaces;
 use super::{CallFacts, Effect};
 use crate::shell::Part;
-use crate::{Category, RegisteredTool, Registry};
+use crate::{RegisteredTool, Registry};
 use std::sync::Arc;
 use stepwell_protocol::Risk;
 
@@ -214,7 +214,7 @@ impl Rule {
         let About::Tool(name) = &self.about else { return false };
         let spec = tool.spec();
         let by_kind = name == "edit" && spec.risk == Risk::Write
-            || name == "read" && spec.risk == Risk::Read && reads_files(spec.category);
+            || name == "read" && spec.risk == Risk::Read && spec.category.reads_files();
         self.effect == Effect::Deny && (by_kind || means(name, tool.name(), spec.aliases))
     }
 
@@ -259,7 +259,7 @@ fn names(name: &str, facts: &CallFacts, kind: Option<Risk>) -> bool {
     let by_kind = match (name, kind) {
         ("edit", Some(Risk::Write)) | ("read", Some(Risk::Read)) => true,
         ("edit", None) => facts.risk == Risk::Write && facts.preview.command.is_none(),
-        ("read", None) => facts.risk == Risk::Read && reads_files(facts.category),
+        ("read", None) => facts.risk == Risk::Read && facts.category.reads_files(),
         _ => false,
     };
     by_kind || is_called(name, facts) && (kind.is_none() || facts.preview.command.is_none())
@@ -281,11 +281,6 @@ fn means(name: &str, tool: &str, aliases: &[&str]) -> bool {
         }
     };
     is(tool) || aliases.iter().any(|alias| is(alias))
-}
-
-/// Tools of these categories show what files hold.
-fn reads_files(category: Category) -> bool {
-    matches!(category, Category::Files | Category::Code)
 }
 
 /// The rule that refuses every call of a tool, as it is written. Such a tool need not be offered. Where another rule

@@ -379,6 +379,10 @@ impl Court<'_> {
     /// What holds where no rule and no class speaks: the mode, unless the person was asked about the call elsewhere.
     fn otherwise(&self, facts: &CallFacts, risk: Risk, reach: Reach) -> Decision {
         let may_be_asked = matches!(self.mode, PermissionMode::Default | PermissionMode::AcceptEdits);
+        // A step of a debugged program is part of what was approved with its start.
+        if facts.preview.continues_approved && self.mode != PermissionMode::Plan {
+            return decided(Effect::Allow, "its program was approved");
+        }
         match by_mode(self.mode, risk) {
             Verdict::Allow => decided(Effect::Allow, format!("{} mode", self.mode.name())),
             Verdict::Ask { .. } if may_be_asked && self.asked_for.contains(&facts.category) => match reach {

@@ -455,6 +455,23 @@ proptest! {
     }
 }
 
+#[test]
+fn moving_a_program_whose_start_was_approved_does_not_ask_again() {
+    let preview = Preview { continues_approved: true, ..Preview::default() };
+    let step = CallFacts { category: Category::Debug, preview, ..file("step_execution", Risk::Execute, "") };
+    for (mode, expected) in [
+        (PermissionMode::Default, "allow"),
+        (PermissionMode::AcceptEdits, "allow"),
+        (PermissionMode::DontAsk, "allow"),
+        (PermissionMode::Plan, "deny"),
+    ] {
+        assert_eq!(word(&judge(mode, Vec::new()).explain(&step).verdict), expected, "{mode:?}");
+    }
+    let deny = rules(&[(Effect::Deny, "step_execution")], RuleSource::User);
+    let denied = judge(PermissionMode::Default, deny);
+    assert_eq!(word(&denied.explain(&step).verdict), "deny");
+}
+
 /// Where somebody else asks about each call, the mode does not ask again; what goes beyond the call still asks.
 #[test]
 fn a_call_that_was_asked_for_elsewhere() {

@@ -44,6 +44,7 @@ fn body(function: Function) -> FunctionBody {
                 certainty: match one.certainty {
                     assignments::Certainty::Always => Certainty::Always,
                     assignments::Certainty::Perhaps => Certainty::Perhaps,
+                    assignments::Certainty::Reached => Certainty::Reached,
                     assignments::Certainty::LoopHead => Certainty::LoopHead,
                 },
             })
@@ -55,6 +56,7 @@ fn body(function: Function) -> FunctionBody {
             .map(|one| Declaration {
                 name: one.name,
                 line: number(one.line),
+                first_line: number(one.first_line),
                 last_line: number(one.last_line),
                 has_value: one.has_value,
             })

@@ -98,9 +98,9 @@ impl DebugService {
         *shown = now;
     }
 
-    /// The preview of calls that only read.
+    /// The preview of a call that only looks into a session, or moves its program on.
     pub fn plain_preview<T>(&self, name: &str, _input: &T) -> Preview {
-        Preview { summary: name.replace('_', " "), ..Preview::default() }
+        Preview { summary: name.replace('_', " "), continues_approved: true, ..Preview::default() }
     }
 
     /// A file named from the workspace's root or absolutely; sources of libraries may be outside.

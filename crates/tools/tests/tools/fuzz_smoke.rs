@@ -1,5 +1,5 @@
 //! Each fuzz target for a moment: random bytes and random pieces of what it reads, from fixed seeds. `FUZZ_CASES` makes
-//! the moment longer.
+//! the moment longer. The targets read the events of `stepwell_net`, frames, patterns, command lines and settings of editors.
 
 #[path = "../../../../fuzz/src/lib.rs"]
 mod targets;

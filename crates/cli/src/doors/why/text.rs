@@ -169,7 +169,7 @@ impl Page {
                 self.value_rows(&frame.values, 6);
             }
         }
-        if report.library_frames > 0 && !report.frames.is_empty() {
+        if report.library_frames > 0 && report.frames.len() > 1 {
             let (english, chinese) = (
                 format!("{} library frames left out", report.library_frames),
                 format!("省略了 {} 个库的栈帧", report.library_frames),
@@ -311,7 +311,15 @@ pub fn headline(report: &FailureReport, language: Language) -> String {
             language.pick("it did not end in time; it was here", "未在时限内结束；当时停在这里").to_owned()
         }
         (Verdict::Failed, Some(exception)) => harmless(&exception.headline()),
-        (Verdict::Failed, None) => harmless(&report.summary),
+        (Verdict::Failed, None) => match (&report.signal, report.exit_code) {
+            (Some(signal), _) => signal.clone(),
+            (None, Some(code)) => {
+                let (english, chinese) =
+                    (format!("it ended with exit code {code}"), format!("以退出码 {code} 结束"));
+                language.pick(&english, &chinese).to_owned()
+            }
+            (None, None) => harmless(&report.summary),
+        },
     }
 }
 
