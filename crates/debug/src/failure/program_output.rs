@@ -114,7 +114,11 @@ fn rust_panic(output: &str) -> Option<Exception> {
     lines.find(|line| line.contains(" panicked at "))?;
     let message: Vec<&str> = lines
         .take_while(|line| {
-            !line.starts_with("note: ") && !line.starts_with("stack backtrace:") && !line.is_empty()
+            let is_runners = line.starts_with("test ") || *line == "FAILED";
+            !line.starts_with("note: ")
+                && !line.starts_with("stack backtrace:")
+                && !line.is_empty()
+                && !is_runners
         })
         .take(8)
         .collect();

@@ -46,6 +46,8 @@ pub(super) fn failed_tests(output: &str) -> Vec<FailedTest> {
             None => break,
         }
     }
+    // Tests of Rust run side by side; the list at the end has the same order each time.
+    found.sort_by_key(|test| listed_at(&test.name, output));
     // A Go test fails when one of its subtests does.
     let names: Vec<String> = found.iter().map(|test| test.name.clone()).collect();
     found.retain(|test| {
@@ -102,9 +104,7 @@ fn rust(line: &str, below: &[&str]) -> Option<FailedTest> {
 fn rust_uncaptured(line: &str, below: &[&str], output: &str) -> Option<FailedTest> {
     let (name, rest) = line.strip_prefix("thread '")?.split_once('\'')?;
     let place = rest.split_once(" panicked at ")?.1.trim_end_matches(':');
-    if !output.contains(&format!("test {name} ... FAILED")) {
-        return None;
-    }
+    listed_at(name, output)?;
     let (place, _) = place.rsplit_once(':')?;
     let (file, number) = place.rsplit_once(':')?;
     let is_own = |line: &&&str| !line.starts_with("note: ") && !line.starts_with("test ") && !line.is_empty();
@@ -116,6 +116,12 @@ fn rust_uncaptured(line: &str, below: &[&str], output: &str) -> Option<FailedTes
         message: message.concat(),
         ..FailedTest::default()
     })
+}
+
+/// Where the list of failures at the end names a test. Tests print into each other's lines before it.
+fn listed_at(name: &str, output: &str) -> Option<usize> {
+    let list = output.rfind("failures:\n")?;
+    output[list..].find(&format!("\n    {name}\n"))
 }
 
 /// `not ok 1 - name`, then `error: 'message'` and the lines of `stack`.
@@ -281,8 +287,10 @@ mod tests {
     #[test]
     fn rust_tests_that_are_not_captured_are_read() {
         check(
-            "running 2 tests\n\nthread 'tests::b' (7) panicked at src/lib.rs:19:5:\nattempt to divide by zero\nnote: run with\ntest tests::b ... FAILED\nthread 'worker' panicked at src/lib.rs:3:1:\nno\n",
-            &expect!["tests::b | src/lib.rs:19 | attempt to divide by zero"],
+            "running 2 tests\n\nthread 'tests::b' (7) panicked at src/lib.rs:19:5:\nattempt to divide by zero\nnote: run with\ntest tests::b ... \nthread 'tests::a' (8) panicked at src/lib.rs:30:9:\ntwelve\nFAILED\nthread 'worker' panicked at src/lib.rs:3:1:\nno\ntest tests::a ... FAILED\n\nfailures:\n\nfailures:\n    tests::a\n    tests::b\n\ntest result\n",
+            &expect![[r#"
+                tests::a | src/lib.rs:30 | twelve
+                tests::b | src/lib.rs:19 | attempt to divide by zero"#]],
         );
     }
 

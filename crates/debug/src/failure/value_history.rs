@@ -112,7 +112,7 @@ impl Debugger {
     /// Repeats the run and adds the last assignments of the failing line's values to the report.
     pub async fn follow_writes(
         &self,
-        plan: LaunchPlan,
+        mut plan: LaunchPlan,
         mut options: LaunchOptions,
         report: &mut FailureReport,
         wait: &Wait,
@@ -125,6 +125,9 @@ impl Debugger {
         options.breakpoints = false;
         options.exception_filters = Some(Vec::new());
         options.probes = probes(&scopes);
+        // Threads that stop at the same moment are reported as one stop; tests of Rust can run one after the other.
+        let one_by_one = [("RUST_TEST_THREADS".to_owned(), "1".to_owned())];
+        plan.add_environment(&one_by_one.into());
         let after = self.serial();
         let launched = plan.start(self, &options).await?;
         let Some(session) = launched.sessions.first().cloned() else { return Ok(()) };
