@@ -255,3 +255,38 @@ fn the_agent_reads_the_same() {
         }
     }
 }
+
+/// A watchpoint stops behind the writing instruction, and Node's steps leave a callee into the middle of a statement:
+/// neither may be named in place of the line that wrote.
+#[test]
+fn watching_names_the_line_that_wrote() {
+    let rows = [
+        ("c", "average.c", 5, "total", ["average.c:6 in sum: 0 -> 4", "average.c:6 in sum: 4 -> 9"]),
+        (
+            "javascript",
+            "accumulate.js",
+            8,
+            "acc",
+            ["accumulate.js:9 in run: 0 -> 2", "accumulate.js:9 in run: 2 -> 6"],
+        ),
+    ];
+    for (language, file, line, name, expected) in rows {
+        let world = World::new([]);
+        let program = programs(language).into_iter().find(|program| program.place.starts_with(file)).unwrap();
+        program.prepared(&world);
+        let mut client = Talker::start_with(&world, &[], &toolchains());
+        client.hello("2025-06-18", json!({}));
+        client
+            .call("set_breakpoint", json!({"file_path": format!("{language}/{file}"), "line_number": line}));
+        let start = json!({"command": program.command.join(" "), "cwd": program.folder});
+        let stopped = client.call("start_debugging", start);
+        assert_eq!(stopped["result"]["structuredContent"]["status"], "stopped", "{stopped:#}");
+        let answer = client.call("debug_watch", json!({"expression": name}));
+        let watched = &answer["result"]["structuredContent"];
+        let writes = watched["writes"].as_array().unwrap_or_else(|| panic!("{answer:#}"));
+        for (write, expected) in writes.iter().zip(expected) {
+            assert!(write.as_str().unwrap().contains(expected), "{watched:#}");
+        }
+        assert_eq!(writes.len(), 3, "{watched:#}");
+    }
+}
