@@ -113,8 +113,8 @@ impl Debugger {
         Ok(FailureReport { how, ..report })
     }
 
-    /// A runner may report a failure that no debugger stops at, such as `t.Errorf` of Go. Its line runs only when the test
-    /// fails: it is reached once more, with a breakpoint.
+    /// Reads the values of a test failure that no debugger stops at, such as Go's `t.Errorf`. That line runs only when the
+    /// test fails, so the command runs again with a breakpoint on it.
     async fn look_at_test(
         &self,
         plan: &LaunchPlan,

@@ -68,7 +68,7 @@ pub fn rules(folder: &Path, text: &str) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// A pattern of file names; one without a slash is looked for at every depth.
+/// Compiles a glob of file names. A pattern without a slash matches at every depth.
 pub fn glob(pattern: &str) -> Result<GlobMatcher, String> {
     check(pattern)?;
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);

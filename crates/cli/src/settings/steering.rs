@@ -10,7 +10,7 @@ use stepwell_workspace::files;
 
 use super::Places;
 
-/// Longest file that settings are read from, and that is looked at for being named in them.
+/// Maximum size of a settings file, and of a script that settings name, in bytes.
 const LONGEST: u64 = 16 * 1024 * 1024;
 /// Names of the project's folder in hooks and tasks.
 const PROJECT: &[&str] = &[

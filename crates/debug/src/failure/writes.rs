@@ -1,8 +1,8 @@
-//! Decides which line wrote a variable, from stops of one call and the syntax of its function.
+//! Attributes writes to lines, from the stops of one call and the syntax tree of its function.
 //!
-//! A stop tells the values before a line runs. A value that differs at the next stop was written in between, but not
-//! always by the line that was left: heads of loops run without a stop, callees write through references, and a variable
-//! of C has a value before anything is assigned to it. A write is told only where the source has one that fits.
+//! A stop shows the values before a line runs. When a value differs at the next stop, something in between wrote it, but
+//! not always the line before: loop heads run without a stop, callees write through references, and uninitialised C
+//! variables hold garbage. So a write is reported only if the syntax tree has an assignment that explains it.
 
 use crate::function_finder::{Assignment, Certainty, FunctionBody};
 

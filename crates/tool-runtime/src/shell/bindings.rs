@@ -148,8 +148,8 @@ fn bound_name(word: &Word) -> &str {
     name.strip_suffix('+').filter(|_| word.text.contains('=')).unwrap_or(name)
 }
 
-/// Notes where an array is declared with a value that is not written down: `declare -a x="$y"` and
-/// `declare x='(…)'` expand the value once more, and run the commands in it.
+/// Marks array declarations whose value is not literal: `declare -a x="$y"` and `declare x='(…)'` expand the value a second
+/// time and run the commands in it.
 pub(super) fn note_declared_arrays(analysis: &mut Analysis) {
     for part in &analysis.parts {
         let Some(binder) = binder_of(part) else { continue };

@@ -24,8 +24,8 @@ pub(super) struct FunctionPlace {
     pub line: i64,
 }
 
-/// Returns the endings of the sources in which a function is looked for, where a program's debugger needs its place:
-/// those of JavaScript cannot stop at names, and delve knows a function only with its package.
+/// Returns the file extensions to search for a function, if its debugger needs a line instead of a name: JavaScript
+/// debuggers have no function breakpoints, and delve needs the package name.
 pub(super) fn sources_of(kind: &str, name: &str) -> Option<&'static [&'static str]> {
     let is_script = |kind| matches!(kind, "node" | "js-debug" | "node-terminal" | "chrome" | "msedge");
     match kind.strip_prefix("pwa-").unwrap_or(kind) {

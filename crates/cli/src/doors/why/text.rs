@@ -263,7 +263,8 @@ fn marked_source(frame: &FailureFrame) -> Option<&str> {
     Some(marked.trim_start_matches('→').trim_start().trim_start_matches(digits).trim())
 }
 
-/// How a value came to be, newest first. What was seen is told apart from what only stands in the source.
+/// Formats the history of a value, newest write first. Observed writes and assignments that were only read from the source
+/// have different wordings.
 pub fn history(value: &ValueHistory, language: Language) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, write) in value.writes.iter().enumerate() {

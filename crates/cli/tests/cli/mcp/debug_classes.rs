@@ -1,4 +1,4 @@
-//! What a tool of the debugger may do, as clients are told and as `--read-only` serves it: one table for all of them.
+//! Permission class, MCP annotations and `--read-only` agree for every debugger tool: one table.
 
 use std::collections::BTreeMap;
 
