@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::launch_config::Resolved;
+use crate::session::ProgramStdin;
 use crate::values::without_escapes;
 use crate::{Debugger, Error, Result, Wait};
 use records::Record;
@@ -29,7 +30,10 @@ use records::Record;
 /// Output that is kept of each run.
 const OUTPUT: usize = 256 * 1024;
 /// Records that are read of one process.
-const MOST_RECORDED: u64 = 8 * 1024 * 1024;
+const MOST_RECORDED: u64 = 32 * 1024 * 1024;
+/// Size at which a trace of commands is emptied: its end matters, and a script may run for hours.
+const LONGEST_TRACE: u64 = 8 * 1024 * 1024;
+const LOOK_AT_SIZES: Duration = Duration::from_millis(100);
 const MOST_PROCESSES: usize = 256;
 /// How long a program that does not end may take to say where it is.
 const HANG_ANSWER: Duration = Duration::from_secs(2);
@@ -43,6 +47,8 @@ pub(crate) struct RecordedCommand {
     folder: PathBuf,
     environment: Environment,
     language: RecordedLanguage,
+    /// What the program reads on its standard input; nothing where it is empty.
+    input: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +77,13 @@ pub(crate) fn command_of(resolved: &Resolved, debugger: &Debugger) -> Option<Rec
 }
 
 impl RecordedCommand {
+    pub(crate) fn with_input(mut self, stdin: &ProgramStdin) -> Self {
+        if let ProgramStdin::Text(text) = stdin {
+            self.input = text.as_bytes().to_vec();
+        }
+        self
+    }
+
     pub(crate) fn language(&self) -> RecordedLanguage {
         self.language
     }
@@ -105,7 +118,7 @@ impl Debugger {
             arguments: command.arguments.clone(),
             folder: command.folder.clone(),
             environment,
-            input: None,
+            input: Some(command.input.clone()),
             time_limit: wait.deadline.saturating_duration_since(Instant::now()) + 2 * HANG_ANSWER,
             keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
         };
@@ -117,6 +130,7 @@ impl Debugger {
             tokio::pin!(run);
             tokio::select! {
                 finished = &mut run => finished,
+                never = bound_traces(folder.path()) => match never {},
                 () = tokio::time::sleep_until(wait.deadline) => {
                     let hang = ask_where_it_hangs(folder.path(), &cancel);
                     tokio::pin!(hang);
@@ -169,6 +183,20 @@ fn push_bounded(output: &mut String, text: &str) {
     if output.len() > 2 * OUTPUT {
         let cut = crate::output::floor_boundary(output, output.len() - OUTPUT);
         output.drain(..cut);
+    }
+}
+
+/// Keeps traces of commands from growing without bound. What follows the emptying of one is whole up to its end.
+async fn bound_traces(folder: &Path) -> std::convert::Infallible {
+    let mut looks = tokio::time::interval(LOOK_AT_SIZES);
+    loop {
+        looks.tick().await;
+        for path in files::list_dir(folder).unwrap_or_default() {
+            let is_trace = path.extension().is_some_and(|end| end == "xtrace");
+            if is_trace && files::metadata(&path).is_ok_and(|file| file.len() > LONGEST_TRACE) {
+                files::empty(&path).ok();
+            }
+        }
     }
 }
 

@@ -110,6 +110,12 @@ pub fn nameless(folder: &Path) -> Result<File> {
     tempfile::tempfile_in(folder).map_err(|error| Error::io("create a file in", folder, error))
 }
 
+/// Empties a file in place. A program that appends to it goes on at its beginning.
+pub fn empty(path: &Path) -> Result<()> {
+    let file = File::options().write(true).open(path).map_err(|error| Error::io("open", path, error))?;
+    file.set_len(0).map_err(|error| Error::io("empty", path, error))
+}
+
 /// Makes the creation or renaming of files in a folder survive a power loss.
 pub fn sync_dir(path: &Path) -> Result<()> {
     File::open(path).and_then(|dir| dir.sync_all()).map_err(|error| Error::io("sync the folder", path, error))

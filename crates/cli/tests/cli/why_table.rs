@@ -290,3 +290,31 @@ fn watching_names_the_line_that_wrote() {
         assert_eq!(writes.len(), 3, "{watched:#}");
     }
 }
+
+#[test]
+fn a_recorded_program_reads_the_input_it_is_given() {
+    let world = World::new([]);
+    world.write(
+        "sum.py",
+        "import sys\nnumbers = [int(line) for line in sys.stdin]\nprint(1 // (sum(numbers) - 6))\n",
+    );
+    let mut client = Talker::start_with(&world, &[], &toolchains());
+    client.hello("2025-06-18", json!({}));
+    let answer = client.call("debug_failure", json!({"command": "python3 sum.py", "stdin": "1\n2\n3\n"}));
+    let report = &answer["result"]["structuredContent"]["failure"];
+    assert_eq!(value_of(report, "numbers").as_deref(), Some("[1, 2, 3]"), "{answer:#}");
+}
+
+/// The trace of a long script is emptied now and then; what it says at the end stays true.
+#[test]
+fn a_long_bash_script_is_told_by_its_last_command() {
+    let world = World::new([]);
+    world.write(
+        "long.sh",
+        "set -e\npad=$(printf 'x%.0s' {1..4000})\nfor ((i = 0; i < 6000; i++)); do\n  : \"$pad\"\ndone\nlast=7\ntest \"$last\" = 8\n",
+    );
+    let output = stepwell_why(&world, &world.work(), &["--json"], &["bash", "long.sh"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(place_of(&report["place"]), "long.sh:7", "{report:#}");
+    assert_eq!(value_of(&report, "last").as_deref(), Some("\"7\""), "{report:#}");
+}

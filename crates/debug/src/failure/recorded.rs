@@ -34,7 +34,8 @@ impl Debugger {
         wait: &Wait,
     ) -> Result<Option<FailureReport>> {
         let command = plan.single_launch().and_then(|resolved| recorder::command_of(resolved, self));
-        let Some(mut command) = command else { return Ok(None) };
+        let Some(command) = command else { return Ok(None) };
+        let mut command = command.with_input(&plan.stdin);
         let run = self.run_recorded(&command, wait).await?;
         if run.records.is_empty() {
             return Ok(None);

@@ -56,6 +56,7 @@ pub(super) fn command_of(resolved: &Resolved, search: &Search) -> Option<Recorde
         folder: PathBuf::from(text("cwd")?),
         environment: environment_of(resolved),
         language: RecordedLanguage::Python,
+        input: Vec::new(),
     })
 }
 
