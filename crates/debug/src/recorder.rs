@@ -132,7 +132,7 @@ impl Debugger {
                 finished = &mut run => finished,
                 never = bound_traces(folder.path()) => match never {},
                 () = tokio::time::sleep_until(wait.deadline) => {
-                    let hang = ask_where_it_hangs(folder.path(), &cancel);
+                    let hang = ask_where_it_hangs(command.language, folder.path(), &cancel);
                     tokio::pin!(hang);
                     tokio::select! {
                         // It ended by itself after all.
@@ -201,8 +201,14 @@ async fn bound_traces(folder: &Path) -> std::convert::Infallible {
 }
 
 /// Asks every recorded process for its frames and waits until one has answered.
-async fn ask_where_it_hangs(folder: &Path, cancel: &CancellationToken) {
-    for path in files::list_dir(folder).unwrap_or_default().into_iter().take(MOST_PROCESSES) {
+async fn ask_where_it_hangs(language: RecordedLanguage, folder: &Path, cancel: &CancellationToken) {
+    // The others do not answer: bash takes the signal for its end, and its trace already says where it is.
+    if language != RecordedLanguage::Python {
+        return;
+    }
+    let records = files::list_dir(folder).unwrap_or_default().into_iter();
+    let records = records.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    for path in records.take(MOST_PROCESSES) {
         let pid = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
         if let Some(pid) = pid {
             // One that has ended, or handles the signal in its own way, is not asked.

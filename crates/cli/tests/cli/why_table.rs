@@ -318,3 +318,25 @@ fn a_long_bash_script_is_told_by_its_last_command() {
     assert_eq!(place_of(&report["place"]), "long.sh:7", "{report:#}");
     assert_eq!(value_of(&report, "last").as_deref(), Some("\"7\""), "{report:#}");
 }
+
+#[test]
+fn a_program_that_hangs_is_told_where_each_thread_waits() {
+    let world = World::new([]);
+    world.write(
+        "wait.py",
+        "import threading\nlock = threading.Lock()\ndef work():\n    with lock:\n        pass\nlock.acquire()\nworker = threading.Thread(target=work)\nworker.start()\nworker.join()\n",
+    );
+    world.write("wait.sh", "name=x\nwait_for() {\n  while true; do\n    sleep 0.01\n  done\n}\nwait_for\n");
+    let hang = |words: &[&str]| -> Value {
+        let output = stepwell_why(&world, &world.work(), &["--json", "--timeout", "2"], words);
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let python = hang(&["python3", "wait.py"]);
+    assert_eq!((&python["verdict"], place_of(&python["place"])), (&"hangs".into(), "wait.py:9".to_owned()));
+    let blocked: Vec<String> =
+        python["blocked"].as_array().unwrap().iter().map(|thread| place_of(&thread["place"])).collect();
+    assert_eq!(blocked, ["wait.py:4"], "{python:#}");
+    let bash = hang(&["bash", "wait.sh"]);
+    assert_eq!(bash["verdict"], "hangs", "{bash:#}");
+    assert!(["wait.sh:3", "wait.sh:4"].contains(&place_of(&bash["place"]).as_str()), "{bash:#}");
+}

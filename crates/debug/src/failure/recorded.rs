@@ -209,6 +209,9 @@ fn add_hang(report: &mut FailureReport, run: &RecordedRun) {
         .collect();
     if let Some(first) = hangs.first() {
         set_frames(report, first);
+    } else if let Some(failure) = failures(run).first() {
+        // Bash runs its exit trap also when it is ended.
+        set_frames(report, &failure.frames);
     }
     for (frames, at) in hangs.iter().zip(1..).skip(1) {
         report.blocked.extend(frames.first().map(|frame| BlockedThread {

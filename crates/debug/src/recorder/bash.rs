@@ -7,7 +7,9 @@ use serde_json::Value;
 use stepwell_workspace::files;
 use stepwell_workspace::process::Environment;
 
-use super::records::{FailureOrigin, FailureRecord, FrameRecord, Record, ValueRecord, WriteRecord};
+use super::records::{
+    FailureOrigin, FailureRecord, FrameRecord, HangRecord, Record, ValueRecord, WriteRecord,
+};
 use super::{RecordedCommand, RecordedLanguage, environment_of, installed, words_of};
 use crate::Result;
 use crate::adapters::Search;
@@ -48,7 +50,7 @@ struct Traced<'a> {
     command: &'a str,
 }
 
-/// Reads what one bash process wrote; `None` where it ended well, or did not end by itself.
+/// Reads what one bash process wrote: how it failed, or where it was when it was ended.
 pub(super) fn record_of(text: &str) -> Option<Record> {
     let mut commands: Vec<Traced<'_>> = Vec::new();
     let mut ending = None;
@@ -78,10 +80,11 @@ pub(super) fn record_of(text: &str) -> Option<Record> {
             _ => {}
         }
     }
-    let (status, pipe, last_command) = ending?;
-    if status == 0 {
-        return Some(Record::Start);
-    }
+    // A script that is ended may run its exit trap, with the status of a command that went well.
+    let Some((status, pipe, last_command)) = ending.filter(|(status, ..)| *status != 0) else {
+        let frames = commands.last().map(|last| frame_of(last, &commands, &variables));
+        return Some(Record::Hang(HangRecord { frames: frames.into_iter().collect() }));
+    };
     let last = commands.last();
     let frame = last.map(|last| frame_of(last, &commands, &variables));
     let message = match last {

@@ -172,9 +172,12 @@ def _answer_hang_questions():
 
 
 def _on_hang_question(_, frame):
-    main = frame
-    others = [other for other in sys._current_frames().values() if other is not frame]
-    failures.record_hang([main] + others[:8])
+    import _thread
+
+    # The interpreter runs handlers in the main thread, whose frame is the one that was interrupted.
+    own = _thread.get_ident()
+    others = [other for thread, other in sys._current_frames().items() if thread != own]
+    failures.record_hang([frame] + others[:8])
 
 
 def _tell_at_exit():
