@@ -3,4 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/prepare.sh
+need_debugpy
 "$stepwell" demo

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Asks why an example program fails. Builds Stepwell and gets debugpy where it is missing.
+# Asks why an example program fails. Builds Stepwell; no debugger is needed for a Python program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/prepare.sh
