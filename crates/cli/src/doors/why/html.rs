@@ -2,7 +2,7 @@
 
 use stepwell_debug::failure::{FailureFrame, FailureReport};
 
-use super::text::{headline, history, shown};
+use super::text::{further, headline, history, shown};
 use crate::language::Language;
 
 const STYLE: &str = include_str!("report.css");
@@ -30,6 +30,13 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
             ));
         }
         body.push_str("</table>\n");
+    }
+    for (title, rows) in further(report, language) {
+        body.push_str(&format!("<h2>{}</h2>\n<ul>\n", escaped(title)));
+        for row in rows {
+            body.push_str(&format!("<li>{}</li>\n", escaped(&row)));
+        }
+        body.push_str("</ul>\n");
     }
     if report.failures.len() > 1 {
         body.push_str(&format!("<h2>{}</h2>\n<ol>\n", language.pick("All failures", "全部失败")));

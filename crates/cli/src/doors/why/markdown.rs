@@ -2,7 +2,7 @@
 
 use stepwell_debug::failure::{FailureReport, Verdict};
 
-use super::text::{headline, history, shown};
+use super::text::{further, headline, history, shown};
 use crate::language::Language;
 
 pub fn render(report: &FailureReport, language: Language) -> String {
@@ -43,14 +43,11 @@ pub fn render(report: &FailureReport, language: Language) -> String {
     for frame in report.frames.iter().skip(1) {
         text.push_str(&format!("- `{}` `{}:{}`\n", frame.function, shown(&frame.file), frame.line));
     }
-    for cause in &report.causes {
-        let place = cause.place.as_ref().map(|place| format!(" `{}:{}`", shown(&place.file), place.line));
-        text.push_str(&format!(
-            "- {} {}{}\n",
-            language.pick("behind it:", "背后："),
-            escaped(&cause.exception.headline()),
-            place.unwrap_or_default()
-        ));
+    for (title, rows) in further(report, language) {
+        text.push_str(&format!("\n### {title}\n\n"));
+        for row in rows {
+            text.push_str(&format!("- {}\n", escaped(&cell(&row))));
+        }
     }
     if report.failures.len() > 1 {
         text.push_str(&format!("\n### {}\n\n", language.pick("All failures", "全部失败")));

@@ -180,13 +180,8 @@ impl Page {
 
     fn causes(&mut self, report: &FailureReport) {
         for cause in &report.causes {
-            let (english, chinese) = match cause.how {
-                CauseKind::Cause => ("because of", "起因"),
-                CauseKind::WhileHandling => ("while handling", "发生在处理以下异常时"),
-                CauseKind::Part => ("part of it", "其中之一"),
-                CauseKind::HandledBefore => ("handled before it ended", "结束前处理过的异常"),
-            };
-            self.title(english, chinese);
+            let title = cause_title(cause.how, self.language);
+            self.title(title, title);
             self.line(&format!("    {}", harmless(&cause.exception.headline())));
             if let Some(place) = &cause.place {
                 let at = self.place(&place.file, place.line);
@@ -254,6 +249,46 @@ impl Page {
             self.line(&self.style.yellow(&format!("  {}", harmless(note))));
         }
     }
+}
+
+/// Returns what a report has beside its values and frames, as titled lists: repeating calls, causes, waiting threads.
+pub fn further(report: &FailureReport, language: Language) -> Vec<(&'static str, Vec<String>)> {
+    let mut lists = Vec::new();
+    if let Some(recursion) = &report.recursion {
+        let rows = recursion.steps.iter().map(|step| {
+            let arguments = step.arguments.iter().map(|argument| {
+                format!("{} = {}, …, {}", argument.name, argument.first.join(", "), argument.last.join(", "))
+            });
+            let arguments: Vec<String> = arguments.collect();
+            format!("{} {}:{}  {}", step.function, shown(&step.file), step.line, arguments.join("; "))
+        });
+        lists.push((language.pick("Calls that repeat", "重复的调用"), rows.collect()));
+    }
+    for cause in &report.causes {
+        let place = cause.place.as_ref();
+        let place = place.map(|place| format!("  {}:{}: {}", shown(&place.file), place.line, place.source));
+        let row = format!("{}{}", cause.exception.headline(), place.unwrap_or_default());
+        lists.push((cause_title(cause.how, language), vec![row]));
+    }
+    if !report.blocked.is_empty() {
+        let rows = report.blocked.iter().map(|thread| {
+            let place = thread.place.as_ref();
+            let place = place.map(|place| format!("{}:{}: {}", shown(&place.file), place.line, place.source));
+            format!("{} {}  {}", thread.name, thread.waits_for, place.unwrap_or_default())
+        });
+        lists.push((language.pick("Who waits for what", "各自在等待什么"), rows.collect()));
+    }
+    lists
+}
+
+fn cause_title(how: CauseKind, language: Language) -> &'static str {
+    let (english, chinese) = match how {
+        CauseKind::Cause => ("because of", "起因"),
+        CauseKind::WhileHandling => ("while handling", "发生在处理以下异常时"),
+        CauseKind::Part => ("part of it", "其中之一"),
+        CauseKind::HandledBefore => ("handled before it ended", "结束前处理过的异常"),
+    };
+    language.pick(english, chinese)
 }
 
 /// The source line that a frame stopped at.
