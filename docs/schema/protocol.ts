@@ -179,7 +179,11 @@ export type ModelItem = {
 /**
  * `PROVIDER/MODEL`.
  */
-name: string, context_window: number, images: boolean, 
+name: string, context_window: number, 
+/**
+ * Whether nobody told how large the window is.
+ */
+window_assumed?: boolean, images: boolean, 
 /**
  * Dollars for a million tokens, where known.
  */

@@ -202,6 +202,9 @@ pub struct ModelItem {
     pub name: String,
     #[ts(type = "number")]
     pub context_window: u64,
+    /// Whether nobody told how large the window is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub window_assumed: bool,
     pub images: bool,
     /// Dollars for a million tokens, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,7 @@
 //! Tool calls, their results, and how failures are classed.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -107,4 +109,19 @@ pub struct ToolDefinition {
     pub description: String,
     /// JSON schema (2020-12) of the arguments; always an object.
     pub input_schema: Value,
+    /// How calls are understood beyond that; never sent to a provider.
+    #[serde(skip)]
+    #[ts(skip)]
+    pub forms: CallForms,
+}
+
+/// Forms of a call that are understood and not offered, and a call that shows how it is done.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallForms {
+    /// Other names of the tool.
+    pub aliases: Vec<String>,
+    /// Other names of arguments with the argument each stands for. An argument that is not offered stands for itself.
+    pub parameters: BTreeMap<String, String>,
+    /// Arguments of a call that could be made.
+    pub example: Option<Value>,
 }

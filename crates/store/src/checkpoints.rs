@@ -13,6 +13,7 @@ mod objects;
 mod refresh;
 mod restore;
 mod state;
+mod uncovered;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub use journal::{Cause, Checkpoint, CheckpointKind};
 pub use objects::ObjectId;
 pub use restore::{Obstacle, RestorePlan, RestoreStep, Restored, Selection};
 pub use state::{Change, EntryKind, EntryState};
+use uncovered::Uncovered;
+pub use uncovered::{Lost, RepositoryDamage};
 
 /// Longer lists of changes are kept among the contents.
 const LONGEST_INLINE: usize = 40;
@@ -73,6 +76,14 @@ pub struct Begun {
     scope: Scope,
     /// Files of the folder that are too large to keep, the first time they are seen.
     pub too_large: Vec<(PathBuf, u64)>,
+    uncovered: Uncovered,
+}
+
+/// What a call did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallEnded {
+    pub changes: Vec<Change>,
+    pub lost: Lost,
 }
 
 /// The checkpoints of one folder.
@@ -85,6 +96,8 @@ pub struct Checkpoints {
     journal: DataFile,
     records: Vec<Record>,
     known: Known,
+    /// Of the last look at the whole folder.
+    uncovered: Uncovered,
     round: u32,
     needs_sync: bool,
 }
@@ -107,6 +120,7 @@ impl Checkpoints {
             journal: DataFile::open(&store.join("journal.jsonl"))?,
             records: Vec::new(),
             known: Known::load(&store.join("known")),
+            uncovered: Uncovered::default(),
             round: 0,
             needs_sync: false,
             store,
@@ -134,18 +148,24 @@ impl Checkpoints {
         }
         let id = self.next_id();
         let process = std::process::id();
-        self.append(Record::Begun { id, at: Timestamp::now(), process, cause })?;
-        Ok(Begun { id, scope, too_large })
+        let is_command = scope == Scope::Everything;
+        self.append(Record::Begun { id, at: Timestamp::now(), process, is_command, cause })?;
+        let uncovered = if is_command { self.uncovered.clone() } else { Uncovered::default() };
+        Ok(Begun { id, scope, too_large, uncovered })
     }
 
     /// Notes what the call did.
-    pub fn end(&mut self, begun: &Begun) -> Result<Vec<Change>> {
+    pub fn end(&mut self, begun: &Begun) -> Result<CallEnded> {
         let _lock = self.lock()?;
         let changes = self.refresh(&begun.scope)?;
         let stored = self.stored(&changes)?;
         self.append(Record::Ended { id: begun.id, changes: stored })?;
         self.save_if_much()?;
-        Ok(changes)
+        let lost = match begun.scope {
+            Scope::Everything => begun.uncovered.lost(&self.uncovered, &changes),
+            Scope::Paths(_) => Lost::default(),
+        };
+        Ok(CallEnded { changes, lost })
     }
 
     /// All checkpoints, oldest first.

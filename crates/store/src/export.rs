@@ -12,7 +12,7 @@ pub use conversation::{
     CONVERSATION_VERSION, Conversation, ConversationMessage, ConversationMetadata, ConversationRole,
     ConversationToolCall, ConversationToolResult,
 };
-pub use markdown::to_markdown;
+pub use markdown::{MarkdownOptions, to_markdown, to_markdown_with};
 pub use roo::{RooTask, export_roo, import_roo};
 
 /// Reads JSON from outside; the error says where it stops being JSON.

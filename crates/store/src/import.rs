@@ -3,13 +3,17 @@
 use std::collections::HashSet;
 use std::mem;
 
+use serde_json::Value;
 use stepwell_protocol::{
     AnswerOrigin, Event, EventRecord, InterruptReason, Message, MessageId, Part, Role, Seq, TaskId, TaskInfo,
-    TaskState, Timestamp, Usage,
+    TaskState, Timestamp, ToolResult, Usage,
 };
 
 use crate::log::create_whole;
 use crate::{Home, Result, TaskFolds, repair_events};
+
+/// The tool that gives the answer of a task, by the name it has here and in Roo-Code.
+const COMPLETION: &str = "attempt_completion";
 
 /// A conversation from outside, ready to become a task.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +48,7 @@ pub fn import_task(home: &Home, id: &TaskId, task: ImportedTask) -> Result<TaskI
         events.push((task.created_at, Event::FavouriteChanged { favourite: true }));
     }
     events.extend(conversation_events(task.messages));
+    events.extend(completion(&events));
     let last = events.last().map(|(ts, _)| *ts).unwrap_or_default();
     if let Some(usage) = task.usage {
         events.push((last, Event::Usage { model: task.model, usage }));
@@ -63,6 +68,32 @@ pub fn import_task(home: &Home, id: &TaskId, task: ImportedTask) -> Result<TaskI
         records.iter().try_for_each(|record| encoder.push(record.seq, record.ts, &record.event, blobs))
     })?;
     Ok(info)
+}
+
+/// The end of a conversation that ended by its completion. Other agents record nothing after that call, and it is
+/// neither unanswered nor interrupted: its argument is the answer.
+fn completion(events: &[(Timestamp, Event)]) -> Vec<(Timestamp, Event)> {
+    let Some((ts, Event::Action { call, .. })) = events.last() else { return Vec::new() };
+    let Some(result) = call.arguments.get("result").and_then(Value::as_str) else { return Vec::new() };
+    if call.name != COMPLETION {
+        return Vec::new();
+    }
+    let observed = ToolResult {
+        call_id: call.id.clone(),
+        tool: call.name.clone(),
+        output: "The result was given to the user.".into(),
+        error: None,
+        images: Vec::new(),
+        artifacts: Vec::new(),
+        detail: None,
+        duration_ms: 0,
+    };
+    let answer = Event::Answer {
+        message_id: MessageId::generate(),
+        content: result.to_owned(),
+        origin: AnswerOrigin::Completion,
+    };
+    vec![(*ts, Event::Observation { result: observed }), (*ts, answer)]
 }
 
 fn push_record(records: &mut Vec<EventRecord>, ts: Timestamp, event: Event) {

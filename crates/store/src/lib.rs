@@ -50,7 +50,8 @@ mod resume;
 pub use error::{Error, Result};
 pub use export::{
     CONVERSATION_VERSION, Conversation, ConversationMessage, ConversationMetadata, ConversationRole,
-    ConversationToolCall, ConversationToolResult, RooTask, export_roo, import_roo, to_markdown,
+    ConversationToolCall, ConversationToolResult, MarkdownOptions, RooTask, export_roo, import_roo,
+    to_markdown, to_markdown_with,
 };
 pub use fold::{HalfAnswer, HistoryFault, ModelHistory, TaskFolds, check_history, results_id};
 pub use fork::fork;

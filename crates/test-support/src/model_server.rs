@@ -8,13 +8,14 @@ mod connection;
 mod recorded;
 mod turn;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -45,6 +46,8 @@ struct Books {
     unscripted: Vec<String>,
     connections: usize,
     models: Vec<String>,
+    /// What addresses outside the model API answer.
+    answers: HashMap<String, Value>,
 }
 
 impl ModelServer {
@@ -90,6 +93,11 @@ impl ModelServer {
     /// What `GET /models` lists.
     pub fn set_models(&self, names: &[&str]) {
         self.state.books.lock().models = names.iter().map(ToString::to_string).collect();
+    }
+
+    /// What another address of the server answers, such as llama.cpp's `/props`.
+    pub fn set_answer(&self, path: &str, body: Value) {
+        self.state.books.lock().answers.insert(path.to_owned(), body);
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -194,6 +202,10 @@ impl State {
         let text = format!("request {} to {} has no scripted turn", books.requests.len(), request.path);
         books.unscripted.push(text.clone());
         Turn::error(500, &text)
+    }
+
+    fn answer_of(&self, path: &str) -> Option<Value> {
+        self.books.lock().answers.get(path).cloned()
     }
 
     fn models(&self) -> Vec<String> {

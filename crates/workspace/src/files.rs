@@ -105,11 +105,6 @@ pub fn create_private(path: &Path) -> Result<File> {
         .map_err(|error| Error::io("create", path, error))
 }
 
-/// A file in a folder's file system that has no name and is gone when it is closed.
-pub fn nameless(folder: &Path) -> Result<File> {
-    tempfile::tempfile_in(folder).map_err(|error| Error::io("create a file in", folder, error))
-}
-
 /// Empties a file in place. A program that appends to it goes on at its beginning.
 pub fn empty(path: &Path) -> Result<()> {
     let file = File::options().write(true).open(path).map_err(|error| Error::io("open", path, error))?;

@@ -129,6 +129,16 @@ fn replace(
     })
 }
 
+/// How names of files that are not written to their end begin. The number of the writing process and a counter follow.
+const TEMPORARY: &str = ".stepwell-";
+
+/// Returns the process that made a temporary file of this name.
+pub fn writer_of_temporary(name: &OsStr) -> Option<u32> {
+    let (process, count) = name.to_str()?.strip_prefix(TEMPORARY)?.split_once('-')?;
+    count.parse::<u64>().ok()?;
+    process.parse().ok()
+}
+
 /// Puts a new file in the place of a name, all or nothing. `finish` gives it what else it needs before that.
 pub(crate) fn replace_by(
     folder: &OwnedFd,
@@ -138,7 +148,7 @@ pub(crate) fn replace_by(
     finish: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<()> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let temporary = format!(".stepwell-{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
+    let temporary = format!("{TEMPORARY}{}-{}", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = match rustix::fs::openat(folder, temporary.as_str(), flags, mode) {
         // Left behind by a process of the same number that was killed.

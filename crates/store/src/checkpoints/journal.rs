@@ -17,6 +17,9 @@ pub(super) enum Record {
         at: Timestamp,
         /// The process that makes the call: one that is gone will not say what came of it.
         process: u32,
+        /// A command, which may change anything.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_command: bool,
         #[serde(flatten)]
         cause: Cause,
     },
@@ -71,6 +74,8 @@ pub enum CheckpointKind {
         cause: Cause,
         /// Absent ends are those of calls that run, or whose process was killed.
         is_ended: bool,
+        /// What anybody changed while it ran counts as its work.
+        is_command: bool,
     },
     Outside,
     Restore {
@@ -118,8 +123,9 @@ pub(super) fn checkpoints(records: &[Record]) -> Vec<Checkpoint> {
     let mut undone: HashSet<u64> = HashSet::new();
     for record in records {
         let (at, kind) = match record {
-            Record::Begun { at, cause, .. } => {
-                (*at, CheckpointKind::Call { cause: cause.clone(), is_ended: false })
+            Record::Begun { at, cause, is_command, .. } => {
+                let cause = cause.clone();
+                (*at, CheckpointKind::Call { cause, is_ended: false, is_command: *is_command })
             }
             Record::Ended { id, changes } => {
                 if let Some(checkpoint) = all.iter_mut().rev().find(|checkpoint| checkpoint.id == *id) {

@@ -5,11 +5,13 @@ use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use stepwell_workspace::tree::{ScanOptions, Seen, SeenKind, Tree};
+use stepwell_workspace::writer_of_temporary;
 
 use super::known::KnownEntry;
 use super::objects::Packed;
 use super::state::{Change, EntryKind, EntryState};
-use super::{Checkpoints, Scope};
+use super::uncovered::Uncovered;
+use super::{Checkpoints, Scope, is_gone};
 use crate::{Error, Result};
 
 /// Ignored files up to this size are kept: a `.env` matters, a build's output does not.
@@ -72,9 +74,17 @@ impl Checkpoints {
             let reason = format!("it has more than {} files", self.limits.most_entries);
             return Err(Error::TooLargeForCheckpoints { path: self.tree.path().to_path_buf(), reason });
         }
+        self.uncovered = Uncovered::of(&self.tree, &scanned.repositories, scanned.special);
         let mut suspects = Vec::new();
         let mut bytes = 0;
         for (path, seen) in scanned.entries {
+            if let Some(writer) = path.file_name().and_then(writer_of_temporary) {
+                // What a killed process was writing; what a living one writes is no entry yet.
+                if is_gone(writer) {
+                    self.tree.remove(&path, seen.kind).ok();
+                }
+                continue;
+            }
             match self.known.entries.get_mut(&path) {
                 Some(entry) if is_same(entry, &seen) => entry.round = round,
                 entry => {

@@ -34,6 +34,8 @@ pub struct RestorePlan {
     pub obstacles: Vec<(PathBuf, Obstacle)>,
     /// The checkpoints whose changes are taken back.
     pub reversed: Vec<u64>,
+    /// The commands among them. What somebody else changed while one ran counts as its work and goes with it.
+    pub commands: Vec<String>,
     is_redo: bool,
 }
 
@@ -84,7 +86,13 @@ impl Checkpoints {
         }
         let touched_outside = self.touched_outside(&all, &chosen)?;
         let is_redo = *selection == Selection::LastRestore;
-        let mut plan = RestorePlan { reversed, is_redo, ..RestorePlan::default() };
+        let commands = all.iter().filter(|one| reversed.contains(&one.id) && one.changed > 0);
+        let commands = commands.filter_map(|one| match &one.kind {
+            CheckpointKind::Call { cause, is_command: true, .. } => Some(cause.summary.clone()),
+            _ => None,
+        });
+        let commands = commands.collect();
+        let mut plan = RestorePlan { reversed, commands, is_redo, ..RestorePlan::default() };
         for (path, span) in spans {
             let from = self.known.entries.get(&path).map(|entry| entry.state);
             if from == span.to {

@@ -179,7 +179,7 @@ fn a_file_tool_needs_no_look_at_the_whole_folder() {
     world.write("a.txt", "new");
     world.write("new/deep/b.txt", "new");
     world.write("other.txt", "not looked at");
-    let changes = checkpoints.end(&begun).unwrap();
+    let changes = checkpoints.end(&begun).unwrap().changes;
     let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
     assert_eq!(paths, ["a.txt", "new", "new/deep", "new/deep/b.txt"]);
     world.undo(&mut checkpoints, Selection::LastCalls(1));
@@ -229,6 +229,92 @@ fn large_files_are_told_of_and_left_alone() {
     assert_eq!(world.read("large.bin").unwrap().len(), 4000);
 }
 
+/// What a command did that no undo brings back is told when it has ended.
+#[test]
+fn what_undo_does_not_cover_is_told() {
+    type Act = fn(&World);
+    let repository = |world: &World, folder: &str| {
+        world.write(&format!("{folder}.git/HEAD"), "ref: refs/heads/main\n");
+        world.write(&format!("{folder}.git/objects/pack/pack-1.pack"), "x");
+    };
+    let rows: [(&str, Act, Lost); 9] = [
+        ("nothing", |_| {}, Lost::default()),
+        ("an ordinary commit", |world| world.write(".git/objects/ab/cd", "x"), Lost::default()),
+        (
+            "packing anew",
+            |world| {
+                std::fs::remove_file(world.folder.join(".git/objects/pack/pack-1.pack")).unwrap();
+                world.write(".git/objects/pack/pack-2.pack", "y");
+            },
+            Lost::default(),
+        ),
+        (
+            "history removed",
+            |world| std::fs::remove_dir_all(world.folder.join(".git")).unwrap(),
+            Lost { repositories: vec![("".into(), RepositoryDamage::Removed)], ..Lost::default() },
+        ),
+        (
+            "history of a nested repository removed",
+            |world| std::fs::remove_dir_all(world.folder.join("nested/.git")).unwrap(),
+            Lost { repositories: vec![("nested".into(), RepositoryDamage::Removed)], ..Lost::default() },
+        ),
+        (
+            "no head",
+            |world| world.write("nested/.git/HEAD", ""),
+            Lost { repositories: vec![("nested".into(), RepositoryDamage::Head)], ..Lost::default() },
+        ),
+        (
+            "a pack deleted",
+            |world| std::fs::remove_file(world.folder.join(".git/objects/pack/pack-1.pack")).unwrap(),
+            Lost { repositories: vec![("".into(), RepositoryDamage::Objects)], ..Lost::default() },
+        ),
+        (
+            "a pipe made",
+            |world| {
+                let made = Command::new("mkfifo").arg(world.folder.join("pipe")).status().unwrap();
+                assert!(made.success());
+            },
+            Lost { special: vec!["pipe".into()], ..Lost::default() },
+        ),
+        (
+            "a large file deleted and another made",
+            |world| {
+                std::fs::remove_file(world.folder.join("large.bin")).unwrap();
+                world.write("larger.bin", &"x".repeat(5000));
+            },
+            Lost { too_large: vec!["large.bin".into(), "larger.bin".into()], ..Lost::default() },
+        ),
+    ];
+    for (what, act, expected) in rows {
+        let world = World::new();
+        repository(&world, "");
+        repository(&world, "nested/");
+        world.write("large.bin", &"x".repeat(3000));
+        let limits = CheckpointLimits { largest_file: 1000, ..CheckpointLimits::default() };
+        let mut checkpoints = Checkpoints::open(&world.home, &world.folder, limits).unwrap();
+        let begun = checkpoints.begin(cause(), Scope::Everything).unwrap();
+        act(&world);
+        assert_eq!(checkpoints.end(&begun).unwrap().lost, expected, "{what}");
+    }
+}
+
+/// A process that was killed while it wrote leaves its half behind; nobody else knows what it is.
+#[test]
+fn temporary_files_of_killed_writes_are_removed() {
+    let world = World::new();
+    world.write("a.txt", "a");
+    world.write("deep/.stepwell-4194304-7", "half");
+    let of_the_living = format!(".stepwell-{}-1", std::process::id());
+    world.write(&of_the_living, "being written");
+    world.write(".stepwell-notes", "the person's own");
+    let mut checkpoints = world.open();
+    let begun = checkpoints.begin(cause(), Scope::Everything).unwrap();
+    assert_eq!(checkpoints.end(&begun).unwrap(), CallEnded::default());
+    assert_eq!(world.read("deep/.stepwell-4194304-7"), None);
+    assert_eq!(world.read(&of_the_living).as_deref(), Some("being written"));
+    assert_eq!(world.read(".stepwell-notes").as_deref(), Some("the person's own"));
+}
+
 #[test]
 fn a_folder_over_the_limit_is_refused_and_its_files_can_still_be_kept() {
     let world = World::new();
@@ -241,7 +327,7 @@ fn a_folder_over_the_limit_is_refused_and_its_files_can_still_be_kept() {
     assert!(matches!(refused, Err(Error::TooLargeForCheckpoints { .. })));
     let begun = checkpoints.begin(cause(), Scope::Paths(vec!["1.txt".into()])).unwrap();
     world.write("1.txt", "y");
-    assert_eq!(checkpoints.end(&begun).unwrap().len(), 1);
+    assert_eq!(checkpoints.end(&begun).unwrap().changes.len(), 1);
 }
 
 /// Attack G08: a folder that became a link out of the workspace.

@@ -5,19 +5,42 @@ use std::fmt::Write;
 use jiff::Timestamp as Moment;
 use serde_json::Value;
 use stepwell_protocol::{
-    AnswerOrigin, EventRecord, Part, StepStatus, Timestamp, ToolCall, ToolDetail, ToolResult,
+    AnswerOrigin, EventRecord, MessageId, Part, StepStatus, Timestamp, ToolCall, ToolDetail, ToolResult,
 };
 
 use stepwell_transcript::{Entry, TaskSummary, Transcript};
 
 use crate::{Home, shown_state};
 
+/// What of a task is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkdownOptions {
+    /// Names each message by its id.
+    pub message_ids: bool,
+    /// Leaves out all entries but the last so many.
+    pub last_entries: Option<usize>,
+}
+
 /// The whole task as Markdown, with its state as [`shown_state`] names it.
 pub fn to_markdown(home: &Home, records: &[EventRecord]) -> String {
+    to_markdown_with(home, records, MarkdownOptions::default())
+}
+
+/// A task as Markdown, as the options say.
+pub fn to_markdown_with(home: &Home, records: &[EventRecord], options: MarkdownOptions) -> String {
     let transcript = Transcript::of(records);
     let mut out = String::new();
     head(&mut out, home, &transcript.summary);
-    for item in transcript.items() {
+    let is_shown = |entry: &Entry| !matches!(entry, Entry::Request { .. });
+    let count = transcript.items().iter().filter(|item| is_shown(&item.entry)).count();
+    let skipped = options.last_entries.map_or(0, |last| count.saturating_sub(last));
+    if skipped > 0 {
+        writeln!(out, "> {skipped} earlier entries are left out\n").ok();
+    }
+    for item in transcript.items().iter().filter(|item| is_shown(&item.entry)).skip(skipped) {
+        if let Some(id) = message_id(&item.entry).filter(|_| options.message_ids) {
+            writeln!(out, "`{id}`\n").ok();
+        }
         entry(&mut out, &item.entry, item.ts);
     }
     let trimmed = out.trim_end().len();
@@ -42,6 +65,15 @@ fn head(out: &mut String, home: &Home, summary: &TaskSummary) {
         write!(out, "; cost: ${cost:.4}").ok();
     }
     out.push_str("\n\n");
+}
+
+/// The message that an entry is, or a part of.
+fn message_id(entry: &Entry) -> Option<&MessageId> {
+    match entry {
+        Entry::User { message } => Some(&message.id),
+        Entry::Thought { message_id, .. } | Entry::Answer { message_id, .. } => Some(message_id),
+        _ => None,
+    }
 }
 
 fn entry(out: &mut String, entry: &Entry, ts: Timestamp) {

@@ -66,9 +66,18 @@ async fn read_request(stream: &mut BufReader<TcpStream>) -> Result<Option<Record
 
 async fn answer(stream: &mut BufReader<TcpStream>, request: RecordedRequest, state: &State) -> Result<End> {
     let path = request.path.split('?').next().unwrap_or_default();
+    if let Some(body) = state.answer_of(path) {
+        return write_plain(stream, 200, &[], "application/json", body.to_string().as_bytes()).await;
+    }
     if request.method == "GET" && path.trim_end_matches('/').ends_with("/models") {
         let body = model_list(&request, &state.models());
         return write_plain(stream, 200, &[], "application/json", body.to_string().as_bytes()).await;
+    }
+    // Addresses of servers of other makers, asked to find out what this one is.
+    let is_question = ["/props", "/api/ps", "/api/show", "/api/v0/models", "/model/info"].contains(&path)
+        || (request.method == "GET" && path.contains("/models/"));
+    if is_question {
+        return write_plain(stream, 404, &[], "text/plain", b"not found").await;
     }
     let Some(format) = request.format else {
         let text = format!("{} {} is not a path of any wire format", request.method, request.path);

@@ -56,6 +56,13 @@ impl SpareTerminal {
         let end = TerminalEnd(Arc::new(terminal::watched(ours)?));
         Ok(Self { end, path, _theirs: theirs })
     }
+
+    /// Takes over a terminal that was opened elsewhere, such as in a sandbox, where it has this name.
+    pub fn opened(ours: OwnedFd, theirs: OwnedFd, path: PathBuf) -> io::Result<Self> {
+        terminal::prepare(&ours, &theirs)?;
+        let end = TerminalEnd(Arc::new(terminal::watched(ours)?));
+        Ok(Self { end, path, _theirs: theirs })
+    }
 }
 
 /// The program itself. Dropping it ends it and its group at once; a keeper is told to, and does it.

@@ -20,14 +20,20 @@ pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
     let name = ptsname(&ours, Vec::new())?;
     let theirs =
         rustix::fs::open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
-    rustix::termios::tcsetwinsize(&theirs, SIZE)?;
-    // What is typed is no output of the program.
-    let mut modes = rustix::termios::tcgetattr(&theirs)?;
-    modes.local_modes.remove(LocalModes::ECHO);
-    rustix::termios::tcsetattr(&theirs, OptionalActions::Now, &modes)?;
-    let flags = rustix::fs::fcntl_getfl(&ours)?;
-    rustix::fs::fcntl_setfl(&ours, flags | OFlags::NONBLOCK)?;
+    prepare(&ours, &theirs)?;
     Ok((ours, theirs))
+}
+
+/// Sets the size and modes of a terminal.
+pub(super) fn prepare(ours: &OwnedFd, theirs: &OwnedFd) -> io::Result<()> {
+    rustix::termios::tcsetwinsize(theirs, SIZE)?;
+    // What is typed is no output of the program.
+    let mut modes = rustix::termios::tcgetattr(theirs)?;
+    modes.local_modes.remove(LocalModes::ECHO);
+    rustix::termios::tcsetattr(theirs, OptionalActions::Now, &modes)?;
+    let flags = rustix::fs::fcntl_getfl(ours)?;
+    rustix::fs::fcntl_setfl(ours, flags | OFlags::NONBLOCK)?;
+    Ok(())
 }
 
 /// The deprecation is about descriptors that others may close; this one is owned.

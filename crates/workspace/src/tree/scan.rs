@@ -34,6 +34,10 @@ pub struct Scanned {
     /// There are more than the limit.
     pub is_too_large: bool,
     pub unreadable: Vec<PathBuf>,
+    /// Folders with a `.git`, which is not looked into.
+    pub repositories: Vec<PathBuf>,
+    /// Pipes, sockets and devices.
+    pub special: Vec<PathBuf>,
 }
 
 struct Job {
@@ -66,6 +70,8 @@ impl Tree {
                     Ok(part) => {
                         scanned.entries.extend(part.entries);
                         scanned.unreadable.extend(part.unreadable);
+                        scanned.repositories.extend(part.repositories);
+                        scanned.special.extend(part.special);
                     }
                     Err(_) => scanned.is_too_large = true,
                 }
@@ -110,6 +116,9 @@ impl Tree {
         for entry in Dir::read_from(&folder)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
+            if name == b".git" {
+                part.repositories.push(job.folder.clone());
+            }
             if matches!(name, b"." | b".." | b".git") {
                 continue;
             }
@@ -129,7 +138,10 @@ impl Tree {
             let Ok(stat) = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             let seen = seen(&stat);
             match seen.kind {
-                SeenKind::Other => continue,
+                SeenKind::Other => {
+                    part.special.push(path);
+                    continue;
+                }
                 SeenKind::Folder => found.push(Job { folder: path.clone(), ignores: ignores.clone() }),
                 SeenKind::File | SeenKind::Link => {
                     if seen.size > options.largest_ignored
