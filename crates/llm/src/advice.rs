@@ -4,6 +4,7 @@
 //! only where a server gives no code, as Anthropic does for a prompt that is too long.
 
 mod html;
+mod overflow;
 mod refusal;
 
 use std::time::Duration;
@@ -92,6 +93,10 @@ impl Peer {
         };
         let mut error = Error::new(kind, self.redact(&message)).with_retry_after(retry_after);
         error.hint = self.hint(kind, status);
+        error.status = answer.status;
+        if kind == ErrorKind::LlmContextTooLong {
+            error.overflow = refusal.overflow;
+        }
         error
     }
 
@@ -164,7 +169,9 @@ impl Peer {
             Some(500..=599) => ErrorKind::LlmConnection,
             _ => ErrorKind::LlmProtocol,
         };
-        Error::new(kind, self.redact(&message)).with_hint(format!(
+        let mut error = Error::new(kind, self.redact(&message));
+        error.status = status;
+        error.with_hint(format!(
             "a proxy or login page stands between, or `providers.{}.base_url` ({}) is not the API's address",
             self.provider,
             self.shown_url()

@@ -17,6 +17,7 @@ use crate::providers::gemini::Gemini;
 use crate::providers::openai_chat::OpenAiChat;
 use crate::providers::openai_responses::OpenAiResponses;
 use crate::retry::{RetryModel, RetryPolicy};
+use crate::window::{Question, WindowSource};
 use crate::wire::{Dialect, WireModel};
 use crate::xml_tool_calls::XmlToolCalls;
 
@@ -44,15 +45,27 @@ pub fn connect(options: ConnectOptions) -> Result<Arc<dyn Model>, Error> {
         info.price = facts.price;
         info.max_output_tokens = facts.max_output_tokens;
     }
+    let question = match info.window_source {
+        WindowSource::Settings => Question::Unneeded,
+        WindowSource::Catalog | WindowSource::Server if provider.hosted => Question::Unneeded,
+        _ if provider.hosted => Question::Service(provider.kind),
+        _ => Question::OwnServer(provider.kind),
+    };
+    if question != Question::Unneeded {
+        // The catalog's window is the maker's; the server has the one it was started with.
+        info.window_source = WindowSource::Assumed;
+    }
     let peer = peer(&provider, &model, key)?;
     let headers = headers(&provider)?;
     let wire: Arc<dyn Model> = match provider.kind {
-        ProviderKind::OpenaiChat => wire(OpenAiChat::new(provider.quirks), info, peer, headers, client),
-        ProviderKind::OpenaiResponses => {
-            wire(OpenAiResponses::new(provider.quirks), info, peer, headers, client)
+        ProviderKind::OpenaiChat => {
+            wire(OpenAiChat::new(provider.quirks), info, peer, headers, client, question)
         }
-        ProviderKind::Anthropic => wire(Anthropic::default(), info, peer, headers, client),
-        ProviderKind::Gemini => wire(Gemini::default(), info, peer, headers, client),
+        ProviderKind::OpenaiResponses => {
+            wire(OpenAiResponses::new(provider.quirks), info, peer, headers, client, question)
+        }
+        ProviderKind::Anthropic => wire(Anthropic::default(), info, peer, headers, client, question),
+        ProviderKind::Gemini => wire(Gemini::default(), info, peer, headers, client, question),
     };
     let wire = match provider.tool_calls {
         ToolCallForm::Native => wire,
@@ -67,8 +80,9 @@ fn wire<D: Dialect>(
     peer: Peer,
     headers: HeaderMap,
     client: HttpClient,
+    question: Question,
 ) -> Arc<dyn Model> {
-    Arc::new(WireModel::new(dialect, info, peer, headers, client))
+    Arc::new(WireModel::new(dialect, info, peer, headers, client, question))
 }
 
 pub(crate) fn peer(provider: &Provider, model: &str, key: Option<SecretString>) -> Result<Peer, Error> {

@@ -42,14 +42,15 @@ mod providers;
 mod replay;
 mod retry;
 mod tokens;
+mod window;
 mod wire;
 mod xml_tool_calls;
 
 pub use connect::{ConnectOptions, connect};
 pub use embeddings::{EmbeddingModel, EmbeddingOptions};
 pub use model::{
-    Delta, DeltaStream, Effort, Error, Model, ModelInfo, Price, Request, RequestOptions, StopReason,
-    ToolChoice,
+    Delta, DeltaStream, Effort, Error, Model, ModelInfo, Overflow, Price, Request, RequestOptions,
+    StopReason, ToolChoice,
 };
 pub use presets::{
     EffortField, MaxTokensField, Preset, Provider, ProviderConfig, ProviderKind, QuirksConfig, SystemRole,
@@ -60,4 +61,5 @@ pub use probe::{LocalServer, Validation, list_models, local_servers, validate};
 pub use replay::{Matching, Normalizer, Recorder, Replay};
 pub use retry::{RetryModel, RetryPolicy};
 pub use tokens::{estimate_message, estimate_text, estimate_tool};
+pub use window::{WindowSize, WindowSource};
 pub use xml_tool_calls::XmlToolCalls;

@@ -3,15 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stepwell_protocol::{ErrorKind, ErrorReport, Message, ToolCallId, ToolDefinition, Usage};
 
+use crate::window::{WindowSize, WindowSource};
+
 /// A model that answers. Dropping the stream cancels the request.
 pub trait Model: Send + Sync {
     fn info(&self) -> &ModelInfo;
+
+    /// The context window as it is known by now. A model on a server of one's own asks that server, once.
+    fn window(&self) -> BoxFuture<'_, WindowSize> {
+        let info = self.info();
+        let size = WindowSize { tokens: info.context_window, source: info.window_source };
+        Box::pin(std::future::ready(size))
+    }
 
     /// Sends the request and yields the answer as it arrives. The stream ends after [`Delta::Stop`] or an error.
     fn stream(&self, request: Request) -> DeltaStream;
@@ -27,6 +37,9 @@ pub struct ModelInfo {
     /// The model's own name.
     pub id: String,
     pub context_window: u64,
+    /// Where the window is known from.
+    #[serde(default)]
+    pub window_source: WindowSource,
     pub max_output_tokens: Option<u64>,
     pub images: bool,
     pub price: Option<Price>,
@@ -61,6 +74,8 @@ pub struct RequestOptions {
     pub tool_choice: ToolChoice,
     /// Stays the same for a task, so that a provider can route its requests to a warm cache.
     pub cache_key: Option<String>,
+    /// The JSON Schema that the final answer must fit, for wire formats that can say so beside tools.
+    pub answer_schema: Option<Arc<Value>>,
 }
 
 /// How hard the model should think, where it can be told.
@@ -139,11 +154,39 @@ pub struct Error {
     pub hint: Option<String>,
     /// How long the server asked to wait.
     pub retry_after: Option<Duration>,
+    /// The HTTP status, where the server answered with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// What the server said about a conversation that is too long.
+    #[serde(default, skip_serializing_if = "Overflow::is_empty")]
+    pub overflow: Overflow,
+}
+
+/// The numbers of a conversation that is too long, as the server counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overflow {
+    /// Tokens the server has room for.
+    pub limit: Option<u64>,
+    /// Tokens of the request.
+    pub sent: Option<u64>,
+}
+
+impl Overflow {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, retry_after: None }
+        Self {
+            kind,
+            message: message.into(),
+            hint: None,
+            retry_after: None,
+            status: None,
+            overflow: Overflow::default(),
+        }
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

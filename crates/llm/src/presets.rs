@@ -199,6 +199,8 @@ pub struct Provider {
     pub tool_calls: ToolCallForm,
     /// How a server on the person's own machine is started.
     pub start: Option<String>,
+    /// Whether this is a maker's own service, at its own address.
+    pub hosted: bool,
     pub(crate) quirks: Quirks,
 }
 
@@ -232,6 +234,7 @@ impl Provider {
             .clone()
             .or_else(|| preset.as_ref().map(|preset| preset.base_url.clone()))
             .ok_or_else(|| missing("base_url"))?;
+        let hosted = preset.as_ref().is_some_and(|preset| !preset.is_local() && preset.base_url == base_url);
         let preset_quirks = preset.as_ref().map_or_else(QuirksConfig::default, |preset| preset.quirks);
         Ok(Self {
             name: name.to_owned(),
@@ -244,6 +247,7 @@ impl Provider {
             headers: config.headers.clone(),
             tool_calls: config.tool_calls.unwrap_or_default(),
             start: preset.and_then(|preset| preset.start),
+            hosted,
             quirks: config.quirks.resolve(preset_quirks),
         })
     }

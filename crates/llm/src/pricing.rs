@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use stepwell_protocol::Usage;
 
 use crate::model::{ModelInfo, Price};
+use crate::window::WindowSource;
 
 const KNOWN_MODELS: &str = include_str!("models.toml");
 
@@ -63,18 +64,34 @@ impl Catalog {
         Self { user: Arc::new(facts) }
     }
 
-    /// What is known of the model of that name: the person's word first, then the longest pattern that fits.
+    /// What is known of the model of that name: the person's word, completed by the longest pattern that fits.
     pub fn lookup(&self, model: &str) -> Option<ModelFacts> {
-        let user = longest_fit(self.user.keys().map(String::as_str), model);
-        match user {
-            Some(pattern) => self.user.get(pattern).copied(),
-            None => known(model),
+        match (self.said(model), known(model)) {
+            (Some(said), Some(known)) => Some(ModelFacts {
+                context_window: said.context_window.or(known.context_window),
+                max_output_tokens: said.max_output_tokens.or(known.max_output_tokens),
+                images: said.images.or(known.images),
+                price: said.price.or(known.price),
+            }),
+            (said, known) => said.or(known),
         }
+    }
+
+    /// What the person says of a model.
+    fn said(&self, model: &str) -> Option<ModelFacts> {
+        let pattern = longest_fit(self.user.keys().map(String::as_str), model)?;
+        self.user.get(pattern).copied()
     }
 
     /// The whole picture of a model, with defaults where nothing is known.
     pub fn info(&self, provider: &str, model: &str, overrides: &ModelFacts) -> ModelInfo {
         let known = self.lookup(model).unwrap_or_default();
+        let said = overrides.context_window.or_else(|| self.said(model)?.context_window);
+        let window_source = match (said, known.context_window) {
+            (Some(_), _) => WindowSource::Settings,
+            (None, Some(_)) => WindowSource::Catalog,
+            (None, None) => WindowSource::Assumed,
+        };
         ModelInfo {
             provider: provider.to_owned(),
             id: model.to_owned(),
@@ -82,6 +99,7 @@ impl Catalog {
                 .context_window
                 .or(known.context_window)
                 .unwrap_or(DEFAULT_CONTEXT_WINDOW),
+            window_source,
             max_output_tokens: overrides.max_output_tokens.or(known.max_output_tokens),
             images: overrides.images.or(known.images).unwrap_or(false),
             price: overrides.price.or(known.price),

@@ -15,12 +15,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use futures::future::BoxFuture;
 use futures::{Stream, StreamExt, stream};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::ErrorKind;
 
 use crate::model::{Delta, DeltaStream, Error, Model, ModelInfo, Request};
+use crate::window::WindowSize;
 use normal::NormalRequest;
 pub use normal::Normalizer;
 
@@ -58,6 +60,8 @@ pub struct Recorder {
     inner: Arc<dyn Model>,
     sink: Sink,
     normalizer: Normalizer,
+    /// The line about the model, which waits for the window its server tells.
+    header: Mutex<Option<Header>>,
 }
 
 impl Recorder {
@@ -65,8 +69,16 @@ impl Recorder {
     pub fn new(inner: Arc<dyn Model>, sink: Box<dyn Write + Send>, normalizer: Normalizer) -> Self {
         let header = Header { cassette: CASSETTE_VERSION, model: inner.info().clone() };
         let sink = Arc::new(Mutex::new(sink));
-        write_line(&sink, &header);
-        Self { inner, sink, normalizer }
+        Self { inner, sink, normalizer, header: Mutex::new(Some(header)) }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // A run that never asked the model leaves a recording too.
+        if let Some(header) = self.header.get_mut().take() {
+            write_line(&self.sink, &header);
+        }
     }
 }
 
@@ -75,7 +87,21 @@ impl Model for Recorder {
         self.inner.info()
     }
 
+    fn window(&self) -> BoxFuture<'_, WindowSize> {
+        Box::pin(async {
+            let size = self.inner.window().await;
+            if let Some(header) = self.header.lock().as_mut() {
+                header.model.context_window = size.tokens;
+                header.model.window_source = size.source;
+            }
+            size
+        })
+    }
+
     fn stream(&self, request: Request) -> DeltaStream {
+        if let Some(header) = self.header.lock().take() {
+            write_line(&self.sink, &header);
+        }
         let exchange = Exchange {
             request: self.normalizer.request(&request),
             deltas: Vec::new(),

@@ -85,6 +85,7 @@ async fn record(requests: Vec<Request>) -> String {
     for request in requests {
         recorder.stream(request).collect::<Vec<_>>().await;
     }
+    drop(recorder);
     tape.text()
 }
 
@@ -132,6 +133,7 @@ async fn a_difference_is_named() {
         name: "bash".into(),
         description: String::new(),
         input_schema: json!({}),
+        forms: stepwell_protocol::CallForms::default(),
     }]);
     check(
         vec![Message::user("hi")],

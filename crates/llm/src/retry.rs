@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, StreamExt};
 use rand::RngExt;
 use stepwell_protocol::ErrorKind;
 
 use crate::model::{Delta, DeltaStream, Error, Model, ModelInfo, Request};
+use crate::window::WindowSize;
 
 /// How often and after which pauses a request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +75,10 @@ impl RetryModel {
 impl Model for RetryModel {
     fn info(&self) -> &ModelInfo {
         self.inner.info()
+    }
+
+    fn window(&self) -> BoxFuture<'_, WindowSize> {
+        self.inner.window()
     }
 
     fn stream(&self, request: Request) -> DeltaStream {

@@ -59,6 +59,7 @@ async fn check(answers: Vec<Vec<Result<Delta, Error>>>, expect: Expect) {
         provider: "p".into(),
         id: "m".into(),
         context_window: 1,
+        window_source: crate::window::WindowSource::Assumed,
         max_output_tokens: None,
         images: false,
         price: None,

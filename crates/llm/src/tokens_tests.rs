@@ -85,6 +85,7 @@ fn messages_count_everything_that_is_sent() {
         name: "bash".into(),
         description: "Runs.".into(),
         input_schema: json!({ "type": "object" }),
+        forms: stepwell_protocol::CallForms::default(),
     };
     assert!(estimate_tool(&tool) > 10);
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use futures::stream;
 use secrecy::{ExposeSecret, SecretString};
 use stepwell_net::header::{HeaderMap, HeaderName, HeaderValue};
@@ -24,6 +25,7 @@ use url::Url;
 use crate::advice::{Answer, Peer};
 use crate::exchange::{chunk, post, whole};
 use crate::model::{DeltaStream, Error, Model, ModelInfo, Request};
+use crate::window::{KnownWindow, Question, Server, WindowSize};
 use assembly::Assembly;
 
 /// An answer that is not streamed is held whole in memory.
@@ -137,6 +139,7 @@ struct Wire<D> {
     peer: Peer,
     headers: HeaderMap,
     client: HttpClient,
+    window: KnownWindow,
 }
 
 impl<D: Dialect> WireModel<D> {
@@ -146,14 +149,27 @@ impl<D: Dialect> WireModel<D> {
         peer: Peer,
         headers: HeaderMap,
         client: HttpClient,
+        question: Question,
     ) -> Self {
-        Self { wire: Arc::new(Wire { info, dialect, peer, headers, client }) }
+        let size = WindowSize { tokens: info.context_window, source: info.window_source };
+        let window = KnownWindow::new(size, question);
+        Self { wire: Arc::new(Wire { info, dialect, peer, headers, client, window }) }
     }
 }
 
 impl<D: Dialect> Model for WireModel<D> {
     fn info(&self) -> &ModelInfo {
         &self.wire.info
+    }
+
+    fn window(&self) -> BoxFuture<'_, WindowSize> {
+        Box::pin(async {
+            let Wire { dialect, peer, client, window, .. } = &*self.wire;
+            let mut headers = self.wire.headers.clone();
+            // A key that cannot be sent is told by the first request.
+            headers.extend(key_header(dialect, peer.key.as_ref(), peer).unwrap_or_default());
+            window.get(&Server { client, peer, headers }).await
+        })
     }
 
     fn stream(&self, request: Request) -> DeltaStream {
@@ -211,7 +227,12 @@ impl<D: Dialect> Run<D> {
             Phase::Failed(error) => Err(*error),
             Phase::Done => Ok(Phase::Done),
         };
-        outcome.unwrap_or_else(|error| Phase::Failed(Box::new(error)))
+        outcome.unwrap_or_else(|error| {
+            if let Some(limit) = error.overflow.limit {
+                self.wire.window.learn(limit);
+            }
+            Phase::Failed(Box::new(error))
+        })
     }
 
     async fn open(&mut self, request: &Request) -> Result<Phase, Error> {

@@ -12,11 +12,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
+use futures::future::BoxFuture;
 use futures::{Stream, StreamExt};
 use parking_lot::Mutex;
 use stepwell_protocol::{Message, ToolCallId};
 
 use crate::model::{Delta, DeltaStream, Error, Model, ModelInfo, Request, StopReason, ToolChoice};
+use crate::window::WindowSize;
 use parser::{Parser, Piece, TextEnd};
 
 /// Told messages are kept up to here before those that are gone are dropped.
@@ -58,6 +60,10 @@ impl XmlToolCalls {
 impl Model for XmlToolCalls {
     fn info(&self) -> &ModelInfo {
         self.inner.info()
+    }
+
+    fn window(&self) -> BoxFuture<'_, WindowSize> {
+        self.inner.window()
     }
 
     fn stream(&self, request: Request) -> DeltaStream {

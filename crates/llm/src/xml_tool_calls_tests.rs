@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::json;
-use stepwell_protocol::ToolDefinition;
+use stepwell_protocol::{CallForms, ToolDefinition};
 
 use super::*;
 
@@ -12,6 +12,7 @@ fn tools() -> Arc<[ToolDefinition]> {
         name: name.into(),
         description: format!("The tool {name}."),
         input_schema: schema,
+        forms: CallForms::default(),
     };
     Arc::from([
         tool(
@@ -27,7 +28,56 @@ fn tools() -> Arc<[ToolDefinition]> {
         ),
         tool("ask", json!({ "type": "object", "properties": { "options": { "type": "array" } } })),
         tool("list", json!({ "type": "object", "properties": {} })),
+        ToolDefinition {
+            forms: CallForms {
+                aliases: vec!["read_file".into()],
+                parameters: [("path", "file_path"), ("args", "args")]
+                    .map(|(alias, name)| (alias.to_owned(), name.to_owned()))
+                    .into(),
+                example: None,
+            },
+            ..tool(
+                "read",
+                json!({ "type": "object", "properties": {
+                    "file_path": { "type": "string" }, "limit": { "type": "integer" } } }),
+            )
+        },
     ])
+}
+
+#[test]
+fn aliases_of_tools_and_parameters_are_calls() {
+    for (text, name, arguments) in [
+        ("<read_file>\n<path>a.rs</path>\n</read_file>", "read", r#"{"path":"a.rs"}"#),
+        ("<read><path>a.rs</path><limit>5</limit></read>", "read", r#"{"path":"a.rs","limit":5}"#),
+        (
+            "<read_file>\n<args>\n<file><path>a</path><line_range>1-5</line_range></file>\n</args>\n</read_file>",
+            "read",
+            r#"{"args":"<file><path>a</path><line_range>1-5</line_range></file>"}"#,
+        ),
+        ("<bash><args><command>ls</command></args></bash>", "bash", r#"{"command":"ls"}"#),
+        ("<bash>\n<arguments>{\"command\": \"ls\"}</arguments>\n</bash>", "bash", r#"{"command":"ls"}"#),
+        ("<function=read_file><parameter=path>a</parameter></function>", "read", r#"{"path":"a"}"#),
+        // What the tool does not have is kept, so that the executor can say so.
+        ("<bash><cmd>ls</cmd></bash>", "bash", r#"{"cmd":"ls"}"#),
+        ("<read_file><path>a</path><lines>3</lines></read_file>", "read", r#"{"path":"a","lines":"3"}"#),
+    ] {
+        let pieces = [Piece::CallStart { name: name.into() }, Piece::Arguments(arguments.into())];
+        for size in [1, 3, 1000] {
+            assert_eq!(parse(by_characters(text, size)), pieces, "{text} in pieces of {size}");
+        }
+        // A call that is over is known to be before the text goes on.
+        let mut parser = Parser::new(tools());
+        assert_eq!(
+            parser
+                .feed(&format!("{text} and"))
+                .iter()
+                .filter(|piece| matches!(piece, Piece::Arguments(_)))
+                .count(),
+            1,
+            "{text}"
+        );
+    }
 }
 
 /// What comes of the text fed in these pieces, joined.
@@ -238,7 +288,7 @@ fn the_catalogue_and_the_past_are_told() {
     assert!(system.ends_with(
         "## bash\nThe tool bash.\nParameters:\n- command (string, required): What to run.\n\
          - timeout ([\"integer\",\"null\"], optional): \n- background (boolean, optional): \n\
-         Use:\n<bash>\n<command>...</command>\n</bash>\n"
+         Use:\n<bash>\n<command>ls -la</command>\n</bash>\n"
     ));
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use stepwell_protocol::ErrorKind;
 
-use super::excerpt;
+use super::{excerpt, overflow};
+use crate::model::Overflow;
 
 /// The parts of an error body that all dialects share in some spelling.
 #[derive(Debug, Default)]
@@ -16,6 +17,8 @@ pub(super) struct Refusal {
     pub(super) status: Option<u16>,
     pub(super) message: String,
     pub(super) retry_after: Option<Duration>,
+    /// What it says about a conversation that is too long.
+    pub(super) overflow: Overflow,
 }
 
 impl Refusal {
@@ -30,6 +33,9 @@ impl Refusal {
         if refusal.message.is_empty() && refusal.codes.is_empty() {
             refusal.message = excerpt(text, 300);
         }
+        if refusal.overflow == Overflow::default() {
+            refusal.overflow = overflow::read(&Value::Null, &refusal.message);
+        }
         refusal
     }
 
@@ -40,6 +46,8 @@ impl Refusal {
             .flatten()
             .find(|error| !error.is_null());
         let error = error.unwrap_or(value);
+        let said = error.get("message").and_then(Value::as_str).unwrap_or_default();
+        self.overflow = overflow::read(error, said);
         if let Value::String(message) = error {
             self.message = excerpt(message, 400);
             return;
@@ -104,7 +112,7 @@ impl Refusal {
 
     /// The last resort, for servers that answer 400 or 404 with a sentence only.
     fn kind_of_words(&self, status: Option<u16>) -> Option<ErrorKind> {
-        const TOO_LONG: [&str; 8] = [
+        const TOO_LONG: [&str; 15] = [
             "prompt is too long",
             "maximum context length",
             "context window",
@@ -113,6 +121,13 @@ impl Refusal {
             "exceed_context_size",
             "input token count",
             "too many input tokens",
+            "maximum prompt length",
+            "input is too long",
+            "exceed context limit",
+            "range of input length should be",
+            "reduce the length of the messages",
+            "contextwindowexceedederror",
+            "context the overflows",
         ];
         let message = self.message.to_lowercase();
         if TOO_LONG.iter().any(|words| message.contains(words)) {

@@ -50,6 +50,12 @@ impl OpenAiResponses {
             }
             body.member("reasoning", &reasoning)?;
         }
+        if let Some(schema) = &options.answer_schema {
+            // Not strict: that takes only a part of JSON Schema, and the answer is checked in any case.
+            let format =
+                json!({ "type": "json_schema", "name": "answer", "strict": false, "schema": schema });
+            body.member("text", &json!({ "format": format }))?;
+        }
         if let Some(limit) = options.max_output_tokens {
             body.member("max_output_tokens", &limit)?;
         }

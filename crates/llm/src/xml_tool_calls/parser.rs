@@ -56,7 +56,7 @@ pub(super) struct Parser {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mode {
     Text,
-    Named { tool: usize, searched: usize, started: bool },
+    Named { tool: usize, alias: Option<usize>, searched: usize, started: bool },
     Json { searched: usize },
     Function { tool: usize, searched: usize },
 }
@@ -130,7 +130,14 @@ impl Parser {
     fn step(&mut self, out: &mut Vec<Piece>) -> bool {
         match self.mode.clone() {
             Mode::Text => self.step_text(out),
-            Mode::Named { tool, searched, started } => self.step_named(tool, searched, started, out),
+            Mode::Named { tool, alias, searched, started } => {
+                let (name, close) = self.tags(tool, alias);
+                let searched = self.step_named(tool, (&name, &close), (searched, started), out);
+                if let Some((searched, started)) = searched {
+                    self.mode = Mode::Named { tool, alias, searched, started };
+                }
+                searched.is_none()
+            }
             Mode::Json { searched } => self.step_json(searched, out),
             Mode::Function { tool, searched } => {
                 let Some(at) = self.find(FUNCTION_CLOSE, searched) else {
@@ -193,15 +200,15 @@ impl Parser {
     /// What the text, which begins with `<`, begins with.
     fn tag(&self, text: &str) -> Tag {
         let mut partial = false;
-        for (tool, definition) in self.tools.iter().enumerate() {
-            if let Some(rest) = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(&*definition.name)) {
+        for (tool, alias, name) in self.names() {
+            if let Some(rest) = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(name)) {
                 if rest.starts_with('>') {
-                    let mode = Mode::Named { tool, searched: 0, started: false };
-                    return Tag::Open { mode, length: definition.name.len() + 2 };
+                    let mode = Mode::Named { tool, alias, searched: 0, started: false };
+                    return Tag::Open { mode, length: name.len() + 2 };
                 }
                 partial |= rest.is_empty();
             } else {
-                partial |= definition.name.starts_with(&text[1..]);
+                partial |= name.starts_with(&text[1..]);
             }
         }
         if text.starts_with(JSON_OPEN) {
@@ -216,7 +223,7 @@ impl Parser {
             match rest.find(['>', '\n', '<']) {
                 Some(end) if rest.as_bytes()[end] == b'>' => {
                     let name = rest[..end].trim_matches(['"', '\'', ' ']);
-                    if let Some(tool) = self.tools.iter().position(|tool| tool.name == name) {
+                    if let Some((tool, ..)) = self.names().find(|(.., known)| *known == name) {
                         let length = FUNCTION_OPEN.len() + end + 1;
                         return Tag::Open { mode: Mode::Function { tool, searched: 0 }, length };
                     }
@@ -228,33 +235,54 @@ impl Parser {
         if partial { Tag::Partial } else { Tag::No }
     }
 
-    fn step_named(&mut self, tool: usize, searched: usize, mut started: bool, out: &mut Vec<Piece>) -> bool {
-        let close = format!("</{}>", self.tools[tool].name);
+    /// Every name of a tool, with the tool and the number of the alias.
+    fn names(&self) -> impl Iterator<Item = (usize, Option<usize>, &str)> {
+        self.tools.iter().enumerate().flat_map(|(tool, definition)| {
+            let aliases = definition.forms.aliases.iter().enumerate();
+            let own = std::iter::once((tool, None, definition.name.as_str()));
+            own.chain(aliases.map(move |(alias, name)| (tool, Some(alias), name.as_str())))
+        })
+    }
+
+    /// The tags of a call by the name it was opened with.
+    fn tags(&self, tool: usize, alias: Option<usize>) -> (String, String) {
+        let definition = &self.tools[tool];
+        let name = alias.and_then(|alias| definition.forms.aliases.get(alias)).unwrap_or(&definition.name);
+        (format!("<{name}>"), format!("</{name}>"))
+    }
+
+    /// Looks for the end of a call; without one, gives how far it was searched and whether the call has begun.
+    fn step_named(
+        &mut self,
+        tool: usize,
+        (open, close): (&str, &str),
+        (searched, mut started): (usize, bool),
+        out: &mut Vec<Piece>,
+    ) -> Option<(usize, bool)> {
         if !started {
-            let end = self.find(&close, 0).unwrap_or(self.pending.len());
+            let end = self.find(close, 0).unwrap_or(self.pending.len());
             if values::has_parameter(&self.tools[tool], &self.pending[..end]) {
                 started = true;
                 self.start(tool, out);
             }
         }
         let mut from = searched;
-        while let Some(at) = self.find(&close, from) {
+        while let Some(at) = self.find(close, from) {
             if values::is_complete(&self.tools[tool], &self.pending[..at]) {
                 let body = self.take(at, close.len());
                 let parsed = values::named(&self.tools[tool], &body);
                 if parsed == Parsed::NoCall && !started {
                     // Words about a tool, not a call of it.
-                    self.text(&format!("<{}>{body}{close}", self.tools[tool].name), out);
-                    return true;
+                    self.text(&format!("{open}{body}{close}"), out);
+                    return None;
                 }
                 self.call(tool, &parsed, started, out);
-                return true;
+                return None;
             }
             // The tool's end within a value that is not closed yet is part of the value.
             from = at + close.len();
         }
-        self.mode = Mode::Named { tool, searched: from.max(self.safe_end(&close)), started };
-        false
+        Some((from.max(self.safe_end(close)), started))
     }
 
     fn step_json(&mut self, searched: usize, out: &mut Vec<Piece>) -> bool {
@@ -283,9 +311,8 @@ impl Parser {
     fn force(&mut self, text_end: TextEnd, out: &mut Vec<Piece>) -> bool {
         match std::mem::replace(&mut self.mode, Mode::Text) {
             Mode::Text => false,
-            Mode::Named { tool, started, .. } => {
-                let name = self.tools[tool].name.clone();
-                let close = format!("</{name}>");
+            Mode::Named { tool, alias, started, .. } => {
+                let (open, close) = self.tags(tool, alias);
                 let (end, length) = match self.find(&close, 0) {
                     Some(at) => (at, close.len()),
                     None => (self.pending.len(), 0),
@@ -298,7 +325,7 @@ impl Parser {
                     }
                     self.call(tool, &parsed, started, out);
                 } else {
-                    self.text(&format!("<{name}>{body}"), out);
+                    self.text(&format!("{open}{body}"), out);
                 }
                 true
             }

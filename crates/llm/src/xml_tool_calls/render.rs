@@ -1,9 +1,11 @@
 //! Tools, calls and results as text for a model that knows only text.
 
+mod example;
+
 use std::sync::Arc;
 
 use serde_json::Value;
-use stepwell_protocol::{Message, Part, Role, ToolCall, ToolDefinition, ToolResult};
+use stepwell_protocol::{Message, Part, Role, ToolDefinition, ToolResult};
 
 use crate::wire::conversation::result_text;
 
@@ -35,18 +37,9 @@ pub(super) fn system(system: &Arc<str>, tools: &[ToolDefinition]) -> Arc<str> {
 }
 
 fn describe(tool: &ToolDefinition, out: &mut String) {
-    let mut example = String::new();
     let mut parameters = String::new();
-    let required: Vec<&str> = tool
-        .input_schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
-    for (name, schema) in properties.into_iter().flatten() {
+    let required = required(&tool.input_schema);
+    for (name, schema) in properties(&tool.input_schema) {
         let need = if required.contains(&name.as_str()) { "required" } else { "optional" };
         let kind = schema.get("type").map_or_else(String::new, |kind| match kind {
             Value::String(kind) => format!("{kind}, "),
@@ -55,16 +48,21 @@ fn describe(tool: &ToolDefinition, out: &mut String) {
         let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
         let choices = schema.get("enum").map_or_else(String::new, |choices| format!(" One of {choices}."));
         parameters.push_str(&format!("- {name} ({kind}{need}): {description}{choices}\n"));
-        if need == "required" {
-            example.push_str(&format!("<{name}>...</{name}>\n"));
-        }
     }
     let name = &tool.name;
     out.push_str(&format!("\n## {name}\n{}\n", tool.description.trim()));
     if !parameters.is_empty() {
         out.push_str(&format!("Parameters:\n{parameters}"));
     }
-    out.push_str(&format!("Use:\n<{name}>\n{example}</{name}>\n"));
+    out.push_str(&format!("Use:\n{}\n", written(name, &example::arguments(tool))));
+}
+
+fn required(schema: &Value) -> Vec<&str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
 /// The message with calls and results as text, or nothing if it has none.
@@ -81,7 +79,7 @@ pub(super) fn message(message: &Message) -> Option<Message> {
     for part in &message.parts {
         match part {
             Part::ToolCall { call } => {
-                let text = write_call(call);
+                let text = written(&call.name, &call.arguments);
                 match told.parts.last_mut() {
                     Some(Part::Text { text: said }) => {
                         said.push_str("\n\n");
@@ -100,9 +98,10 @@ pub(super) fn message(message: &Message) -> Option<Message> {
     Some(told)
 }
 
-fn write_call(call: &ToolCall) -> String {
-    let mut out = format!("<{}>\n", call.name);
-    match &call.arguments {
+/// A call as the model would have written it.
+fn written(name: &str, arguments: &Value) -> String {
+    let mut out = format!("<{name}>\n");
+    match arguments {
         Value::Object(arguments) => {
             for (name, value) in arguments {
                 let text = match value {
@@ -115,7 +114,7 @@ fn write_call(call: &ToolCall) -> String {
         Value::String(text) => out.push_str(&format!("{text}\n")),
         _ => {}
     }
-    out.push_str(&format!("</{}>", call.name));
+    out.push_str(&format!("</{name}>"));
     out
 }
 

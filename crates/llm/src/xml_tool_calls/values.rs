@@ -28,39 +28,93 @@ impl Parsed {
     }
 }
 
-fn properties(tool: &ToolDefinition) -> impl Iterator<Item = (&String, &Value)> {
-    tool.input_schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+/// Tags that models put around all parameters of a call.
+const WRAPPERS: [&str; 3] = ["args", "arguments", "parameters"];
+
+/// The parameters of a tool under every name that is understood, with their schemas.
+fn parameters(tool: &ToolDefinition) -> impl Iterator<Item = (&str, &Value)> {
+    let offered = tool.input_schema.get("properties").and_then(Value::as_object);
+    let named = offered.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema));
+    let others = tool.forms.parameters.iter().map(move |(alias, name)| {
+        (alias.as_str(), offered.and_then(|offered| offered.get(name)).unwrap_or(&Value::Null))
+    });
+    named.chain(others)
+}
+
+/// The inside without a tag around all of it that is no parameter.
+fn unwrapped<'t>(tool: &ToolDefinition, body: &'t str) -> &'t str {
+    let trimmed = body.trim();
+    let inside = WRAPPERS.iter().find_map(|tag| {
+        let inside = trimmed.strip_prefix(&format!("<{tag}>"))?.strip_suffix(&format!("</{tag}>"))?;
+        (!parameters(tool).any(|(name, _)| name == *tag)).then_some(inside)
+    });
+    inside.unwrap_or(body)
 }
 
 /// Whether a parameter of the tool has been opened.
 pub(super) fn has_parameter(tool: &ToolDefinition, body: &str) -> bool {
-    properties(tool).any(|(name, _)| body.contains(&format!("<{name}>")))
+    parameters(tool).any(|(name, _)| body.contains(&format!("<{name}>")))
 }
 
 /// Whether the tool's end tag may stand after this: nothing before it is left open.
 pub(super) fn is_complete(tool: &ToolDefinition, body: &str) -> bool {
-    let body = body.trim_end();
-    properties(tool).any(|(name, _)| body.ends_with(&format!("</{name}>"))) || !has_parameter(tool, body)
+    let body = unwrapped(tool, body).trim_end();
+    let last_end = parameters(tool).filter_map(|(name, _)| {
+        let close = format!("</{name}>");
+        body.rfind(&close).map(|at| at + close.len())
+    });
+    match last_end.max() {
+        Some(end) => body[end..].trim().is_empty() || elements(&body[end..]).is_some(),
+        None => !has_parameter(tool, body),
+    }
 }
 
 /// The inside of `<tool>...</tool>`.
 pub(super) fn named(tool: &ToolDefinition, body: &str) -> Parsed {
     let mut arguments = Map::new();
+    let body = unwrapped(tool, body);
     let mut rest = body;
     while let Some((name, schema, start)) = next_parameter(tool, rest) {
+        unknown(&rest[..start], &mut arguments);
         let after = &rest[start + name.len() + 2..];
         match value_end(tool, name, after) {
             Some(end) => {
-                arguments.insert(name.clone(), typed(schema, tool, &after[..end]));
+                arguments.insert(name.to_owned(), typed(schema, tool, &after[..end]));
                 rest = &after[end + name.len() + 3..];
             }
             None => return cut_off(&arguments, name, after),
         }
     }
+    unknown(rest, &mut arguments);
     if !arguments.is_empty() {
         return Parsed::Arguments(Value::Object(arguments).to_string());
     }
     without_parameters(tool, body)
+}
+
+/// Keeps parameters that the tool does not have: the executor says so to the model.
+fn unknown(text: &str, arguments: &mut Map<String, Value>) {
+    for (name, value) in elements(text).into_iter().flatten() {
+        arguments.entry(name).or_insert_with(|| Value::from(without_outer_newlines(value)));
+    }
+}
+
+/// A text that is nothing but tags side by side, taken apart.
+fn elements(text: &str) -> Option<Vec<(&str, &str)>> {
+    let mut found = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (name, after) = rest.strip_prefix('<')?.split_once('>')?;
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if name.is_empty() || !name.bytes().all(is_name) {
+            return None;
+        }
+        let close = format!("</{name}>");
+        let end = after.find(&close)?;
+        found.push((name, &after[..end]));
+        rest = after[end + close.len()..].trim_start();
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 /// A body without parameters: JSON, the only parameter's value, or no call.
@@ -84,8 +138,8 @@ fn without_parameters(tool: &ToolDefinition, body: &str) -> Parsed {
 }
 
 /// The first parameter that is opened in the text, and where.
-fn next_parameter<'a>(tool: &'a ToolDefinition, text: &str) -> Option<(&'a String, &'a Value, usize)> {
-    properties(tool)
+fn next_parameter<'a>(tool: &'a ToolDefinition, text: &str) -> Option<(&'a str, &'a Value, usize)> {
+    parameters(tool)
         .filter_map(|(name, schema)| text.find(&format!("<{name}>")).map(|at| (name, schema, at)))
         .min_by_key(|(_, _, at)| *at)
 }
@@ -98,7 +152,7 @@ fn value_end(tool: &ToolDefinition, name: &str, text: &str) -> Option<usize> {
     for (at, _) in text.match_indices(&close) {
         last = Some(at);
         let after = text[at + close.len()..].trim_start();
-        let next = properties(tool).any(|(other, _)| {
+        let next = parameters(tool).any(|(other, _)| {
             other != name
                 && after.starts_with(&format!("<{other}>"))
                 && after.contains(&format!("</{other}>"))
@@ -130,8 +184,9 @@ pub(super) fn function(tool: &ToolDefinition, body: &str) -> Parsed {
             Some(next) if next < end => value[..next].rfind(CLOSE).unwrap_or(end),
             _ => end,
         };
-        let schema = tool.input_schema.pointer("/properties").and_then(|members| members.get(name));
-        arguments.insert(name.to_owned(), typed(schema.unwrap_or(&Value::Null), tool, &value[..end]));
+        let known = parameters(tool).find(|(known, _)| *known == name);
+        let schema = known.map_or(&Value::Null, |(_, schema)| schema);
+        arguments.insert(name.to_owned(), typed(schema, tool, &value[..end]));
         rest = &value[end + CLOSE.len()..];
     }
     if arguments.is_empty() {

@@ -13,3 +13,4 @@ mod failures;
 mod properties;
 mod requests;
 mod support;
+mod windows;

@@ -89,6 +89,7 @@ pub fn request(messages: Vec<Message>) -> Request {
                 "properties": { "command": { "type": "string" } },
                 "required": ["command"],
             }),
+            forms: stepwell_protocol::CallForms::default(),
         }]),
         options: RequestOptions::default(),
     }
