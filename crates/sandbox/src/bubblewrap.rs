@@ -5,13 +5,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::Path;
 use std::process::Command;
 
 use rustix::process::Pid;
 
-use crate::init::{Failure, INSIDE, LAUNCHER_WORD};
+use crate::init::{Ends, Failure, INSIDE, LAUNCHER_WORD};
 use crate::plan::Plan;
 
 /// Starts bubblewrap, with the launcher as the first process inside.
@@ -20,14 +20,16 @@ pub(crate) fn start(
     plan: &Plan,
     program: &OsStr,
     arguments: &[OsString],
-    report_to: &OwnedFd,
-    life: &OwnedFd,
+    ends: &Ends,
 ) -> Result<Pid, Failure> {
     let failed = |source: io::Error| Failure::new("start bubblewrap", source);
     let launcher = std::env::current_exe().map_err(failed)?;
     // Copies that the program inherits.
-    let report_to = rustix::io::dup(report_to).map_err(|error| failed(error.into()))?;
-    let life = rustix::io::dup(life).map_err(|error| failed(error.into()))?;
+    let copy = |end: BorrowedFd<'_>| rustix::io::dup(end).map_err(|error| failed(error.into()));
+    let (report_to, life) = (copy(ends.report_to.as_fd())?, copy(ends.life.as_fd())?);
+    let control = ends.control.as_ref().map(|control| copy(control.as_fd())).transpose()?;
+    // No descriptor has this number where there is nothing to answer.
+    let control_number = control.as_ref().map_or(-1, AsRawFd::as_raw_fd);
     let words = plan.to_words(program, arguments).map_err(|error| failed(io::Error::other(error)))?;
     let mut command = Command::new(bubblewrap);
     command
@@ -35,7 +37,7 @@ pub(crate) fn start(
         .arg("--")
         .arg(launcher)
         .args([LAUNCHER_WORD, INSIDE])
-        .args([report_to.as_raw_fd().to_string(), life.as_raw_fd().to_string()])
+        .args([report_to.as_raw_fd(), life.as_raw_fd(), control_number].map(|number| number.to_string()))
         .args(words);
     let child = crate::sys::spawn_with_open_signals(&mut command).map_err(failed)?;
     Ok(Pid::from_child(&child))
@@ -90,7 +92,12 @@ fn options(plan: &Plan, launcher: &Path) -> Vec<OsString> {
     add(&[OsStr::new("--ro-bind"), launcher.as_os_str(), launcher.as_os_str()]);
     for path in &plan.hidden {
         if path.is_dir() {
-            add(&[OsStr::new("--perms"), OsStr::new("000"), OsStr::new("--tmpfs"), path.as_os_str()]);
+            let revealed: Vec<_> = plan.revealed.iter().filter(|inner| inner.starts_with(&path.0)).collect();
+            let rights = if revealed.is_empty() { "000" } else { "111" };
+            add(&[OsStr::new("--perms"), OsStr::new(rights), OsStr::new("--tmpfs"), path.as_os_str()]);
+            for inner in revealed {
+                add(&[OsStr::new("--ro-bind"), inner.as_os_str(), inner.as_os_str()]);
+            }
             add(&[OsStr::new("--remount-ro"), path.as_os_str()]);
         } else {
             add(&[OsStr::new("--ro-bind"), OsStr::new("/dev/null"), path.as_os_str()]);

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use stepwell_workspace::files;
-use stepwell_workspace::process::{Environment, ProgramCall};
+use stepwell_workspace::process::{Environment, KeepOutput, ProgramCall};
 
 use crate::ignored;
-use crate::init::{LAUNCHER_WORD, START};
+use crate::init::{JOIN, LAUNCHER_WORD, START};
 use crate::layers::Layers;
 use crate::nested::Nested;
 use crate::plan::{HostPath, Launch, Plan};
@@ -55,6 +56,8 @@ const REMOVED: &[&str] = &[
     "WEZTERM_UNIX_SOCKET",
 ];
 const REMOVED_BEGINNINGS: &[&str] = &["DBUS_", "VSCODE_"];
+/// The exception where a caller sets it: js-debug names its own socket there, which lies inside.
+const INSPECTOR_OPTIONS: &str = "VSCODE_INSPECTOR_OPTIONS";
 /// Those of the outside lead nowhere from inside, and may hold a password.
 const PROXY_VARIABLES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY"];
 
@@ -90,8 +93,37 @@ impl Sandbox {
         let plan = plan(policy, launch, &call.folder, &self.nested)?;
         let mut arguments = vec![LAUNCHER_WORD.into(), START.into()];
         arguments.extend(plan.to_words(&call.program, &call.arguments)?);
-        let environment = environment(call.environment, &plan);
+        let environment = environment(call.environment, policy);
         Ok(ProgramCall { program: self.launcher.clone().into(), arguments, environment, ..call })
+    }
+
+    /// The call that opens a sandbox without a command, whose first process connects to `control`.
+    pub(crate) fn open_call(&self, policy: &Policy, control: &Path) -> Result<ProgramCall> {
+        let launch = self.layers().launch().clone();
+        let mut plan = plan(policy, launch, Path::new("/"), &self.nested)?;
+        plan.control = Some(control.into());
+        let mut arguments = vec![LAUNCHER_WORD.into(), START.into()];
+        arguments.extend(plan.to_words("".as_ref(), &[])?);
+        // Its programs bring their own variables.
+        let removed = std::env::vars_os().map(|(name, _)| name).collect();
+        Ok(ProgramCall {
+            program: self.launcher.clone().into(),
+            arguments,
+            folder: "/".into(),
+            environment: Environment { removed, set: Vec::new() },
+            input: None,
+            time_limit: Duration::MAX,
+            keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
+        })
+    }
+
+    /// The call that runs `call` in an open sandbox that was made by this policy.
+    pub(crate) fn join_call(&self, policy: &Policy, control: &Path, call: ProgramCall) -> ProgramCall {
+        let mut arguments: Vec<OsString> = vec![LAUNCHER_WORD.into(), JOIN.into()];
+        arguments.extend([control.into(), call.folder.clone().into(), call.program]);
+        arguments.extend(call.arguments);
+        let environment = environment(call.environment, policy);
+        ProgramCall { program: self.launcher.clone().into(), arguments, environment, ..call }
     }
 }
 
@@ -107,13 +139,16 @@ fn plan(policy: &Policy, launch: Launch, folder: &Path, nested: &Nested) -> Resu
     let hidden = hidden(policy, &roots, &writable)?;
     let is_seen = |path: &PathBuf| !hidden.iter().any(|hidden| path.starts_with(hidden));
     let host_paths = |paths: Vec<PathBuf>| paths.into_iter().filter(is_seen).map(HostPath::from).collect();
+    let shown = policy.read_only.iter().filter_map(|path| path.canonicalize().ok());
+    let (read_only, revealed): (Vec<PathBuf>, Vec<PathBuf>) = shown.partition(is_seen);
     Ok(Plan {
         parent: std::process::id(),
         launch,
         folder: folder.into(),
         pinned: host_paths(protections.pinned),
         locked: host_paths(protections.locked),
-        read_only: host_paths(policy.read_only.iter().filter_map(|path| path.canonicalize().ok()).collect()),
+        read_only: read_only.into_iter().map(HostPath::from).collect(),
+        revealed: revealed.into_iter().map(HostPath::from).collect(),
         writable: writable.into_iter().map(HostPath::from).collect(),
         hidden: hidden.into_iter().map(HostPath::from).collect(),
         watched: protections.watched,
@@ -121,8 +156,13 @@ fn plan(policy: &Policy, launch: Launch, folder: &Path, nested: &Nested) -> Resu
         temporary: policy.temporary.as_deref().map(HostPath::from),
         proxy: match &policy.network {
             Network::None => None,
-            Network::Proxy { socket } => Some(socket.into()),
+            Network::Proxy { socket, .. } => Some(socket.into()),
         },
+        loopback: match &policy.network {
+            Network::None => Vec::new(),
+            Network::Proxy { loopback, .. } => loopback.clone(),
+        },
+        control: None,
         unix_sockets: policy.unix_sockets == UnixSockets::Inside,
         limits: policy.limits,
     })
@@ -154,7 +194,7 @@ fn hidden(policy: &Policy, roots: &[PathBuf], writable: &BTreeSet<PathBuf>) -> R
     }
     if policy.unix_sockets == UnixSockets::Inside {
         let own = match &policy.network {
-            Network::Proxy { socket } => socket.canonicalize().ok(),
+            Network::Proxy { socket, .. } => socket.canonicalize().ok(),
             Network::None => None,
         };
         all.extend(sockets_of_others(policy)?.into_iter().filter(|path| Some(path) != own.as_ref()));
@@ -202,7 +242,7 @@ fn bound_path(line: &str) -> Option<&str> {
     rest.strip_prefix(' ')
 }
 
-fn environment(mut environment: Environment, plan: &Plan) -> Environment {
+fn environment(mut environment: Environment, policy: &Policy) -> Environment {
     let inherited = std::env::vars_os().map(|(name, _)| name);
     let leads_outside = |name: &OsString| {
         let name = name.to_string_lossy();
@@ -210,15 +250,19 @@ fn environment(mut environment: Environment, plan: &Plan) -> Environment {
             || REMOVED_BEGINNINGS.iter().any(|start| name.starts_with(start))
             || PROXY_VARIABLES.contains(&&*name.to_ascii_uppercase())
     };
-    environment.set.retain(|(name, _)| !leads_outside(name));
+    environment.set.retain(|(name, _)| name == INSPECTOR_OPTIONS || !leads_outside(name));
     environment.removed.extend(inherited.filter(leads_outside));
+    let go_cache = go_cache(&environment, policy);
     let mut set = |name: &str, value: String| environment.set.push((name.into(), value.into()));
     for name in ["TMPDIR", "TMP", "TEMP"] {
         set(name, "/tmp".into());
     }
+    if let Some(folder) = go_cache {
+        set("GOCACHE", folder.into());
+    }
     // The person's own is hidden, because it holds keys; npm stops when it cannot read it.
     set("NPM_CONFIG_USERCONFIG", "/dev/null".into());
-    if plan.proxy.is_some() {
+    if policy.network != Network::None {
         let http = format!("http://127.0.0.1:{PROXY_PORT}");
         let socks = format!("socks5h://127.0.0.1:{PROXY_PORT}");
         for (name, value) in [
@@ -233,6 +277,23 @@ fn environment(mut environment: Environment, plan: &Plan) -> Environment {
         set("NODE_USE_ENV_PROXY", "1".into());
     }
     environment
+}
+
+/// Where Go keeps what it built, when its usual place cannot be written: it does not build without one.
+fn go_cache(environment: &Environment, policy: &Policy) -> Option<&'static str> {
+    let value = |name: &str| {
+        let set = environment.set.iter().find(|(set, _)| set == name).map(|(_, value)| value.clone());
+        let is_removed = environment.removed.iter().any(|removed| removed == name);
+        set.or_else(|| if is_removed { None } else { std::env::var_os(name) }).map(PathBuf::from)
+    };
+    let usual = value("GOCACHE").or_else(|| {
+        let caches = value("XDG_CACHE_HOME").or_else(|| Some(value("HOME")?.join(".cache")))?;
+        Some(caches.join("go-build"))
+    });
+    let is_writable = usual.is_some_and(|usual| {
+        usual.starts_with("/tmp") || policy.writable.iter().any(|root| usual.starts_with(root))
+    });
+    (!is_writable).then_some("/tmp/go-build")
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub enum Error {
     Workspace(#[from] stepwell_workspace::Error),
     #[error("the proxy of the sandbox cannot be started: {0}")]
     Proxy(#[source] std::io::Error),
+    #[error("the sandbox cannot be opened: {0}")]
+    Open(String),
 }
 
 impl Error {
@@ -36,6 +38,7 @@ impl Error {
             }
             Self::Plan(_) => Some("rename files whose names are extremely long, or hide fewer"),
             Self::Workspace(error) => error.hint(),
+            Self::Open(_) => Some("`stepwell sandbox status` shows what this machine offers"),
             Self::Proxy(_) => Some("check that Stepwell's data folder can be written"),
         }
     }

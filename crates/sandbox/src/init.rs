@@ -5,6 +5,9 @@
 //! group; whoever dies, it ends everything and looks at what the command left behind. The *first* process of the
 //! new process namespace makes the mounts, gives up all rights and starts the *command*. When the first process
 //! ends, for whatever reason, the kernel ends every process in its namespace.
+//!
+//! An *open* sandbox has no command of its own: its first process starts programs on request (`guests`), and a *joiner*
+//! stands for each of them outside.
 
 // The ban is there so that there is one door to files and processes; this program builds the walls around it.
 #![allow(clippy::disallowed_methods, reason = "the walls are built here")]
@@ -13,6 +16,8 @@ mod filter;
 mod first;
 mod forward;
 mod front;
+mod guests;
+mod joiner;
 mod memory;
 mod mounts;
 mod namespaces;
@@ -30,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
 
+pub(crate) use first::Ends;
 pub(crate) use mounts::PROXY_SOCKET;
 pub use probe::Probed;
 
@@ -37,6 +43,7 @@ pub use probe::Probed;
 pub const LAUNCHER_WORD: &str = "sandbox-init";
 pub(crate) const START: &str = "start";
 pub(crate) const INSIDE: &str = "inside";
+pub(crate) const JOIN: &str = "join";
 pub(crate) const PROBE: &str = "probe";
 
 /// Exit codes a shell and `env` use for the same reasons.
@@ -52,6 +59,7 @@ pub fn main(words: &[OsString]) -> u8 {
             Err(error) => complain(&error.to_string()),
         },
         Some((word, rest)) if word == INSIDE => first::run_inside(rest),
+        Some((word, rest)) if word == JOIN => joiner::run(rest),
         _ => complain("this command is for Stepwell itself"),
     }
 }
@@ -114,6 +122,11 @@ impl Report {
         let text = serde_json::to_vec(self).unwrap_or_default();
         // That nobody listens any more means that nobody waits for it.
         std::fs::File::from(to).write_all(&text).ok();
+    }
+
+    /// Tells whoever asked for a program how it ended.
+    fn tell(&self, guest: &std::os::unix::net::UnixStream) {
+        crate::wire::send(guest, self, &[]).ok();
     }
 
     /// Reads a report to the end of the pipe; `None` when its sender died without one.

@@ -127,6 +127,11 @@ impl Layers {
         self.missing.clone()
     }
 
+    /// Whether a command has files, processes and a network of its own.
+    pub fn has_namespaces(&self) -> bool {
+        self.launch != Launch::WithoutNamespaces
+    }
+
     pub(crate) fn launch(&self) -> &Launch {
         &self.launch
     }

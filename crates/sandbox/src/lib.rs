@@ -6,6 +6,8 @@
 //! bit is needed. Bubblewrap is the fallback where only it may create namespaces. Debuggers work inside: `ptrace` is
 //! allowed among the sandbox's own processes, and they share a loopback network.
 //!
+//! [`OpenSandbox`] is a sandbox for several programs, such as a debugger and what it debugs.
+//!
 //! The only network beyond that are the hosts a [`HostGate`] admits, through a [`Proxy`] outside the sandbox.
 //! [`Sandbox::layers`] reports which layers the machine offers.
 
@@ -16,15 +18,18 @@ mod ignored;
 pub mod init;
 mod layers;
 mod nested;
+mod open;
 mod plan;
 mod policy;
 mod protect;
 mod proxy;
 mod sys;
+mod wire;
 
 pub use confine::Sandbox;
 pub use error::{Error, Result};
 pub use layers::{Layer, Layers};
+pub use open::OpenSandbox;
 pub use policy::{Limits, Network, Policy, UnixSockets};
 pub use proxy::{AllowedHosts, Connector, Duplex, HostGate, Proxy, Resolver, System};
 pub use sys::keep_descriptors_private;

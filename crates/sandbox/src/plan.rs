@@ -31,11 +31,17 @@ pub struct Plan {
     pub locked: Vec<HostPath>,
     pub read_only: Vec<HostPath>,
     pub hidden: Vec<HostPath>,
+    /// What lies in hidden folders and is shown all the same, read-only.
+    pub revealed: Vec<HostPath>,
     /// Folders in which nothing may appear that steers tools or agents.
     pub watched: Vec<Watched>,
     pub withheld: Option<HostPath>,
     pub temporary: Option<HostPath>,
     pub proxy: Option<HostPath>,
+    /// Ports of the machine's loopback that lead there through the proxy.
+    pub loopback: Vec<u16>,
+    /// Where Stepwell listens for an open sandbox, which starts programs on request and has no command of its own.
+    pub control: Option<HostPath>,
     pub unix_sockets: bool,
     pub limits: Limits,
 }
@@ -150,10 +156,13 @@ mod tests {
             locked: Vec::new(),
             read_only: Vec::new(),
             hidden,
+            revealed: Vec::new(),
             watched: Vec::new(),
             withheld: None,
             temporary: None,
             proxy: None,
+            loopback: vec![8080],
+            control: None,
             unix_sockets: true,
             limits: Limits::for_this_machine(),
         }

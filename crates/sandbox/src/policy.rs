@@ -11,7 +11,8 @@ use stepwell_workspace::Denial;
 pub struct Policy {
     /// Folders that can be written, without what steers tools and agents in them.
     pub writable: Vec<PathBuf>,
-    /// Further files and folders to show where the sandbox shows an empty place: below `/tmp`, `/run`, `/dev`.
+    /// Further files and folders to show where the sandbox shows an empty place (below `/tmp`, `/run`, `/dev`), or hides
+    /// the folder around them.
     pub read_only: Vec<PathBuf>,
     /// Files in the writable folders that stay as they are, because settings name them as programs.
     pub locked: Vec<PathBuf>,
@@ -33,7 +34,11 @@ pub enum Network {
     /// Nothing but a loopback of its own.
     None,
     /// The hosts that a [`crate::Proxy`] admits, reached through its socket.
-    Proxy { socket: PathBuf },
+    Proxy {
+        socket: PathBuf,
+        /// Ports of this machine's loopback that the proxy admits: they are found at the same ports inside.
+        loopback: Vec<u16>,
+    },
 }
 
 /// Sockets that are files.

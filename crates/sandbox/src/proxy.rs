@@ -2,7 +2,8 @@
 //!
 //! It speaks HTTP (`CONNECT` and plain requests) and SOCKS5 on one socket that is a file, which the launcher shows
 //! inside. Names are resolved here, never by the command. Every address a name has must be public, and the
-//! address that was checked is the one that is dialled, so a name that changes its answer gains nothing.
+//! address that was checked is the one that is dialled, so a name that changes its answer gains nothing. Of this
+//! machine only those ports of its loopback are reached that the gate names.
 
 mod address;
 mod allowed;
@@ -16,6 +17,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -41,6 +43,12 @@ const SET_UP: Duration = Duration::from_secs(120);
 pub trait HostGate: Send + Sync {
     /// `Err` holds the reason, which the command is told.
     async fn admit(&self, host: &str, port: u16) -> Result<(), String>;
+
+    /// Returns the ports of this machine's own loopback that are open. They must be named one by one: what covers every
+    /// host does not cover these.
+    fn loopback_ports(&self) -> Vec<u16> {
+        Vec::new()
+    }
 }
 
 /// Both directions of a connection.
@@ -69,9 +77,7 @@ impl Proxy {
         resolver: Arc<dyn Resolver>,
         connector: Arc<dyn Connector>,
     ) -> Result<Self> {
-        // Short, because the path of a socket has a hundred bytes.
-        let folder = place.join(format!("{}-{:x}", std::process::id(), unique()));
-        files::create_private_dir(&folder)?;
+        let folder = private_folder(place)?;
         let socket = folder.join("proxy");
         let listener = UnixListener::bind(&socket).map_err(Error::Proxy)?;
         let cancel = CancellationToken::new();
@@ -95,9 +101,13 @@ impl Drop for Proxy {
     }
 }
 
-/// Distinguishes the proxies of one process.
-fn unique() -> u32 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().subsec_nanos()
+/// Makes a folder for a socket. Its name is short, because the path of a socket has a hundred bytes.
+pub(crate) fn private_folder(place: &Path) -> Result<PathBuf> {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let folder = place.join(format!("{}-{number:x}", std::process::id()));
+    files::create_private_dir(&folder)?;
+    Ok(folder)
 }
 
 async fn accept(listener: UnixListener, dialler: Arc<Dialler>, cancel: CancellationToken) {

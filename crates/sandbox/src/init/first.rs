@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -14,6 +15,7 @@ use rustix::process::{
 };
 
 use super::front::PASSED_ON;
+use super::guests::Guests;
 use super::memory::{self, Memory};
 use super::{Report, Setup, at, complain, forward, mounts, rights};
 use crate::plan::{Launch, Plan};
@@ -22,8 +24,16 @@ use crate::sys;
 /// How often memory, room on the disk and the number of processes are looked at: the kernel has no event for them.
 const LOOK_MILLISECONDS: u64 = 200;
 
+/// What connects the first process with the supervisor and, in an open sandbox, with Stepwell.
+pub(crate) struct Ends {
+    pub report_to: OwnedFd,
+    pub life: OwnedFd,
+    pub control: Option<UnixStream>,
+}
+
 /// Becomes the first process and reports how the command ended.
-pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], report_to: OwnedFd, life: &OwnedFd) {
+pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], ends: Ends) {
+    let Ends { report_to, life, control } = ends;
     let built = match plan.launch {
         Launch::Own => {
             mounts::build(plan).and_then(|()| sys::loopback_up().map_err(at("switch loopback on")))
@@ -33,7 +43,7 @@ pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], report_t
             set_child_subreaper(Some(getpid())).map_err(at("adopt what the command leaves behind"))
         }
     };
-    let report = built.and_then(|()| work(plan, program, arguments, life));
+    let report = built.and_then(|()| work(plan, program, arguments, &life, control));
     let report = report.unwrap_or_else(|failure| Report::Failed(failure.to_string()));
     if plan.launch == Launch::WithoutNamespaces {
         end_descendants();
@@ -44,36 +54,48 @@ pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], report_t
 /// The same where bubblewrap made the namespaces: descriptors and plan come as words.
 pub(super) fn run_inside(words: &[OsString]) -> u8 {
     let number = |word: &OsString| word.to_str().and_then(|word| word.parse().ok()).and_then(sys::inherited);
-    let Some(([report_to, life], rest)) = words.split_first_chunk() else {
+    let Some(([report_to, life, control], rest)) = words.split_first_chunk() else {
         return complain("words are missing");
     };
+    let control = number(control).map(UnixStream::from);
     let (Some(report_to), Some(life)) = (number(report_to), number(life)) else {
         return complain("descriptors are missing");
     };
     match Plan::from_words(rest) {
         Ok((plan, program, arguments)) => {
-            run(&plan, program, arguments, report_to, &life);
+            run(&plan, program, arguments, Ends { report_to, life, control });
             0
         }
         Err(error) => complain(&error.to_string()),
     }
 }
 
-fn work(plan: &Plan, program: &OsStr, arguments: &[OsString], life: &OwnedFd) -> Setup<Report> {
+fn work(
+    plan: &Plan,
+    program: &OsStr,
+    arguments: &[OsString],
+    life: &OwnedFd,
+    control: Option<UnixStream>,
+) -> Setup<Report> {
     // No terminal of the person's is within reach, and no process group outside can be signalled. Bubblewrap may
     // have done it already.
     setsid().ok();
     let mut watched = PASSED_ON.to_vec();
     watched.push(Signal::CHILD);
     let signals = sys::signal_queue(&watched).map_err(at("hold signals back"))?;
-    let forwarder = plan.proxy.as_ref().map(|_| forward::listen()).transpose()?;
+    let forwarders = forward::listen(plan)?;
     rights::give_up(plan)?;
-    if let Some(listener) = forwarder {
-        forward::serve(listener)?;
+    for forwarder in forwarders {
+        forwarder.serve()?;
     }
     // The supervisor says when it watches.
     if !is_told_to_go(life) {
         return Ok(Report::Signalled(Signal::KILL.as_raw()));
+    }
+    let guests = Guests::default();
+    if let Some(control) = control {
+        let closed = guests.serve(control)?;
+        return Ok(wait_for(&Until::Closed(closed), &guests, plan, life, &signals));
     }
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&plan.folder.0).process_group(0);
@@ -83,7 +105,15 @@ fn work(plan: &Plan, program: &OsStr, arguments: &[OsString], life: &OwnedFd) ->
             return Ok(Report::Failed(format!("`{}` cannot be started: {error}", program.display())));
         }
     };
-    Ok(wait_for(child, plan, life, &signals))
+    Ok(wait_for(&Until::Ended(child), &guests, plan, life, &signals))
+}
+
+/// What the first process waits for.
+enum Until {
+    /// The end of its command.
+    Ended(Pid),
+    /// The end of all requests.
+    Closed(OwnedFd),
 }
 
 fn is_told_to_go(life: &OwnedFd) -> bool {
@@ -95,32 +125,44 @@ fn is_told_to_go(life: &OwnedFd) -> bool {
     }
 }
 
-fn wait_for(child: Pid, plan: &Plan, life: &OwnedFd, signals: &OwnedFd) -> Report {
+fn wait_for(until: &Until, guests: &Guests, plan: &Plan, life: &OwnedFd, signals: &OwnedFd) -> Report {
     // Where the kernel counts processes itself, for root of the machine too, nobody needs to.
     let counted = !rights::has_own_process_numbers() && plan.launch != Launch::WithoutNamespaces;
     let mut next_look = LOOK_MILLISECONDS;
     let mut last_look = Instant::now();
     loop {
-        if let Some(report) = reap(child) {
+        if let Some(report) = reap(until, guests) {
             return report;
         }
-        let mut polled = [PollFd::new(signals, PollFlags::IN), PollFd::new(life, PollFlags::IN)];
+        let mut polled = vec![PollFd::new(signals, PollFlags::IN), PollFd::new(life, PollFlags::IN)];
+        if let Until::Closed(closed) = until {
+            polled.push(PollFd::new(closed, PollFlags::IN));
+        }
         let wait = Timespec { tv_sec: 0, tv_nsec: next_look.cast_signed() * 1_000_000 };
         poll(&mut polled, Some(&wait)).ok();
-        let [signalled, orphaned] = polled.map(|one| !one.revents().is_empty());
+        let is_ready = |at: usize| polled.get(at).is_some_and(|one| !one.revents().is_empty());
+        let (signalled, orphaned, closed) = (is_ready(0), is_ready(1), is_ready(2));
         if orphaned {
             return Report::Signalled(Signal::KILL.as_raw());
+        }
+        if closed {
+            return Report::Exited(0);
         }
         if signalled {
             while let Some(signal) = sys::next_signal(signals) {
                 if signal == Signal::CHILD {
                     continue;
                 }
-                match plan.launch {
-                    Launch::WithoutNamespaces => {
-                        rustix::process::kill_process_group(child, signal).ok();
+                match (&plan.launch, until) {
+                    (Launch::WithoutNamespaces, Until::Ended(child)) => {
+                        rustix::process::kill_process_group(*child, signal).ok();
                     }
-                    Launch::Own | Launch::Bubblewrap { .. } => sys::signal_everyone(signal),
+                    (Launch::WithoutNamespaces, Until::Closed(_)) => {
+                        for guest in guests.lock().keys() {
+                            rustix::process::kill_process_group(*guest, signal).ok();
+                        }
+                    }
+                    (Launch::Own | Launch::Bubblewrap { .. }, _) => sys::signal_everyone(signal),
                 }
             }
         }
@@ -139,10 +181,16 @@ fn wait_for(child: Pid, plan: &Plan, life: &OwnedFd, signals: &OwnedFd) -> Repor
 }
 
 /// Takes the status of every process that has ended; the command's, if it is among them.
-fn reap(command: Pid) -> Option<Report> {
+fn reap(until: &Until, guests: &Guests) -> Option<Report> {
+    let mut running = guests.lock();
     while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-        if pid == command {
-            return Some(report_of(status));
+        match until {
+            Until::Ended(command) if pid == *command => return Some(report_of(status)),
+            _ => {
+                if let Some(guest) = running.remove(&pid) {
+                    report_of(status).tell(&guest);
+                }
+            }
         }
     }
     None

@@ -14,19 +14,26 @@ pub(super) const PASSED_ON: [Signal; 4] = [Signal::TERM, Signal::INT, Signal::HU
 
 pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString]) -> u8 {
     match start(plan, program, arguments) {
-        Ok(Some(Report::Exited(code))) => code as u8,
-        Ok(Some(Report::Signalled(signal))) => {
+        Ok(report) => end_as(report),
+        Err(failure) => complain(&failure.to_string()),
+    }
+}
+
+/// Ends as the command ended: by the same signal, or with the exit code that is returned.
+pub(super) fn end_as(report: Option<Report>) -> u8 {
+    match report {
+        Some(Report::Exited(code)) => code as u8,
+        Some(Report::Signalled(signal)) => {
             sys::die_by(signal);
             // A signal that does not end a process was not what ended the command.
             128_u8.saturating_add(signal as u8)
         }
-        Ok(Some(Report::Failed(problem))) => complain(&problem),
-        Ok(Some(Report::Stopped(reason))) => {
+        Some(Report::Failed(problem)) => complain(&problem),
+        Some(Report::Stopped(reason)) => {
             say(&format!("stepwell: {reason}\n"));
             super::STOPPED
         }
-        Ok(None) => complain("its supervisor ended without a word"),
-        Err(failure) => complain(&failure.to_string()),
+        None => complain("its supervisor ended without a word"),
     }
 }
 

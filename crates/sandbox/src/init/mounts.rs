@@ -69,6 +69,8 @@ pub(super) fn build(plan: &Plan) -> Setup<()> {
         plan.proxy.as_ref().map(|socket| cloned(socket, READ_ONLY | NO_SETUID | NO_DEVICES)).transpose()?;
 
     let temporary = plan.temporary.as_ref().map(|path| cloned(path, NO_SETUID | NO_DEVICES)).transpose()?;
+    let revealed = plan.revealed.iter().map(|path| cloned(path, READ_ONLY | NO_SETUID | NO_DEVICES));
+    let mut revealed: Vec<Piece> = revealed.collect::<Setup<_>>()?;
 
     sys::set_mount_attributes(CWD, c"/", Below::Included, READ_ONLY | NO_SETUID | NO_DEVICES)
         .map_err(at("make everything read-only"))?;
@@ -88,7 +90,12 @@ pub(super) fn build(plan: &Plan) -> Setup<()> {
         make_place(&piece)?;
         attach(piece)?;
     }
-    plan.hidden.iter().try_for_each(hide)?;
+    for path in &plan.hidden {
+        match revealed.extract_if(.., |piece| piece.path.starts_with(&path.0)).collect::<Vec<_>>() {
+            none if none.is_empty() => hide(path)?,
+            some => hide_around(path, some)?,
+        }
+    }
 
     for path in EMPTIED.iter().chain(&["/dev"]) {
         if is_mount_of_ours(path) {
@@ -141,6 +148,22 @@ fn hide(path: &HostPath) -> Setup<()> {
     let mut piece = cloned(Path::new(cover), READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)?;
     piece.path.clone_from(&path.0);
     attach(piece)
+}
+
+/// Covers a folder with one that holds nothing but what is revealed of it.
+fn hide_around(path: &HostPath, revealed: Vec<Piece>) -> Setup<()> {
+    let step = || format!("hide `{}`", path.display());
+    let text = path.to_str().ok_or_else(|| at(step())(io::Error::other("it is not UTF-8")))?;
+    // It is not there where the folder around it is another one inside.
+    let is_there = path.symlink_metadata().is_ok();
+    if is_there {
+        make_tmpfs(text, "size=64k,nr_inodes=64,mode=711", MountFlags::NOEXEC)?;
+    }
+    for piece in revealed {
+        make_place(&piece)?;
+        attach(piece)?;
+    }
+    if is_there { set_attributes(path, Below::Left, READ_ONLY) } else { Ok(()) }
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -75,10 +75,13 @@ fn trial_plan() -> Plan {
         locked: Vec::new(),
         read_only: Vec::new(),
         hidden: Vec::new(),
+        revealed: Vec::new(),
         watched: Vec::new(),
         withheld: None,
         temporary: None,
         proxy: None,
+        loopback: Vec::new(),
+        control: None,
         unix_sockets: true,
         limits,
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,6 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
 
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
+use super::first::Ends;
 use super::front::PASSED_ON;
 use super::watch::Watch;
 use super::{Report, Setup, at, first, namespaces, private_pipe, say};
@@ -49,9 +51,15 @@ fn supervise(
     let (result, result_to) = private_pipe()?;
     // The first process waits for a word on this pipe, and ends when it closes.
     let (life, alive) = private_pipe()?;
+    // Connected here, where the socket's folder is still to be seen.
+    let control = plan.control.as_ref().map(|socket| UnixStream::connect(&socket.0));
+    let control = control.transpose().map_err(at("reach Stepwell"))?;
+    let ends = Ends { report_to: result_to, life, control };
     let first = match &plan.launch {
         Launch::Bubblewrap { program: bubblewrap } => {
-            bubblewrap::start(bubblewrap, plan, program, arguments, &result_to, &life)?
+            let pid = bubblewrap::start(bubblewrap, plan, program, arguments, &ends)?;
+            drop(ends);
+            pid
         }
         Launch::Own | Launch::WithoutNamespaces => {
             if plan.launch == Launch::Own {
@@ -60,14 +68,16 @@ fn supervise(
             match sys::fork().map_err(at("start the first process"))? {
                 Forked::Child => {
                     drop((result, alive, signals));
-                    first::run(plan, program, arguments, result_to, &life);
+                    first::run(plan, program, arguments, ends);
                     std::process::exit(0);
                 }
-                Forked::Parent(pid) => pid,
+                Forked::Parent(pid) => {
+                    drop(ends);
+                    pid
+                }
             }
         }
     };
-    drop((result_to, life));
     let nowhere = nowhere().map_err(at("leave input and output to the command"))?;
     dup2_stdin(&nowhere).and_then(|()| dup2_stdout(&nowhere)).map_err(at("leave input and output"))?;
     let mut watch = match Watch::start(plan) {

@@ -71,4 +71,9 @@ impl HostGate for AllowedHosts {
         }
         Err(format!("`{host}` with port {port} is not among the allowed hosts"))
     }
+
+    fn loopback_ports(&self) -> Vec<u16> {
+        let is_loopback = |entry: &&Entry| matches!(&*entry.host, "localhost" | "127.0.0.1" | "::1");
+        self.entries.iter().filter(is_loopback).filter_map(|entry| entry.port).collect()
+    }
 }

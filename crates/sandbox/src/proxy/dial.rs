@@ -1,7 +1,7 @@
 //! From a host to a connection: asked about, resolved, checked, dialled.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,8 @@ use super::{Duplex, HostGate};
 
 const RESOLVE: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(10);
+/// This machine's own, in the order in which they are tried.
+const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 /// Addresses of one name that are tried.
 const MOST_TRIED: usize = 4;
 
@@ -66,12 +68,24 @@ pub(super) struct Dialler {
 
 impl Dialler {
     pub(super) async fn dial(&self, host: &Host, port: u16) -> Result<Box<dyn Duplex>, Refusal> {
+        if host.is_loopback() && self.gate.loopback_ports().contains(&port) {
+            return self.connect(host, port, LOOPBACK.to_vec()).await;
+        }
         self.gate.admit(&host.to_string(), port).await.map_err(Refusal::Denied)?;
         let addresses = self.addresses(host).await?;
         // One address that is not public spoils them all: who names both wants the other one reached.
         if let Some((address, why)) = addresses.iter().find_map(|one| Some((one, refusal(*one)?))) {
             return Err(Refusal::Denied(format!("`{host}` is {address}, which is {why}")));
         }
+        self.connect(host, port, addresses).await
+    }
+
+    async fn connect(
+        &self,
+        host: &Host,
+        port: u16,
+        addresses: Vec<IpAddr>,
+    ) -> Result<Box<dyn Duplex>, Refusal> {
         let mut problem = format!("`{host}` has no address");
         for address in addresses.into_iter().take(MOST_TRIED) {
             let address = SocketAddr::new(address, port);

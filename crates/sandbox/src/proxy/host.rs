@@ -19,6 +19,16 @@ impl std::fmt::Display for Host {
 }
 
 impl Host {
+    /// Whether it is this machine's loopback by one of its own names. A name that resolves to it is not.
+    pub(super) fn is_loopback(&self) -> bool {
+        match self {
+            Self::Name(name) => name == "localhost",
+            Self::Address(address) => {
+                *address == IpAddr::V4(Ipv4Addr::LOCALHOST) || *address == IpAddr::V6(Ipv6Addr::LOCALHOST)
+            }
+        }
+    }
+
     /// Reads a host. What resolvers could read in another way than this code is refused: a NUL, an escape, a
     /// letter beyond ASCII, a number in a base of its own.
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {

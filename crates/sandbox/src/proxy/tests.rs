@@ -138,6 +138,35 @@ async fn an_allowed_host_is_reached_in_all_three_ways() {
     assert_eq!(bench.dialled(), ["93.184.216.34:80"]);
 }
 
+/// Ports of this machine are opened one by one; what opens all hosts opens none of them.
+#[tokio::test]
+async fn loopback_is_reached_at_the_ports_that_are_named_and_at_no_other() {
+    let named = bench(&["localhost:8080", "example.com"]);
+    for target in ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "LOCALHOST.:8080"] {
+        let answer = named.connect(target).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{target}: {answer}");
+        assert_eq!(named.dialled(), ["127.0.0.1:8080"], "{target}");
+    }
+    assert_eq!(named.socks(b"localhost", 8080).await, Some(0));
+    assert_eq!(named.dialled(), ["127.0.0.1:8080"]);
+    for target in
+        ["localhost:8081", "localhost:80", "127.0.0.2:8080", "0.0.0.0:8080", "[::ffff:127.0.0.1]:8080"]
+    {
+        let answer = named.connect(target).await;
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{target}: {answer}");
+    }
+    // Without a port it means those of the web, which are not open either.
+    let unnamed = bench(&["localhost", "*.example.com:8080"]);
+    for target in ["localhost:80", "localhost:443", "both.example.com:8080"] {
+        let answer = unnamed.connect(target).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 403 ") || answer.starts_with("HTTP/1.1 502 "),
+            "{target}: {answer}"
+        );
+    }
+    assert!(named.dialled().is_empty() && unnamed.dialled().is_empty());
+}
+
 /// N12 and its kin: names that look like an allowed one.
 #[tokio::test]
 async fn a_name_like_an_allowed_one_is_not_allowed() {
