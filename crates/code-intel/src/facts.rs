@@ -317,9 +317,6 @@ pub fn read(language: Language, text: &str) -> Result<Facts, Skipped> {
 }
 
 pub(crate) fn read_within(language: Language, text: &str, limits: Limits) -> Result<Facts, Skipped> {
-    if language == Language::Toml {
-        return Ok(outline::toml(text));
-    }
     let mut cleaned = match language {
         Language::C | Language::Cpp if text.len() <= limits.bytes => annotations::without(text),
         Language::Rust if text.len() <= limits.bytes => wrapped::without(text, |_| true),

@@ -247,6 +247,12 @@ impl Language {
         Self::all().find(|language| language.name().eq_ignore_ascii_case(name))
     }
 
+    /// Finds a language by its name or by the ending of its files: `python`, `Python` and `py` alike.
+    pub fn called(name: &str) -> Option<Self> {
+        let name = name.trim().trim_start_matches('.');
+        Self::named(name).or_else(|| Self::detect(Path::new(&format!("x.{name}")), ""))
+    }
+
     /// Lists all languages by name.
     pub fn all() -> impl Iterator<Item = Self> {
         SIGNS.iter().map(|signs| signs.language)

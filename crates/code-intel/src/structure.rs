@@ -34,8 +34,6 @@ pub(crate) const LIMITS: Limits =
 pub enum Refusal {
     #[error("its language is not known by its name or first line")]
     UnknownLanguage,
-    #[error("{0} has no syntax tree here; edit it as text")]
-    NoGrammar(&'static str),
     #[error("it cannot be parsed: {0}")]
     Unparsed(&'static str),
     #[error("there is no `{name}`{near}")]
@@ -74,9 +72,7 @@ pub enum Refusal {
         "`{0}` is what another module calls it; import it by a name of its own, `{0} as name`, to change that"
     )]
     NameOfOthers(String),
-    #[error(
-        "{by} may ask for `{name}` by its name and is not in the workspace; set `include_unsure` to rename it all the same"
-    )]
+    #[error("{by} may ask for `{name}` by its name; set `include_unsure` to rename it all the same")]
     AskedFor { name: String, by: String },
     #[error("it took too long; narrow it down")]
     TooSlow,
@@ -121,9 +117,6 @@ impl<'t> SourceText<'t> {
     }
 
     pub fn of(language: Language, text: &'t str) -> Result<Self> {
-        if language == Language::Toml {
-            return Err(Refusal::NoGrammar(language.name()));
-        }
         let tree = syntax::parse(language, text, LIMITS)?;
         let facts = facts::read_within(language, text, LIMITS)?;
         let (breaks, crlf) = (text.matches('\n').count(), text.matches("\r\n").count());
@@ -213,3 +206,7 @@ mod tests;
 #[cfg(test)]
 #[path = "structure/rename_tests.rs"]
 mod rename_tests;
+
+#[cfg(test)]
+#[path = "structure/rename_doubt_tests.rs"]
+mod rename_doubt_tests;

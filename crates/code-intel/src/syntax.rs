@@ -99,9 +99,10 @@ pub fn errors(language: Language, text: &str, limits: Limits) -> Result<Vec<Synt
     if is_too_deep(language, text) {
         return Err(Skipped::TooDeep);
     }
-    match grammar(language) {
-        Some(grammar) => by_grammar(&grammar, text, limits),
-        None => Ok(by_toml(text)),
+    match language {
+        // The library that reads settings says what is wrong in better words than a grammar can.
+        Language::Toml => Ok(by_toml(text)),
+        _ => by_grammar(&grammar(language), text, limits),
     }
 }
 
@@ -139,7 +140,7 @@ pub(crate) fn parse(language: Language, text: &str, limits: Limits) -> Result<Tr
     if is_too_deep(language, text) {
         return Err(Skipped::TooDeep);
     }
-    let tree = tree(&grammar(language).ok_or(Skipped::Unparsed)?, text, limits)?;
+    let tree = tree(&grammar(language), text, limits)?;
     // What looks at a node's surroundings takes as long as the node is deep.
     if has_many_open_brackets(text) && is_deeper(&tree, DEEPEST_TREE) {
         return Err(Skipped::TooDeep);

@@ -38,7 +38,10 @@ impl Ask<'_> {
         };
         let is_listed = |place: usize, definition: &Definition| match filter {
             SymbolFilter::Outline => {
-                definition.scope.is_none() || definition.kind.is_callable() || definition.kind == Kind::Class
+                definition.scope.is_none()
+                    || definition.kind.is_callable()
+                    || definition.kind == Kind::Class
+                    || language == Some(Language::Toml)
             }
             SymbolFilter::Kinds(kinds) => kinds.contains(&definition.kind),
             SymbolFilter::AsLanguageServer([]) => true,

@@ -258,10 +258,16 @@ fn plain_type(receiver: &str) -> String {
 }
 
 fn parameters(x: &mut Extractor<'_>, function: Node<'_>, field: &'static str) {
-    let Some(list) = function.field(field).filter(|list| list.kind() == "parameter_list") else {
-        return;
+    let list = match function.field(field) {
+        Some(list) if list.kind() == "parameter_list" => list,
+        Some(single) => return x.leave_out(single, function),
+        None => return,
     };
     for parameter in children(list) {
+        // A parameter is known in the body alone: `func f(setter setter)`.
+        if let Some(of) = parameter.field("type") {
+            x.leave_out(of, function);
+        }
         let declared = type_text(x, parameter.field("type"));
         let is_many = parameter.kind() == "variadic_parameter_declaration";
         for name in children_by_field(parameter, "name") {

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::extract::{Extractor, NameScope, Rules, children};
 use super::nodes::Fields;
-use super::{Definition, Facts, Kind, Position, Span};
+use super::{Definition, Facts, Kind, Span};
 
 pub(super) const RULES: Rules = Rules {
     names: &[
@@ -60,8 +60,10 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 x.define_as(Kind::Entry, text, node, whole, NameScope::Here);
             }
         }
-        // JSON and YAML.
+        // JSON, TOML and YAML.
         "pair" | "block_mapping_pair" => key(x, node),
+        // TOML.
+        "table" | "table_array_element" => table(x, node),
         // An anchor in HTML.
         "attribute" => anchor(x, node),
         "using_directive" | "namespace_use_clause" => {
@@ -94,7 +96,7 @@ fn named(x: &mut Extractor<'_>, node: Node<'_>, kind: Kind) {
 /// A key, two levels deep: what is below is found by searching.
 fn key<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     const DEEPEST: usize = 2;
-    let Some(key) = node.field("key") else { return };
+    let Some(key) = node.field("key").or_else(|| toml_key(node)) else { return };
     let mut depth = 0;
     let mut outer = x.parent(node);
     while let Some(parent) = outer {
@@ -108,9 +110,25 @@ fn key<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
     }
     let text = x.text_of(key).trim_matches(['"', '\'']).to_owned();
     let index = x.define_as(Kind::Entry, text, key, node, NameScope::Here);
-    if let Some(value) = node.field("value") {
+    let value =
+        node.field("value").or_else(|| children(node).into_iter().find(|part| part.kind() == "inline_table"));
+    if let Some(value) = value {
         x.open_body(value, index);
     }
+}
+
+/// `[name]` or `[[name]]` with its keys.
+fn table<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
+    let Some(key) = toml_key(node) else { return };
+    let text = x.text_of(key).to_owned();
+    let index = x.define_as(Kind::Entry, text, key, node, NameScope::Here);
+    x.open_body(node, index);
+}
+
+/// The key of a TOML table or pair, which has no field for it.
+fn toml_key(node: Node<'_>) -> Option<Node<'_>> {
+    let is_key = |part: &Node<'_>| matches!(part.kind(), "bare_key" | "quoted_key" | "dotted_key");
+    children(node).into_iter().find(is_key)
 }
 
 fn anchor<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
@@ -135,54 +153,6 @@ fn required(x: &mut Extractor<'_>, node: Node<'_>) {
         let module = x.text_of(argument).trim_matches(['"', '\'']);
         x.import(module, node, Vec::new());
     }
-}
-
-/// The tables and keys of a TOML file, by its lines: there is no grammar for it here.
-pub(super) fn toml(text: &str) -> Facts {
-    let mut facts = Facts::default();
-    let mut offset = 0;
-    let mut table: Option<u32> = None;
-    for (row, line) in text.split('\n').enumerate() {
-        let start = offset;
-        offset += line.len() + 1;
-        let trimmed = line.trim();
-        let is_table = trimmed.starts_with('[') && trimmed.ends_with(']') && line.starts_with('[');
-        let name = if is_table {
-            trimmed.trim_matches(['[', ']']).trim()
-        } else {
-            match line.split_once('=') {
-                Some((key, _)) if !key.starts_with([' ', '\t', '#', '"', '\'', ']', '{']) => key.trim(),
-                _ => continue,
-            }
-        };
-        if name.is_empty() {
-            continue;
-        }
-        let at = Position { line: row as u32 + 1, column: 1 };
-        let span = Span { start: start as u32, end: (start + line.len()) as u32 };
-        facts.definitions.push(Definition {
-            name: name.to_owned(),
-            kind: Kind::Entry,
-            at,
-            name_span: span,
-            span,
-            last_line: row as u32 + 1,
-            container: table.filter(|_| !is_table),
-            owner: None,
-            scope: None,
-            is_member: false,
-            is_declaration: false,
-            is_private: false,
-            is_function: false,
-            declared: String::new(),
-            value: String::new(),
-            bases: Vec::new(),
-        });
-        if is_table {
-            table = Some(facts.definitions.len() as u32 - 1);
-        }
-    }
-    facts
 }
 
 /// Returns a definition on one line, without its body.

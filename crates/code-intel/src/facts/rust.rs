@@ -352,7 +352,10 @@ fn tokens(x: &mut Extractor<'_>, tree: Node<'_>) {
         let mut wants_value = true;
         while first > 0 {
             let before = all[first - 1];
-            let is_value = matches!(before.kind(), "identifier" | "self" | "crate" | "super" | "token_tree");
+            let is_value = matches!(
+                before.kind(),
+                "identifier" | "self" | "crate" | "super" | "token_tree" | "metavariable"
+            );
             let is_joint = matches!(x.text_of(before), "." | "::" | "?");
             if is_value && (wants_value || all[first].kind() == "token_tree") || is_joint && !wants_value {
                 wants_value = is_joint && x.text_of(before) != "?";

@@ -21,6 +21,7 @@ use crate::index::FileId;
 use crate::languages::Language;
 
 pub(super) use go::GoModule;
+pub(super) use rust::is_alike;
 pub(super) use script::Bound;
 
 /// A definition, by its file and where its name starts.
@@ -484,6 +485,12 @@ pub(super) trait LanguageRules {
     /// Whether a type outside of the workspace asks for no members.
     fn asks_for_nothing(&self, _base: &str) -> bool {
         false
+    }
+
+    /// Whether types of the language's library have a member of that name. Where the types of values are written down
+    /// that need not be known: what is not of the workspace is known to be of none of its types.
+    fn is_library_member(&self, _name: &str, _want: Want) -> bool {
+        true
     }
 
     /// Whether imports give names another name.

@@ -47,7 +47,8 @@ impl Resolver<'_> {
         let holes = whole.1.holes.iter().filter(|hole| hole.span.contains(offset)).map(|hole| hole.scope);
         let hidden: Vec<Span> = holes.chain(rules.hidden_scope(file, offset)).collect();
         let is_name = |one: &&Definition| {
-            let is_hidden = one.scope.is_some_and(|scope| hidden.contains(&scope));
+            let is_hidden =
+                one.kind != Kind::TypeParameter && one.scope.is_some_and(|scope| hidden.contains(&scope));
             !one.is_member && !one.is_lifetime() && !one.is_label() && !is_hidden
         };
         for definition in whole.1.named(name).map(|(_, one)| one).filter(is_name) {

@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 
-use super::languages::Key;
-use super::{DefinitionSite, Resolution, Resolver, owner_name};
-use crate::facts::{Definition, Occurrence, Receiver};
+use super::languages::{Key, is_alike};
+use super::members::is_literal;
+use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
+use crate::facts::{Definition, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 
@@ -111,8 +112,9 @@ impl Resolver<'_> {
         };
         let known = whole.1.defined_at(own.name_span).next().map(|(_, one)| container(one));
         let is_alike = |other: &&Definition| {
-            (other.kind, &other.owner, &other.bases, other.scope, other.is_member)
-                == (own.kind, &own.owner, &own.bases, None, own.is_member)
+            is_alike(other.kind, own.kind)
+                && (&other.owner, &other.bases, other.scope, other.is_member)
+                    == (&own.owner, &own.bases, None, own.is_member)
                 && Some(container(other)) == known
         };
         let alike = whole.1.named(&own.name).map(|(_, other)| other).filter(is_alike);
@@ -178,6 +180,36 @@ impl Resolver<'_> {
     pub(crate) fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
         self.begin();
         self.rules(target.file).asked_for_by(target)
+    }
+
+    /// Whether the value before the name of a member may be of a type of the workspace, though it seems to be of none:
+    /// not all types are known, and a name that no library has is most likely one of the workspace.
+    pub(crate) fn may_be_of_workspace(&self, file: FileId, receiver: Span, offset: u32, name: &str) -> bool {
+        self.begin();
+        let whole = self.index.whole(file);
+        let text = receiver.of(&whole.0).trim();
+        let rules = self.rules(file);
+        let is_own_type = matches!(text, "self" | "this" | "cls" | "super" | "super()")
+            && !self.enclosing_type(file, offset).is_empty();
+        let after = whole.0.get(offset as usize + name.len()..).unwrap_or_default();
+        let want = if after.starts_with('(') || after.starts_with("::<") { Want::Call } else { Want::Any };
+        if rules.is_library_member(name, want) || is_own_type || is_literal(text) {
+            return false;
+        }
+        // What a module outside of the workspace has by a path is its own.
+        let is_path =
+            text.chars().all(|part| part.is_alphanumeric() || matches!(part, '_' | '.' | ':' | '$'));
+        let first = text.split(['.', ':']).next().unwrap_or(text);
+        let is_module = || matches!(self.by_import(file, first, offset), Some(Resolution::External));
+        !(is_path && self.local(file, first, offset).is_empty() && is_module())
+    }
+
+    /// Whether a value is an object that takes over what another has: `{ ...other }`.
+    pub(crate) fn is_made_of_others(&self, file: FileId, value: Span, offset: u32) -> bool {
+        self.begin();
+        let whole = self.index.whole(file);
+        let meaning = self.name(file, value.of(&whole.0).trim(), offset);
+        meaning.found().iter().any(|one| one.definition.value.contains("..."))
     }
 
     /// The field of a value that is being made or taken apart, where the name at a place stands for one.

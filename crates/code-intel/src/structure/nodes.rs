@@ -126,7 +126,7 @@ pub fn query(source: &SourceText<'_>, query: &str, lines: Option<Lines>, bounds:
     if query.len() > LONGEST_QUERY {
         return Err(Refusal::BadQuery(format!("it is longer than {LONGEST_QUERY} bytes")));
     }
-    let grammar = grammar(source.language).ok_or(Refusal::NoGrammar(source.language.name()))?;
+    let grammar = grammar(source.language);
     let compiled = Query::new(&grammar, query).map_err(|error| bad_query(query, &error))?;
     let names = compiled.capture_names();
     if names.is_empty() {

@@ -3,6 +3,8 @@
 //! Each place is judged by what its name means there, never by the text alone. What is certain is renamed; what may be
 //! meant too is listed, and left alone unless it is asked for.
 
+mod judge;
+
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -11,7 +13,8 @@ use super::{Refusal, Result, SourceText, Splice};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
-use crate::resolve::{Certainty, DefinitionSite, Resolution, Resolver};
+use crate::resolve::{DefinitionSite, Resolver};
+use judge::{Judge, in_macro_bodies, words};
 
 /// Files in which a name is changed at most.
 const MOST_FILES: usize = 2000;
@@ -185,6 +188,8 @@ struct Family<'t> {
     defined: Vec<Definition>,
     /// Functions of the name that a call may mean instead, by its arguments.
     overloads: HashSet<(FileId, u32)>,
+    /// Where the definitions are known, as far as they are local.
+    scopes: Vec<(FileId, Span)>,
 }
 
 impl<'t> Family<'t> {
@@ -193,21 +198,32 @@ impl<'t> Family<'t> {
         let definition = &target.definition;
         let own = Occurrence { span: definition.name_span, at: definition.at, receiver: Receiver::None };
         let meaning = resolver.resolve_occurrence(target.file, &own);
-        let same = meaning.found().iter().filter(|found| found.definition.name == definition.name);
-        let mut keys = HashSet::from([key(target)]);
-        for one in same.chain([target]) {
-            keys.insert(key(one));
-            keys.extend(resolver.renamed_together(one));
-        }
         let whole = index.whole(target.file);
         let mut defined: Vec<Definition> =
             whole.1.defined_at(definition.name_span).map(|(_, one)| one.clone()).collect();
         if defined.is_empty() {
             defined.push(definition.clone());
         }
+        // `const { name } = value` names a field too, which is another thing.
+        let is_same_kind =
+            |found: &DefinitionSite| defined.iter().any(|one| one.is_member == found.definition.is_member);
+        let named = meaning.found().iter().filter(|found| found.definition.name == definition.name);
+        let same = named.filter(|found| is_same_kind(found));
+        let mut keys = HashSet::from([key(target)]);
+        for one in same.chain([target]) {
+            keys.insert(key(one));
+            keys.extend(resolver.renamed_together(one));
+        }
         let mut overloads = resolver.overloads_of(target);
         overloads.retain(|one| !keys.contains(one));
-        Self { target, keys, defined, overloads }
+        let mut scopes: Vec<(FileId, Span)> =
+            defined.iter().filter_map(|one| Some((target.file, one.scope?))).collect();
+        for (file, start) in keys.iter().filter(|one| **one != key(target)) {
+            let whole = index.whole(*file);
+            let same = whole.1.named(&definition.name).filter(|(_, one)| one.name_span.start == *start);
+            scopes.extend(same.filter_map(|(_, one)| Some((*file, one.scope?))));
+        }
+        Self { target, keys, defined, overloads, scopes }
     }
 
     /// Where the name is known, if it is local.
@@ -220,14 +236,24 @@ impl<'t> Family<'t> {
         })
     }
 
+    /// Whether a place is where one of the definitions is known.
+    fn is_known_at(&self, file: FileId, offset: u32) -> bool {
+        self.scopes.iter().any(|(of, scope)| *of == file && scope.contains(offset))
+    }
+
     fn is_member(&self) -> bool {
         self.defined.iter().any(|one| one.is_member)
     }
 
-    /// Whether calls may name it from anywhere: parameters of Python.
+    /// Whether calls may name it from anywhere: parameters of Python, also those that are assigned to.
     fn is_named_in_calls(&self, index: &Index) -> bool {
         let language = index.entry(self.target.file).and_then(|entry| entry.language);
-        language == Some(Language::Python) && self.target.definition.kind == Kind::Parameter
+        let is_parameter = |(file, start): &(FileId, u32)| {
+            let whole = index.whole(*file);
+            let mut same = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
+            same.any(|one| one.name_span.start == *start && one.kind == Kind::Parameter)
+        };
+        language == Some(Language::Python) && self.keys.iter().any(is_parameter)
     }
 
     /// What outside of the workspace may ask for one of them by its name.
@@ -254,16 +280,16 @@ fn places(index: &Index, family: &Family<'_>, started: Instant) -> Result<Vec<Re
     let name = &target.definition.name;
     let is_local = family.scope().is_some() && !family.is_named_in_calls(index);
     let files = if is_local { vec![target.file] } else { index.using(name) };
+    let judge = Judge::new(index, family);
     let mut found = Vec::new();
     for file in files {
-        if !are_related(index, file, target.file) {
+        if !judge::are_related(index, file, target.file) {
             continue;
         }
         let whole = index.whole(file);
         for occurrence in whole.1.uses(&whole.0, name) {
             in_time(started)?;
-            let judged = judged(index, family, file, occurrence);
-            if let Some((sure, is_member)) = judged {
+            if let Some((sure, is_member)) = judge.judged(file, occurrence) {
                 let (at, span) = (occurrence.at, occurrence.span);
                 found.push(RenameSite { file, at, span, sure, is_member });
             }
@@ -277,186 +303,6 @@ fn places(index: &Index, family: &Family<'_>, started: Instant) -> Result<Vec<Re
 
 fn in_time(started: Instant) -> Result<()> {
     if started.elapsed() > LONGEST { Err(Refusal::TooSlow) } else { Ok(()) }
-}
-
-/// How sure it is that an occurrence means the family, and whether as a member; `None` where it means something else.
-fn judged(
-    index: &Index,
-    family: &Family<'_>,
-    file: FileId,
-    occurrence: &Occurrence,
-) -> Option<(SiteCertainty, bool)> {
-    let is_member = family.is_member();
-    let is_argument = matches!(occurrence.receiver, Receiver::Argument(_));
-    let scope = family.scope();
-    if scope.is_some_and(|scope| {
-        !(is_argument || file == family.target.file && scope.contains(occurrence.span.start))
-    }) && !family.keys.contains(&(file, occurrence.span.start))
-    {
-        return None;
-    }
-    // Each question has its own bound on steps.
-    let resolver = Resolver::new(index);
-    if let Receiver::Made(_) = occurrence.receiver {
-        // `Type { name }` stands for the field and for a variable.
-        let field = resolver.made_field(file, occurrence);
-        if let Resolution::Found(found, Certainty::Resolved) = &field
-            && found.iter().any(|one| family.has(one))
-        {
-            return Some((SiteCertainty::Resolved, true));
-        }
-        let is_known = matches!(&field, Resolution::Found(_, Certainty::Resolved));
-        let variable = resolver.plain_name(file, occurrence);
-        let is_short = is_shorthand(index, file, occurrence.span);
-        if is_known && is_short && variable.found().iter().any(|one| family.has(one)) {
-            return Some((SiteCertainty::Resolved, false));
-        }
-    }
-    if family.keys.contains(&(file, occurrence.span.start)) {
-        let as_member = family.scope().is_none() && is_member;
-        return Some((SiteCertainty::Resolved, as_member));
-    }
-    let meaning = resolver.resolve_occurrence(file, occurrence);
-    let sure = match meaning {
-        Resolution::Found(found, certainty) => {
-            let ours = found.iter().filter(|one| family.has(one)).count();
-            let is_overload = |one: &DefinitionSite| family.overloads.contains(&key(one));
-            let is_definition = || index.whole(file).1.defined_at(occurrence.span).next().is_some();
-            match (ours, certainty) {
-                // Which function the arguments choose is not known for sure.
-                _ if !family.overloads.is_empty()
-                    && (ours > 0 || found.iter().any(is_overload))
-                    && !is_definition() =>
-                {
-                    Some(SiteCertainty::OneOfSeveral)
-                }
-                (0, _) => {
-                    let is_related = is_member
-                        && found.iter().any(|other| {
-                            other.definition.is_member && is_same_family(index, family.target, other)
-                        });
-                    is_related.then_some(SiteCertainty::Related)
-                }
-                (count, Certainty::Resolved) if count == found.len() => Some(SiteCertainty::Resolved),
-                (_, Certainty::Resolved) => Some(SiteCertainty::OneOfSeveral),
-                (_, Certainty::ByName) => Some(SiteCertainty::ByName),
-            }
-        }
-        // The function that a call names may still be the one.
-        Resolution::External | Resolution::Unknown if is_argument => {
-            may_call(index, family, file, occurrence).then_some(SiteCertainty::Unknown)
-        }
-        // `use Enum::*` brings the variants of an enum under their bare names.
-        Resolution::External | Resolution::Unknown
-            if family.target.definition.kind == Kind::EnumMember && occurrence.receiver == Receiver::None =>
-        {
-            Some(SiteCertainty::Unknown)
-        }
-        Resolution::External => None,
-        Resolution::Unknown if scope.is_some() => None,
-        // A bare name cannot mean a member, nor `value.name` a plain function.
-        Resolution::Unknown => {
-            let is_bare = occurrence.receiver == Receiver::None;
-            (is_bare != is_member).then_some(SiteCertainty::Unknown)
-        }
-    };
-    sure.map(|sure| (sure, is_member))
-}
-
-/// Where the name stands in the body of a macro of C: what it means is known only where the macro is used.
-fn in_macro_bodies(index: &Index, family: &Family<'_>) -> Vec<RenameSite> {
-    let target = family.target;
-    let language = index.entry(target.file).and_then(|entry| entry.language);
-    if family.scope().is_some() || !matches!(language, Some(Language::C | Language::Cpp)) {
-        return Vec::new();
-    }
-    let name = &target.definition.name;
-    let mut found = Vec::new();
-    for file in index.using(name) {
-        let whole = index.whole(file);
-        let known: HashSet<u32> = whole.1.occurrences.iter().map(|one| one.span.start).collect();
-        let (mut start, mut is_macro) = (0, false);
-        for (number, line) in whole.0.split_inclusive('\n').enumerate() {
-            is_macro |= line
-                .trim_start()
-                .strip_prefix('#')
-                .is_some_and(|rest| rest.trim_start().starts_with("define"));
-            for at in words(line, name).filter(|_| is_macro) {
-                let span = Span { start: (start + at) as u32, end: (start + at + name.len()) as u32 };
-                let column = line[..at].chars().count() as u32 + 1;
-                let at = Position { line: number as u32 + 1, column };
-                if !known.contains(&span.start) {
-                    found.push(RenameSite { file, at, span, sure: SiteCertainty::Unknown, is_member: false });
-                }
-            }
-            is_macro &= line.trim_end().ends_with('\\');
-            start += line.len();
-        }
-    }
-    found
-}
-
-/// Where a word stands in a text.
-fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_part = |character: char| character.is_alphanumeric() || character == '_';
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
-}
-
-/// Whether the call that names an argument may be one of the function whose parameter is renamed.
-fn may_call(index: &Index, family: &Family<'_>, file: FileId, argument: &Occurrence) -> bool {
-    let Receiver::Argument(called) = argument.receiver else { return false };
-    let whole = index.whole(file);
-    let called = called.of(&whole.0);
-    let last = called.rsplit(['.', '(']).next().unwrap_or(called).trim();
-    let own = index.whole(family.target.file);
-    let functions = family.defined.iter().filter_map(|one| own.1.definitions.get(one.container? as usize));
-    functions.into_iter().any(|function| function.name == last || function.name == "__init__")
-}
-
-/// Whether the languages of two files know each other's names.
-fn are_related(index: &Index, one: FileId, other: FileId) -> bool {
-    let family = |file: FileId| match index.entry(file).and_then(|entry| entry.language) {
-        Some(Language::Cpp) => Some(Language::C),
-        Some(Language::TypeScript | Language::Tsx) => Some(Language::JavaScript),
-        other => other,
-    };
-    family(one) == family(other)
-}
-
-/// The type a member belongs to: its name, its kind, and what it extends.
-fn owner(index: &Index, found: &DefinitionSite) -> Option<(String, Option<Kind>, Vec<String>)> {
-    let whole = index.whole(found.file);
-    let definition = &found.definition;
-    if let Some(name) = &definition.owner {
-        let own = whole.1.definitions.iter().find(|one| one.name == *name && one.kind.is_type());
-        return Some((
-            name.clone(),
-            own.map(|own| own.kind),
-            own.map(|own| own.bases.clone()).unwrap_or_default(),
-        ));
-    }
-    let holder = whole.1.definitions.get(definition.container? as usize)?;
-    Some((holder.name.clone(), Some(holder.kind), holder.bases.clone()))
-}
-
-/// Whether two members may stand for each other: one type extends the other, or one is an interface.
-fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
-    let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };
-    let is_open = |kind: Option<Kind>| matches!(kind, Some(Kind::Interface | Kind::Trait));
-    if is_open(left.1) || is_open(right.1) {
-        return true;
-    }
-    let extends = |bases: &[String], name: &str| {
-        bases.iter().any(|base| {
-            base.split(|character: char| !(character.is_alphanumeric() || character == '_'))
-                .any(|word| word == name)
-        })
-    };
-    extends(&left.2, &right.0)
-        || extends(&right.2, &left.0)
-        || left.2.iter().any(|base| right.2.contains(base))
 }
 
 /// Where the new name means something else already.

@@ -63,7 +63,7 @@ fn all_renamed(path: &str, texts: &[&str]) {
 }
 
 /// The same for workspaces of several files.
-fn all_renamed_in(workspaces: &[&[(&str, &str)]]) {
+pub(super) fn all_renamed_in(workspaces: &[&[(&str, &str)]]) {
     let wrong: Vec<String> = workspaces.iter().filter_map(|files| wrong(files)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n----\n"));
 }
@@ -83,11 +83,18 @@ fn wrong(files: &[(&str, &str)]) -> Option<String> {
 }
 
 /// Checks renames that must not be sure, or must be refused.
-fn none_sure(workspaces: &[&[(&str, &str)]]) {
+pub(super) fn none_sure(workspaces: &[&[(&str, &str)]]) {
     for files in workspaces {
         let found = outcome(files);
         assert!(found.is_err(), "{files:?}\n{found:?}");
     }
+}
+
+/// Checks renames that need not be sure, but must be whole where they are.
+pub(super) fn whole_or_not_sure(workspaces: &[&[(&str, &str)]]) {
+    let is_sure = |files: &&&[(&str, &str)]| outcome(files).is_ok();
+    let wrong: Vec<String> = workspaces.iter().filter(is_sure).filter_map(|files| wrong(files)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n----\n"));
 }
 
 #[test]
@@ -334,6 +341,10 @@ fn parameters_of_python_are_renamed_where_calls_name_them() {
             ("a.py", "class A:\n    def m(self, <|>x=1):\n        return @@x\n"),
             ("b.py", "from a import A\nA().m(@@x=1)\n"),
         ],
+        &[
+            ("a.py", "def f(@@x):\n    <|>x = @@x or 1\n    return @@x\n"),
+            ("b.py", "from a import f\nf(@@x=1)\n"),
+        ],
     ]);
     none_sure(&[&[
         ("a.py", "class A:\n    def m(self, <|>x=1):\n        return x\n"),
@@ -385,8 +396,21 @@ fn names_of_scripts_are_renamed_with_their_scope() {
             "export function <|>f(): void;\nexport function @@f(x?: number): void {}\n@@f();\n",
         ],
     );
-    let shorthand = outcome(&[("a.ts", "function f(<|>x: number) { return { x, y: x }; }\n")]).unwrap();
-    assert!(shorthand[0].1.contains("{ x: renamed, y: renamed }"), "{shorthand:?}");
+    let shorthand = [
+        ("function f(<|>x: number) { return { x, y: x }; }\n", "{ x: renamed, y: renamed }"),
+        (
+            "let c: { x: number };\nfunction f() { const { <|>x, y } = c; return x; }\n",
+            "{ x: number };\nfunction f() { const { x: renamed, y } = c; return renamed; }",
+        ),
+        (
+            "let c: { <|>x: number };\nfunction f() { const { x, y } = c; return x; }\n",
+            "{ renamed: number };\nfunction f() { const { renamed: x, y } = c; return x; }",
+        ),
+    ];
+    for (text, wanted) in shorthand {
+        let after = outcome(&[("a.ts", text)]);
+        assert!(after.as_ref().is_ok_and(|after| after[0].1.contains(wanted)), "{text}{after:?}");
+    }
     all_renamed_in(&[&[
         ("a.ts", "export const <|>x = 1;\n"),
         ("b.ts", "export { @@x as y } from './a';\nexport * from './a';\n"),

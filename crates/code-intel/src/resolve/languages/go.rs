@@ -1,6 +1,7 @@
 //! The rules of Go.
 
 mod modules;
+mod outside;
 
 use std::collections::HashSet;
 
@@ -172,12 +173,11 @@ impl LanguageRules for Go<'_, '_> {
 
     fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
         let definition = &target.definition;
-        let is_method = definition.kind == Kind::Method;
         if let Some(by) = self.asked_for_by_tests(target) {
             return Some(by);
         }
-        if is_method && has_word(ASKED_METHODS, &definition.name) {
-            return Some(format!("an interface with the method `{}`", definition.name));
+        if let Some(by) = self.method_asked_for_by(target) {
+            return Some(by);
         }
         let of = self.embedded_type(target)?;
         of.is_empty().then(|| definition.declared.clone())

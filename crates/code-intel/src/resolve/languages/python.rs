@@ -1,12 +1,17 @@
 //! The rules of Python.
 
-use super::{LanguageRules, language_view};
+mod outside;
+
+use std::collections::HashSet;
+
+use super::{Key, LanguageRules, language_view};
 use crate::facts::{Definition, Import, ImportedName, Kind, Span};
 use crate::index::FileId;
 use crate::resolve::modules::{folder, join};
 use crate::resolve::names::Seen;
+use crate::resolve::type_text::has_word;
 use crate::resolve::types::Value;
-use crate::resolve::{DefinitionSite, Reference, Resolution, Resolver};
+use crate::resolve::{DefinitionSite, Reference, Resolution, Resolver, Want};
 
 language_view! {
     /// Python.
@@ -206,13 +211,28 @@ impl LanguageRules for Python<'_, '_> {
         if name.starts_with("__") && name.ends_with("__") {
             return Some("Python itself".to_owned());
         }
-        self.external_base(target)
+        self.asked_for_outside(target)
+    }
+
+    fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
+        if one.definition.kind == Kind::Parameter {
+            return self.parameters_alike(one);
+        }
+        let mut keys = self.inherited(one);
+        if one.definition.kind.is_callable() && one.definition.scope.is_none() {
+            keys.extend(self.fixture_and_parameters(one));
+        }
+        keys
+    }
+
+    fn is_library_member(&self, name: &str, _: Want) -> bool {
+        has_word(outside::MEMBERS, name)
     }
 
     fn asks_for_nothing(&self, base: &str) -> bool {
         let head = base.split('[').next().unwrap_or(base);
         let last = head.rsplit('.').next().unwrap_or(head);
-        matches!(last, "object" | "Generic" | "Protocol" | "ABC" | "NamedTuple" | "TypedDict")
+        matches!(last, "object" | "Generic" | "Protocol" | "ABC" | "NamedTuple")
     }
 
     /// Who calls, where a use is a call: the function around it, else the module.

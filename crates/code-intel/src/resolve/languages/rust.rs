@@ -1,5 +1,6 @@
 //! The rules of Rust.
 
+mod alternatives;
 mod library;
 mod modules;
 mod names;
@@ -11,9 +12,10 @@ use crate::facts::{Definition, Facts, Import, ImportedName, Kind, Occurrence, Re
 use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::names::Seen;
-use crate::resolve::type_text::head;
+use crate::resolve::type_text::{has_word, head};
 use crate::resolve::types::Value;
-use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver};
+use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, Want};
+pub(in crate::resolve) use alternatives::is_alike;
 use library::tuple_element;
 use names::seen_in_modules;
 
@@ -377,6 +379,11 @@ impl LanguageRules for Rust<'_, '_> {
         }
     }
 
+    /// The standard library has methods, and next to no fields.
+    fn is_library_member(&self, name: &str, want: Want) -> bool {
+        want == Want::Call && has_word(library::MEMBERS, name)
+    }
+
     fn has_import_aliases(&self) -> bool {
         true
     }
@@ -388,6 +395,7 @@ impl LanguageRules for Rust<'_, '_> {
     /// What an impl defines is called as the trait calls it, and what `#[cfg]` chooses between is one thing.
     fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {
         let mut keys = self.defined_alike(one);
+        keys.extend(self.cfg_alternatives(one));
         if let Some(of) = one.definition.bases.first().filter(|_| one.definition.is_member) {
             let traits = self.types_of(one.file, one.definition.span.start, of);
             let members = traits.iter().flat_map(|of| self.own_members(of, &one.definition.name));
@@ -397,6 +405,9 @@ impl LanguageRules for Rust<'_, '_> {
     }
 
     fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
+        if self.is_bound_by_cfg(target) || self.is_in_cfg_if(target) {
+            return Some("What another `#[cfg]` compiles".to_owned());
+        }
         let of = target.definition.bases.first().filter(|_| target.definition.is_member)?;
         let of_trait = target.definition.kind.is_callable()
             || matches!(target.definition.kind, Kind::Type | Kind::Constant);

@@ -307,14 +307,22 @@ impl LanguageRules for Script<'_, '_> {
     fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
         let name = &target.definition.name;
         if !target.definition.is_member {
-            return None;
+            let is_key = target.definition.scope.is_none() && self.is_key_elsewhere(target);
+            return is_key.then(|| "A text".to_owned());
         }
         if has_word(BUILT_IN_MEMBERS, name) {
             return Some("A type of the language".to_owned());
         }
         let source = self.index.source(target.file);
         let is_text = ['"', '\'', '`'].iter().any(|quote| source.contains(&format!("{quote}{name}{quote}")));
-        if is_text { Some("A text".to_owned()) } else { self.external_base(target) }
+        if is_text || self.is_key_elsewhere(target) {
+            return Some("A text".to_owned());
+        }
+        self.external_base(target)
+    }
+
+    fn is_library_member(&self, name: &str, _: Want) -> bool {
+        has_word(BUILT_IN_MEMBERS, name)
     }
 
     fn properties_are_functions(&self) -> bool {
@@ -323,6 +331,24 @@ impl LanguageRules for Script<'_, '_> {
 }
 
 impl Script<'_, '_> {
+    /// Whether a text in another file names a member: `value['name']`, `Omit<Type, 'name'>`.
+    fn is_key_elsewhere(&self, target: &DefinitionSite) -> bool {
+        let name = &target.definition.name;
+        let files = self.index.using(name).into_iter();
+        let others = files.filter(|file| *file != target.file && self.can_use(*file, target.file));
+        { others }.any(|file| {
+            let source = self.index.source(file);
+            ['"', '\''].iter().any(|quote| {
+                let quoted = format!("{quote}{name}{quote}");
+                source.match_indices(&quoted).any(|(at, _)| {
+                    let line = source[..at].rsplit('\n').next().unwrap_or_default();
+                    let is_index = line.ends_with('[') && source[at + quoted.len()..].starts_with(']');
+                    is_index || line.contains("Pick<") || line.contains("Omit<")
+                })
+            })
+        })
+    }
+
     fn is_javascript(&self, file: FileId) -> bool {
         self.language(file) == Some(Language::JavaScript)
     }

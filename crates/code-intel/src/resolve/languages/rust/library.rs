@@ -18,6 +18,37 @@ const ONE_ITEM: &str = "next_back nth find max_by_key min_by_key max_by min_by m
     remove unwrap_unchecked or_insert or_insert_with or_default or_insert_with_key get_or_insert_with \
     get_or_insert insert find_map pop_front pop_back front back first_mut last_mut unwrap_or_else index";
 
+/// Members that types of the standard library have.
+pub(super) const MEMBERS: &str = "abs all and and_then any append as_bytes as_deref as_mut as_mut_ptr as_mut_slice as_os_str as_path \
+    as_ptr as_ref as_slice as_str back back_mut bits borrow borrow_mut bytes by_ref capacity ceil chain \
+    char_indices chars checked_add checked_div checked_mul checked_sub chunks chunks_exact chunks_exact_mut \
+    chunks_mut clamp clear clone cloned cmp collect concat contains contains_key copied copy_from_slice \
+    copy_within count count_ones cycle debug_list debug_map debug_struct debug_tuple dedup default deref \
+    deref_mut description display drain drop duration_since elapsed end ends_with entries entry enumerate eq err \
+    error expect expect_err extend extend_from_slice extension field file_name file_stem file_type fill filter \
+    filter_map find find_map finish first first_mut flat_map flatten flush fmt fold for_each format from \
+    from_str from_utf8 front fuse ge get get_mut get_or_insert get_or_insert_with get_unchecked \
+    get_unchecked_mut gt hash id index index_mut insert inspect into into_boxed_slice into_inner into_iter \
+    into_keys into_owned into_string into_values into_vec is_absolute is_alphabetic is_alphanumeric is_ascii \
+    is_char_boundary is_dir is_empty is_err is_file is_match is_negative is_none is_null is_ok is_positive \
+    is_some is_symlink iter iter_mut join key keys kind last last_mut le leading_zeros len len_utf8 lines load \
+    lock log2 lt make_ascii_lowercase make_ascii_uppercase map map_err map_or map_or_else match_indices matches \
+    max max_by max_by_key metadata min min_by min_by_key name ne next next_back next_power_of_two nth ok ok_or \
+    ok_or_else or or_default or_else or_insert or_insert_with overflowing_add parent parse partial_cmp partition \
+    path peek peek_mut peekable pop pop_back pop_front position pow product ptr push push_back push_front \
+    push_str read read_exact read_line read_to_end read_to_string recv rem remove repeat replace reserve resize \
+    resize_with rest retain retain_mut rev reverse rfind rotate_left rotate_right round rposition rsplit rsplitn \
+    saturating_add saturating_mul saturating_sub scan seek send set set_len shrink_to_fit size_hint skip \
+    skip_while slice sort sort_by sort_by_key sort_unstable sort_unstable_by source spawn splice split split_at \
+    split_at_mut split_first split_last split_off split_once split_terminator split_whitespace splitn sqrt start \
+    starts_with step_by store strip_prefix strip_suffix sum swap swap_remove take take_while then then_some \
+    to_ascii_lowercase to_ascii_uppercase to_be_bytes to_bits to_le_bytes to_lowercase to_owned to_path_buf \
+    to_str to_string to_string_lossy to_uppercase to_vec trailing_zeros trim trim_end trim_end_matches \
+    trim_matches trim_start trim_start_matches truncate try_clone try_fold try_from try_into type_id unwrap \
+    unwrap_err unwrap_or unwrap_or_default unwrap_or_else unzip update upgrade value values values_mut wait \
+    width windows with with_capacity wrapping_add wrapping_mul wrapping_sub write write_all write_char write_fmt \
+    write_str zip";
+
 impl Rust<'_, '_> {
     /// What a method of the library gives that a value of one of its types, or of an iterator, has.
     pub(super) fn rust_library_member(&self, value: &Value, name: &str) -> Option<Value> {

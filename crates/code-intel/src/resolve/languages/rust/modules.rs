@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use super::Rust;
-use crate::facts::Kind;
+use crate::facts::{Definition, Kind};
 use crate::index::FileId;
-use crate::resolve::modules::{folder, join};
+use crate::resolve::modules::{folder, join, normal};
 
 impl Rust<'_, '_> {
     /// The file of a path like `crate::a::b`, as far as it names modules that are files.
     pub(super) fn rust_module(&self, file: FileId, path: &str) -> Option<FileId> {
         let mut parts = path.split("::").filter(|part| !part.is_empty()).peekable();
         let mut current = match parts.peek().copied()? {
-            "crate" => {
+            "crate" | "$crate" => {
                 parts.next();
                 self.crate_root(file)?
             }
@@ -129,10 +129,19 @@ impl Rust<'_, '_> {
             // A module in braces: its names stand in the same file.
             return Some(file);
         }
-        let path = self.index.path(file);
-        let (base, own) = (folder(path), path.rsplit('/').next()?.trim_end_matches(".rs"));
+        self.declared_files(file, declared).first().copied()
+    }
+
+    /// The files that `mod name;` may stand for.
+    pub(super) fn declared_files(&self, file: FileId, declared: &Definition) -> Vec<FileId> {
+        let (path, name) = (self.index.path(file), &declared.name);
+        let (base, own) = (folder(path), path.rsplit('/').next().unwrap_or(path).trim_end_matches(".rs"));
         let inside = if matches!(own, "lib" | "main" | "mod") { base.to_owned() } else { join(base, own) };
         let candidates = [join(&inside, &format!("{name}.rs")), join(&inside, &format!("{name}/mod.rs"))];
-        candidates.iter().find_map(|candidate| self.index.file(candidate))
+        if let Some(found) = candidates.iter().find_map(|candidate| self.index.file(candidate)) {
+            return vec![found];
+        }
+        let named = self.paths_in_attributes(file, declared);
+        named.iter().filter_map(|path| self.index.file(&normal(&join(base, path))?)).collect()
     }
 }

@@ -75,7 +75,7 @@ impl Rust<'_, '_> {
         let plain = without_generics(path);
         let whole = format!("{plain}::{name}");
         let first = plain.split("::").next().unwrap_or(&plain);
-        let is_local_path = matches!(first, "crate" | "self" | "super");
+        let is_local_path = matches!(first, "crate" | "$crate" | "self" | "super");
         if first == "super"
             && let Some(meaning) = self.above_braces(file, &plain, name, offset)
         {
@@ -113,7 +113,7 @@ impl Rust<'_, '_> {
     }
 
     /// A name in a module in braces.
-    fn in_braces(&self, module: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
+    pub(super) fn in_braces(&self, module: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         let outline = self.index.outline(module.file);
         let of = module.definition.name_span;
         let defined = outline.defined_at(of).next().filter(|_| !of.is_empty());
@@ -230,7 +230,7 @@ fn module_at(facts: &Facts, offset: u32) -> Option<u32> {
 }
 
 /// The module in braces that a definition stands in.
-fn module_of(facts: &Facts, definition: &Definition) -> Option<u32> {
+pub(super) fn module_of(facts: &Facts, definition: &Definition) -> Option<u32> {
     const DEEPEST: usize = 32;
     let mut container = definition.container;
     for _ in 0..DEEPEST {

@@ -1,0 +1,266 @@
+//! Judges whether a place where a name stands means what is renamed.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use super::super::SourceText;
+use super::{Family, RenameSite, SiteCertainty, is_shorthand, key};
+use crate::facts::{Kind, Occurrence, Position, Receiver, Span};
+use crate::index::{FileId, Index};
+use crate::languages::Language;
+use crate::resolve::{Certainty, DefinitionSite, Resolution, Resolver};
+
+/// Judges the places of a name, one after the other.
+pub(super) struct Judge<'j, 't> {
+    index: &'j Index,
+    family: &'j Family<'t>,
+    /// What macros of Rust are given and made of, by file.
+    tokens: RefCell<HashMap<FileId, Vec<Span>>>,
+}
+
+impl<'j, 't> Judge<'j, 't> {
+    pub(super) fn new(index: &'j Index, family: &'j Family<'t>) -> Self {
+        Self { index, family, tokens: RefCell::default() }
+    }
+
+    /// How sure it is that an occurrence means the family, and whether as a member; `None` where it means something
+    /// else.
+    pub(super) fn judged(&self, file: FileId, occurrence: &Occurrence) -> Option<(SiteCertainty, bool)> {
+        let (index, family) = (self.index, self.family);
+        let is_member = family.is_member();
+        let is_argument = matches!(occurrence.receiver, Receiver::Argument(_));
+        let is_local = family.scope().is_some();
+        if is_local
+            && !is_argument
+            && !family.is_known_at(file, occurrence.span.start)
+            && !family.keys.contains(&(file, occurrence.span.start))
+        {
+            return None;
+        }
+        // Each question has its own bound on steps.
+        let resolver = Resolver::new(index);
+        if let Receiver::Made(_) = occurrence.receiver {
+            // `Type { name }` stands for the field and for a variable.
+            let field = resolver.made_field(file, occurrence);
+            if let Resolution::Found(found, Certainty::Resolved) = &field
+                && found.iter().any(|one| family.has(one))
+            {
+                return Some((SiteCertainty::Resolved, true));
+            }
+            let is_known = matches!(&field, Resolution::Found(_, Certainty::Resolved));
+            let variable = resolver.plain_name(file, occurrence);
+            let is_short = is_shorthand(index, file, occurrence.span);
+            if is_known && is_short && variable.found().iter().any(|one| family.has(one)) {
+                return Some((SiteCertainty::Resolved, false));
+            }
+        }
+        if family.keys.contains(&(file, occurrence.span.start)) {
+            let as_member = !is_local && is_member;
+            return Some((SiteCertainty::Resolved, as_member));
+        }
+        let meaning = resolver.resolve_occurrence(file, occurrence);
+        let sure = match meaning {
+            Resolution::Found(found, certainty) => {
+                let ours = found.iter().filter(|one| family.has(one)).count();
+                let is_overload = |one: &DefinitionSite| family.overloads.contains(&key(one));
+                let is_definition = || index.whole(file).1.defined_at(occurrence.span).next().is_some();
+                match (ours, certainty) {
+                    // Which function the arguments choose is not known for sure.
+                    _ if !family.overloads.is_empty()
+                        && (ours > 0 || found.iter().any(is_overload))
+                        && !is_definition() =>
+                    {
+                        Some(SiteCertainty::OneOfSeveral)
+                    }
+                    (0, _) => {
+                        let is_related = is_member
+                            && found.iter().any(|other| {
+                                other.definition.is_member && is_same_family(index, family.target, other)
+                            });
+                        is_related.then_some(SiteCertainty::Related)
+                    }
+                    (count, Certainty::Resolved) if count == found.len() => Some(SiteCertainty::Resolved),
+                    (_, Certainty::Resolved) => Some(SiteCertainty::OneOfSeveral),
+                    (_, Certainty::ByName) => Some(SiteCertainty::ByName),
+                }
+            }
+            // The function that a call names may still be the one.
+            Resolution::External | Resolution::Unknown if is_argument => {
+                may_call(index, family, file, occurrence).then_some(SiteCertainty::Unknown)
+            }
+            Resolution::External | Resolution::Unknown if is_local => None,
+            // `use Enum::*` brings the variants of an enum under their bare names.
+            Resolution::External | Resolution::Unknown
+                if family.target.definition.kind == Kind::EnumMember
+                    && occurrence.receiver == Receiver::None =>
+            {
+                Some(SiteCertainty::Unknown)
+            }
+            Resolution::External => self.may_be_meant(file, occurrence).then_some(SiteCertainty::Unknown),
+            // A bare name cannot mean a member, nor `value.name` a plain function.
+            Resolution::Unknown => {
+                let is_bare = occurrence.receiver == Receiver::None;
+                let is_path = matches!(occurrence.receiver, Receiver::Path(_));
+                (is_bare != is_member || is_path || self.may_be_meant(file, occurrence))
+                    .then_some(SiteCertainty::Unknown)
+            }
+        };
+        sure.map(|sure| (sure, is_member))
+    }
+
+    /// Whether a name that seems to be of something outside of the workspace may be of the family all the same.
+    fn may_be_meant(&self, file: FileId, occurrence: &Occurrence) -> bool {
+        let whole = self.index.whole(file);
+        let language = self.index.entry(file).and_then(|entry| entry.language);
+        match (language, occurrence.receiver) {
+            // A macro may be given the name of a member, and its body may name what is known where it is used.
+            (Some(Language::Rust), Receiver::None) => self.is_token(file, occurrence.span),
+            (Some(Language::Rust), Receiver::Path(path)) => {
+                path.is_empty() || path.of(&whole.0).starts_with('$')
+            }
+            // What `import()` gives is no module to the resolver, nor is an object with all that a module has.
+            (Some(Language::JavaScript | Language::TypeScript | Language::Tsx), receiver)
+                if !self.family.is_member() =>
+            {
+                let is_spread =
+                    |of: Span| Resolver::new(self.index).is_made_of_others(file, of, occurrence.span.start);
+                whole.0.contains("import(") || matches!(receiver, Receiver::Value(of) if is_spread(of))
+            }
+            (_, Receiver::Value(of)) => {
+                let name = &self.family.target.definition.name;
+                self.family.is_member()
+                    && Resolver::new(self.index).may_be_of_workspace(file, of, occurrence.span.start, name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a name stands in what a macro of Rust is given or made of.
+    fn is_token(&self, file: FileId, span: Span) -> bool {
+        let mut known = self.tokens.borrow_mut();
+        let trees = known.entry(file).or_insert_with(|| {
+            let whole = self.index.whole(file);
+            SourceText::of(Language::Rust, &whole.0).map(|source| token_trees(&source)).unwrap_or_default()
+        });
+        trees.iter().any(|tree| tree.contains(span.start))
+    }
+}
+
+/// The token trees of macros, those of attributes left out.
+fn token_trees(source: &SourceText<'_>) -> Vec<Span> {
+    let mut found = Vec::new();
+    let mut open = vec![source.root()];
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            "token_tree" | "macro_definition" => {
+                found.push(Span { start: node.start_byte() as u32, end: node.end_byte() as u32 });
+            }
+            "attribute_item" | "inner_attribute_item" => {}
+            _ => open.extend(node.children(&mut node.walk())),
+        }
+    }
+    found
+}
+
+/// Where the name stands in the body of a macro of C: what it means is known only where the macro is used.
+pub(super) fn in_macro_bodies(index: &Index, family: &Family<'_>) -> Vec<RenameSite> {
+    let target = family.target;
+    let language = index.entry(target.file).and_then(|entry| entry.language);
+    if family.scope().is_some() || !matches!(language, Some(Language::C | Language::Cpp)) {
+        return Vec::new();
+    }
+    let name = &target.definition.name;
+    let mut found = Vec::new();
+    for file in index.using(name) {
+        let whole = index.whole(file);
+        let known: HashSet<u32> = whole.1.occurrences.iter().map(|one| one.span.start).collect();
+        let (mut start, mut is_macro) = (0, false);
+        for (number, line) in whole.0.split_inclusive('\n').enumerate() {
+            is_macro |= line
+                .trim_start()
+                .strip_prefix('#')
+                .is_some_and(|rest| rest.trim_start().starts_with("define"));
+            for at in words(line, name).filter(|_| is_macro) {
+                let span = Span { start: (start + at) as u32, end: (start + at + name.len()) as u32 };
+                let column = line[..at].chars().count() as u32 + 1;
+                let at = Position { line: number as u32 + 1, column };
+                if !known.contains(&span.start) {
+                    found.push(RenameSite { file, at, span, sure: SiteCertainty::Unknown, is_member: false });
+                }
+            }
+            is_macro &= line.trim_end().ends_with('\\');
+            start += line.len();
+        }
+    }
+    found
+}
+
+/// Where a word stands in a text.
+pub(super) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+}
+
+/// Functions that make a changed copy of a value, which they take the fields of by name.
+const COPYING: [&str; 3] = ["_replace", "replace", "evolve"];
+
+/// Whether the call that names an argument may be one of the function whose parameter is renamed.
+fn may_call(index: &Index, family: &Family<'_>, file: FileId, argument: &Occurrence) -> bool {
+    let Receiver::Argument(called) = argument.receiver else { return false };
+    let whole = index.whole(file);
+    let given = whole.0.get(called.end as usize..argument.span.start as usize).unwrap_or_default();
+    let called = called.of(&whole.0);
+    let last = called.rsplit(['.', '(']).next().unwrap_or(called).trim();
+    let own = index.whole(family.target.file);
+    let functions = family.defined.iter().filter_map(|one| own.1.definitions.get(one.container? as usize));
+    family.is_member() && COPYING.contains(&last) || { functions }.any(|function| {
+        // `partial(function, name=value)`.
+        function.name == last || function.name == "__init__" || words(given, &function.name).next().is_some()
+    })
+}
+
+/// Whether the languages of two files know each other's names.
+pub(super) fn are_related(index: &Index, one: FileId, other: FileId) -> bool {
+    let family = |file: FileId| match index.entry(file).and_then(|entry| entry.language) {
+        Some(Language::Cpp) => Some(Language::C),
+        Some(Language::TypeScript | Language::Tsx) => Some(Language::JavaScript),
+        other => other,
+    };
+    family(one) == family(other)
+}
+
+/// The type a member belongs to: its name, its kind, and what it extends.
+fn owner(index: &Index, found: &DefinitionSite) -> Option<(String, Option<Kind>, Vec<String>)> {
+    let whole = index.whole(found.file);
+    let definition = &found.definition;
+    if let Some(name) = &definition.owner {
+        let own = whole.1.definitions.iter().find(|one| one.name == *name && one.kind.is_type());
+        return Some((
+            name.clone(),
+            own.map(|own| own.kind),
+            own.map(|own| own.bases.clone()).unwrap_or_default(),
+        ));
+    }
+    let holder = whole.1.definitions.get(definition.container? as usize)?;
+    Some((holder.name.clone(), Some(holder.kind), holder.bases.clone()))
+}
+
+/// Whether two members may stand for each other: one type extends the other, or one is an interface.
+fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
+    let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };
+    let is_open = |kind: Option<Kind>| matches!(kind, Some(Kind::Interface | Kind::Trait));
+    if is_open(left.1) || is_open(right.1) {
+        return true;
+    }
+    let extends = |bases: &[String], name: &str| {
+        bases.iter().any(|base| {
+            base.split(|character: char| !(character.is_alphanumeric() || character == '_'))
+                .any(|word| word == name)
+        })
+    };
+    extends(&left.2, &right.0)
+        || extends(&right.2, &left.0)
+        || left.2.iter().any(|base| right.2.contains(base))
+}
