@@ -45,6 +45,8 @@ impl Debugger {
             exception_filters: None,
             breakpoints: false,
             stdin: crate::session::ProgramStdin::Nothing,
+            secrets: crate::launch_config::Secrets::default(),
+            isolation: None,
             time,
         };
         let session = Session::new(Arc::clone(&self.shared), &opening, None);

@@ -53,6 +53,15 @@ pub struct Search {
 }
 
 impl Search {
+    /// Whether a program lies in the workspace, however it is written. Such a program runs in a session alone, never to be
+    /// asked for its version.
+    fn is_in_workspace(&self, program: &Path) -> bool {
+        let absolute = self.workspace.join(program);
+        let folder = absolute.parent().map(stepwell_workspace::files::resolved).unwrap_or_default();
+        absolute.starts_with(&self.workspace)
+            || folder.starts_with(stepwell_workspace::files::resolved(&self.workspace))
+    }
+
     /// Finds the first of these programs on `PATH`.
     fn program(&self, names: &[&str]) -> Option<PathBuf> {
         names.iter().find_map(|name| stepwell_workspace::process::find_program(name, &self.workspace))
@@ -272,7 +281,9 @@ const RUST_PANIC: &str = "rust_panic";
 
 /// Returns the folder of the scripts that format Rust's values.
 fn rust_sources_folder() -> Option<PathBuf> {
-    let sysroot = stepwell_workspace::process::capture_text("rustc", &["--print", "sysroot"])?;
+    // Not in the workspace, whose toolchain file could name any program as its compiler.
+    let asked = ["--print", "sysroot"];
+    let sysroot = stepwell_workspace::process::capture_text_in(Path::new("/"), "rustc", &asked)?;
     let folder = PathBuf::from(sysroot.trim()).join("lib/rustlib/etc");
     folder.is_dir().then_some(folder)
 }

@@ -11,6 +11,7 @@ use crate::Result;
 use crate::breakpoints::{BreakpointStore, FunctionBreakpoint, LineBreakpoint, NewBreakpoint, Removed};
 use crate::dap::types::StackFrame;
 use crate::ids::{BreakpointId, FrameId, FrameRef, SessionId, ThreadId, VariablesRef, VariablesReference};
+use crate::sandbox::SessionSandbox;
 use crate::session::{Binding, Ending, Phase, Session, SessionStart, Stop, UserBreakpoints};
 use crate::shared::{DebuggerOptions, Shared};
 use crate::stop_report::CallFrame;
@@ -57,8 +58,20 @@ impl Debugger {
 
     /// Starts a session in the background; [`Debugger::wait`] returns how it went on.
     pub fn start(&self, opening: SessionStart) -> Result<Arc<Session>> {
+        self.start_within(opening, None)
+    }
+
+    /// As [`Debugger::start`] in a sandbox that is open, where the session is isolated.
+    pub(crate) fn start_within(
+        &self,
+        opening: SessionStart,
+        sandbox: Option<&Arc<dyn SessionSandbox>>,
+    ) -> Result<Arc<Session>> {
         self.shared.breakpoints.find_moved_lines();
         let session = Session::new(Arc::clone(&self.shared), &opening, None);
+        if let Some(sandbox) = sandbox.filter(|_| opening.isolation.is_some()) {
+            session.stay_in(Arc::clone(sandbox));
+        }
         self.shared.add(Arc::clone(&session))?;
         session.launch(opening);
         Ok(session)

@@ -12,9 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::adapters::{self, AdapterKind, StartMode};
 use crate::launch_config::tasks::{
-    ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskPlan, TaskRun, TaskRunner, plan_task, run_task,
+    LaunchRunner, ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskPlan, TaskRun, TaskRunner,
+    plan_task, run_task,
 };
-use crate::launch_config::{self, Context, Launch, PlannedRun, Request, Resolved, TaskRef};
+use crate::launch_config::{self, Context, Launch, PlannedRun, Request, Resolved, Secrets, TaskRef};
+use crate::sandbox::{Isolation, SandboxSource, SessionSandbox};
 use crate::session::{Connection, Phase, ProgramStdin, Session, SessionStart};
 use crate::targets::{BuildStep, Target, TargetError};
 use crate::{Debugger, Error, Result};
@@ -35,6 +37,10 @@ pub struct LaunchPlan {
     pub warnings: Vec<String>,
     /// What every program reads from its standard input.
     pub stdin: ProgramStdin,
+    /// The values of placeholders, put in when a program is started.
+    pub secrets: Secrets,
+    /// Makes the sandbox that everything runs in; `None` runs it as the person's own.
+    pub sandbox: Option<Arc<dyn SandboxSource>>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,10 +82,10 @@ impl LaunchOptions {
         }
     }
 
-    fn task_run(&self) -> TaskRun {
+    fn task_run(&self, place: &Place) -> TaskRun {
         let on_output = Arc::clone(&self.on_output);
         TaskRun {
-            runner: Arc::clone(&self.runner),
+            runner: place.runner.clone().unwrap_or_else(|| Arc::clone(&self.runner)),
             time_limit: self.time,
             cancel: self.cancel.clone(),
             on_output: Arc::new(move |output: TaskOutput<'_>| on_output(output.text)),
@@ -116,6 +122,9 @@ impl LaunchPlan {
                 resolved,
             });
         }
+        let secrets = sessions
+            .iter()
+            .fold(ctx.secret_values(), |secrets, planned| secrets.with(&planned.resolved.secrets));
         Ok(Self {
             name: launch.name,
             sessions,
@@ -124,6 +133,8 @@ impl LaunchPlan {
             how: None,
             warnings: Vec::new(),
             stdin: ProgramStdin::Nothing,
+            secrets,
+            sandbox: None,
         })
     }
 
@@ -143,6 +154,8 @@ impl LaunchPlan {
             how: Some(target.how),
             warnings: target.warnings,
             stdin: ProgramStdin::Nothing,
+            secrets: Secrets::default(),
+            sandbox: None,
         }
     }
 
@@ -169,6 +182,11 @@ impl LaunchPlan {
             let word = if planned.resolved.kind == "cppdbg" { "stopAtEntry" } else { "stopOnEntry" };
             planned.resolved.arguments.insert(word.to_owned(), Value::Bool(true));
         }
+    }
+
+    /// Whether a session of the plan debugs something that runs already, which no sandbox can hold.
+    pub fn reaches_outside(&self) -> bool {
+        self.resolved().any(reaches_outside)
     }
 
     pub fn resolved(&self) -> impl Iterator<Item = &Resolved> {
@@ -227,6 +245,15 @@ impl LaunchPlan {
         lines.collect::<Vec<_>>().join("; ")
     }
 
+    /// Lets a build that makes several test programs take the first that fails.
+    #[must_use]
+    pub fn with_first_failing_tests(mut self) -> Self {
+        for build in self.sessions.iter_mut().filter_map(|planned| planned.build.as_mut()) {
+            build.take_first_failing();
+        }
+        self
+    }
+
     /// Runs tasks and builds, then starts every session. Where one cannot be started, the others end.
     pub async fn start(self, debugger: &Debugger, options: &LaunchOptions) -> Result<Launched> {
         let mut launched = Launched { sessions: Vec::new(), notes: self.warnings.clone() };
@@ -248,22 +275,26 @@ impl LaunchPlan {
         launched: &mut Launched,
     ) -> Result<()> {
         let deadline = Instant::now() + options.time;
+        let place = Place::of(&self, debugger).await?;
         let mut shared = Vec::new();
-        shared.extend(before(self.pre_launch_task.as_ref(), options).await?);
+        shared.extend(before(self.pre_launch_task.as_ref(), options, &place).await?);
         for mut planned in self.sessions {
-            let running = before(planned.pre_launch_task.as_ref(), options).await?;
+            let running = before(planned.pre_launch_task.as_ref(), options, &place).await?;
             if let Some(build) = &planned.build {
-                let warnings = build.build(&mut planned.resolved, &options.task_run()).await;
+                let warnings = build.build(&mut planned.resolved, &options.task_run(&place)).await;
                 launched.notes.extend(warnings.map_err(from_target)?);
             }
             // Whoever waits is told in time; the start itself may take longer and be waited for again.
             let left = deadline.saturating_duration_since(Instant::now()) + AFTERWARDS;
             let (opening, notes) = opening_or_installed(&planned.resolved, debugger, options, left).await?;
             launched.notes.extend(notes);
-            let session = debugger.start(SessionStart { stdin: self.stdin.clone(), ..opening })?;
+            let isolation = place.isolation.clone().filter(|_| !reaches_outside(&planned.resolved));
+            let (stdin, secrets) = (self.stdin.clone(), self.secrets.clone());
+            let opening = SessionStart { stdin, secrets, isolation, ..opening };
+            let session = debugger.start_within(opening, place.sandbox.as_ref())?;
             session.watch_server(&planned.resolved);
             let held: Vec<RunningTasks> = running.into_iter().chain(shared.drain(..)).collect();
-            look_after(&session, held, planned.post_debug_task, options.clone());
+            look_after(&session, held, planned.post_debug_task, options.clone(), place.clone());
             launched.sessions.push(session);
         }
         if self.stop_all {
@@ -273,10 +304,48 @@ impl LaunchPlan {
     }
 }
 
+/// Where the programs of a launch run.
+#[derive(Clone, Default)]
+struct Place {
+    isolation: Option<Isolation>,
+    sandbox: Option<Arc<dyn SessionSandbox>>,
+    runner: Option<Arc<dyn TaskRunner>>,
+}
+
+impl Place {
+    async fn of(plan: &LaunchPlan, debugger: &Debugger) -> Result<Self> {
+        let (isolation, sandbox) = match &plan.sandbox {
+            Some(source) => {
+                let (isolation, sandbox) = Isolation::new(Arc::clone(source)).opened().await?;
+                (Some(isolation), Some(sandbox))
+            }
+            None => (None, None),
+        };
+        let is_plain = sandbox.is_none() && plan.secrets.is_empty();
+        let runner = (!is_plain).then(|| -> Arc<dyn TaskRunner> {
+            let removed = debugger.options().removed_variables.clone();
+            Arc::new(LaunchRunner { sandbox: sandbox.clone(), secrets: plan.secrets.clone(), removed })
+        });
+        Ok(Self { isolation, sandbox, runner })
+    }
+}
+
+/// Whether a session debugs something that runs already: a process, or a server that listens. A core file is only read.
+fn reaches_outside(resolved: &Resolved) -> bool {
+    let has = |keys: &[&str]| keys.iter().any(|key| resolved.arguments.contains_key(*key));
+    let only_core = has(&["coreFile", "coreDumpPath", "core"])
+        && !has(&["processId", "pid", "port", "connect", "listen", "websocketAddress", "target"]);
+    resolved.debug_server.is_some() || (resolved.request == Request::Attach && !only_core)
+}
+
 /// Runs a task that must be done, or ready, before a session.
-async fn before(task: Option<&TaskPlan>, options: &LaunchOptions) -> Result<Option<RunningTasks>> {
+async fn before(
+    task: Option<&TaskPlan>,
+    options: &LaunchOptions,
+    place: &Place,
+) -> Result<Option<RunningTasks>> {
     let Some(task) = task else { return Ok(None) };
-    run_task(task, options.task_run()).await.map(Some).map_err(from_launch)
+    run_task(task, options.task_run(place)).await.map(Some).map_err(from_launch)
 }
 
 /// As [`opening`]; an adapter that is missing is fetched where that is allowed.
@@ -370,6 +439,8 @@ fn opening(
         exception_filters: options.exception_filters.clone(),
         breakpoints: options.breakpoints,
         stdin: ProgramStdin::Nothing,
+        secrets: Secrets::default(),
+        isolation: None,
         time,
     };
     Ok((opening, translated.notes))
@@ -381,6 +452,7 @@ fn look_after(
     held: Vec<RunningTasks>,
     post: Option<TaskPlan>,
     options: LaunchOptions,
+    place: Place,
 ) {
     if held.is_empty() && post.is_none() {
         return;
@@ -389,7 +461,7 @@ fn look_after(
     tokio::spawn(async move {
         session.over().await;
         if let Some(post) = post {
-            let run = TaskRun { cancel: CancellationToken::new(), ..options.task_run() };
+            let run = TaskRun { cancel: CancellationToken::new(), ..options.task_run(&place) };
             run_task(&post, run).await.ok();
         }
         for tasks in held {

@@ -13,6 +13,7 @@ mod tests;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -21,7 +22,9 @@ use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, Program
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::launch::LaunchPlan;
 use crate::launch_config::Resolved;
+use crate::sandbox::{Isolation, SessionSandbox, private_folder};
 use crate::session::ProgramStdin;
 use crate::values::without_escapes;
 use crate::{Debugger, Error, Result, Wait};
@@ -98,8 +101,17 @@ impl RecordedCommand {
 
 impl Debugger {
     /// Runs the command to its end, or until it is asked where it hangs.
-    pub(crate) async fn run_recorded(&self, command: &RecordedCommand, wait: &Wait) -> Result<RecordedRun> {
-        let folder = tempfile::Builder::new().prefix("stepwell-record-").tempdir();
+    pub(crate) async fn run_recorded(
+        &self,
+        command: &RecordedCommand,
+        plan: &LaunchPlan,
+        wait: &Wait,
+    ) -> Result<RecordedRun> {
+        let sandbox = match &plan.sandbox {
+            Some(source) => Some(Isolation::new(Arc::clone(source)).opened().await?.1),
+            None => None,
+        };
+        let folder = private_folder("stepwell-record-", sandbox.as_deref());
         let folder = folder.map_err(|error| Error::Launch {
             reason: format!("no folder for the recording can be made: {error}"),
             hint: None,
@@ -113,7 +125,7 @@ impl Debugger {
             RecordedLanguage::Ruby => ruby::instrument(&mut environment, folder.path())?,
         }
         environment.removed.extend(self.options().removed_variables.iter().map(Into::into));
-        let call = ProgramCall {
+        let mut call = ProgramCall {
             program: command.program.clone().into(),
             arguments: command.arguments.clone(),
             folder: command.folder.clone(),
@@ -122,7 +134,8 @@ impl Debugger {
             time_limit: wait.deadline.saturating_duration_since(Instant::now()) + 2 * HANG_ANSWER,
             keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
         };
-        let call = self.shared.wrapped_command(call)?;
+        plan.secrets.expand_call(&mut call);
+        let call = self.shared.wrapped_command(call, sandbox.as_deref());
         let cancel = wait.cancel.child_token();
         let mut output = String::new();
         let run = process::run(call, &cancel, |_, text| push_bounded(&mut output, text));
@@ -132,7 +145,7 @@ impl Debugger {
                 finished = &mut run => finished,
                 never = bound_traces(folder.path()) => match never {},
                 () = tokio::time::sleep_until(wait.deadline) => {
-                    let hang = ask_where_it_hangs(command.language, folder.path(), &cancel);
+                    let hang = ask_where_it_hangs(command.language, folder.path(), sandbox.as_deref(), &cancel);
                     tokio::pin!(hang);
                     tokio::select! {
                         // It ended by itself after all.
@@ -145,6 +158,9 @@ impl Debugger {
                 }
             }
         }?;
+        if let Some(sandbox) = &sandbox {
+            sandbox.close().await;
+        }
         if wait.cancel.is_cancelled() {
             return Err(Error::State {
                 what: "interrupted".to_owned(),
@@ -201,7 +217,12 @@ async fn bound_traces(folder: &Path) -> std::convert::Infallible {
 }
 
 /// Asks every recorded process for its frames and waits until one has answered.
-async fn ask_where_it_hangs(language: RecordedLanguage, folder: &Path, cancel: &CancellationToken) {
+async fn ask_where_it_hangs(
+    language: RecordedLanguage,
+    folder: &Path,
+    sandbox: Option<&dyn SessionSandbox>,
+    cancel: &CancellationToken,
+) {
     // The others do not answer: bash takes the signal for its end, and its trace already says where it is.
     if language != RecordedLanguage::Python {
         return;
@@ -212,7 +233,11 @@ async fn ask_where_it_hangs(language: RecordedLanguage, folder: &Path, cancel: &
         let pid = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
         if let Some(pid) = pid {
             // One that has ended, or handles the signal in its own way, is not asked.
-            process::ask_by_user_signal(pid, UserSignal::Second).ok();
+            match sandbox {
+                // The number counts inside alone.
+                Some(sandbox) => sandbox.ask_by_user_signal(pid, UserSignal::Second).await.ok(),
+                None => process::ask_by_user_signal(pid, UserSignal::Second).ok(),
+            };
         }
     }
     let mut looks = tokio::time::interval(LOOK_AGAIN);
@@ -252,17 +277,23 @@ fn read_records(folder: &Path) -> Vec<Record> {
 
 /// Writes files of a recorder where they can stay, so that the interpreter's own cache of them serves the next run.
 fn installed(name: &str, contents: &[(&str, &str)], stays: &Path, otherwise: &Path) -> Result<PathBuf> {
-    let mut hash = std::hash::DefaultHasher::new();
-    std::hash::Hash::hash(contents, &mut hash);
-    let mark = format!("{:016x}", std::hash::Hasher::finish(&hash));
-    let folder =
-        if stays.as_os_str().is_empty() { otherwise.join(name) } else { stays.join(name).join(mark) };
-    if write_all(&folder, contents).is_ok() {
+    if let Some(folder) = kept(name, contents, stays) {
         return Ok(folder);
     }
     let folder = otherwise.join(name);
     write_all(&folder, contents)?;
     Ok(folder)
+}
+
+/// Writes files into a folder of their own beside the installed adapters; `None` where nothing can be written.
+pub(crate) fn kept(name: &str, contents: &[(&str, &str)], stays: &Path) -> Option<PathBuf> {
+    if stays.as_os_str().is_empty() {
+        return None;
+    }
+    let mut hash = std::hash::DefaultHasher::new();
+    std::hash::Hash::hash(contents, &mut hash);
+    let folder = stays.join(name).join(format!("{:016x}", std::hash::Hasher::finish(&hash)));
+    write_all(&folder, contents).ok().map(|()| folder)
 }
 
 fn write_all(folder: &Path, contents: &[(&str, &str)]) -> Result<()> {

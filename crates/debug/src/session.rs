@@ -34,6 +34,7 @@ use crate::dap::{Client, Listener, ReverseRequest};
 use crate::ids::{BreakpointId, SessionId, ThreadId};
 use crate::launch_config::{Resolved, ServerReadyWatch};
 use crate::output::{OutputBuffer, OutputCategory, TracebackFilters};
+use crate::sandbox::SessionSandbox;
 use crate::shared::Shared;
 use crate::stop_reason::StopReason;
 use crate::{Error, Result};
@@ -124,6 +125,8 @@ pub struct Session {
     frame_turn: tokio::sync::Semaphore,
     /// The socket of the adapter, for child sessions.
     socket: OnceLock<PathBuf>,
+    /// The sandbox of the session, until it has ended.
+    sandbox: Mutex<Option<Arc<dyn SessionSandbox>>>,
 }
 
 struct State {
@@ -229,6 +232,7 @@ impl Session {
             companions: Mutex::default(),
             frame_turn: tokio::sync::Semaphore::new(1),
             socket: OnceLock::new(),
+            sandbox: Mutex::default(),
         })
     }
 
@@ -416,6 +420,8 @@ impl Session {
             state.output.push(category, &held);
         }
         drop(state);
+        // The last of a launch to let go ends everything inside.
+        self.sandbox.lock().take();
         self.shared.ids.forget(&self.id);
         self.changed();
     }
@@ -642,7 +648,10 @@ impl Session {
         tokio::spawn(async move {
             // Its last words come on other pipes.
             session.drain_pumps().await;
-            let adapter_messages = session.adapter_messages();
+            let mut adapter_messages = session.adapter_messages();
+            if let Some(sandbox) = session.sandbox() {
+                adapter_messages.push_str(&sandbox.messages());
+            }
             let reason =
                 if adapter_messages.is_empty() { reason } else { format!("{reason}\n{adapter_messages}") };
             session.finish(Some(reason)).await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use stepwell_workspace::Denial;
 use stepwell_workspace::process::{ProgramCall, keeper};
 use tokio::sync::watch;
 
@@ -12,6 +13,7 @@ use crate::adapters::{AdapterKind, Search};
 use crate::breakpoints::BreakpointStore;
 use crate::function_finder::FunctionFinder;
 use crate::ids::{IdTable, SessionId};
+use crate::sandbox::SessionSandbox;
 use crate::session::{Phase, Session};
 use crate::{Error, Result};
 
@@ -19,11 +21,6 @@ use crate::{Error, Result};
 const REMEMBERED: usize = 20;
 /// Maximum number of live sessions.
 const MOST_SESSIONS: usize = 64;
-
-/// Wraps the command of an adapter or a program before it is started, such as to confine it.
-pub trait Confine: Send + Sync + std::fmt::Debug {
-    fn confine(&self, call: ProgramCall) -> Result<ProgramCall, String>;
-}
 
 /// Options of a [`Debugger`](crate::Debugger).
 #[derive(Clone, Debug, Default)]
@@ -34,9 +31,10 @@ pub struct DebuggerOptions {
     pub keeper: Option<PathBuf>,
     /// The file in which breakpoints are stored.
     pub breakpoint_file: Option<PathBuf>,
+    /// Source files whose lines are shown to nobody.
+    pub hidden_sources: Denial,
     /// Environment variables that are removed for debugged programs.
     pub removed_variables: Vec<String>,
-    pub confine: Option<Arc<dyn Confine>>,
     /// Tells where functions begin and end.
     pub function_finder: Option<Arc<dyn FunctionFinder>>,
     /// Installs an adapter that is missing.
@@ -77,16 +75,20 @@ impl Shared {
         }
     }
 
-    /// Wraps a command to confine it and to end it with all its children.
-    pub(crate) fn wrapped_command(&self, call: ProgramCall) -> Result<ProgramCall> {
-        let call = match &self.options.confine {
-            Some(confine) => confine.confine(call).map_err(|reason| Error::Launch { reason, hint: None })?,
+    /// Wraps a command to run it in a sandbox and to end it with all its children.
+    pub(crate) fn wrapped_command(
+        &self,
+        call: ProgramCall,
+        sandbox: Option<&dyn SessionSandbox>,
+    ) -> ProgramCall {
+        let call = match sandbox {
+            Some(sandbox) => sandbox.join(call),
             None => call,
         };
-        Ok(match &self.options.keeper {
+        match &self.options.keeper {
             Some(keeper) => keeper::kept(keeper, call),
             None => call,
-        })
+        }
     }
 
     pub fn changed(&self) {

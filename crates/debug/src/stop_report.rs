@@ -1,5 +1,6 @@
 //! Reports a stop in one answer: location, reason, call stack, variables and their changes, new output.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -304,7 +305,7 @@ impl Session {
         let reference = FrameRef { session: self.id.clone(), thread, adapter_id: frame.id };
         CallFrame {
             frame_id: self.shared.ids.frame(reference),
-            function_name: shortened(plain_name(&frame.name), 200),
+            function_name: shortened(&plain_name(&frame.name), 200),
             file_path: place(frame).unwrap_or_default(),
             line_number: frame.line,
             // A frame without a column begins its line.
@@ -389,17 +390,39 @@ pub(crate) fn is_plain(variable: &Variable) -> bool {
 }
 
 /// Returns a function's name without the hash of Rust's compiler and without debugpy's remark.
-pub(crate) fn plain_name(name: &str) -> &str {
+pub(crate) fn plain_name(name: &str) -> Cow<'_, str> {
     let name = name.strip_suffix(" (Current frame)").unwrap_or(name);
     // The parameters of a C++ function are longer than anyone reads; a name may itself begin with a parenthesis.
     let name = match name.find('(') {
         Some(at) if at > 0 && name.len() > 60 && !name[..at].ends_with("operator") => &name[..at],
         _ => name,
     };
-    match name.rsplit_once("::h") {
+    let name = match name.rsplit_once("::h") {
         Some((plain, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => plain,
         _ => name,
-    }
+    };
+    if name.contains('$') { Cow::Owned(rust_symbol(name)) } else { Cow::Borrowed(name) }
+}
+
+/// Spells out what Rust's compiler writes for signs in its older names: `_$u7b$$u7b$closure$u7d$$u7d$` is `{{closure}}`.
+fn rust_symbol(name: &str) -> String {
+    const SIGNS: [(&str, &str); 14] = [
+        ("_$", "$"),
+        ("$LT$", "<"),
+        ("$GT$", ">"),
+        ("$RF$", "&"),
+        ("$BP$", "*"),
+        ("$C$", ","),
+        ("$LP$", "("),
+        ("$RP$", ")"),
+        ("$u20$", " "),
+        ("$u27$", "'"),
+        ("$u5b$", "["),
+        ("$u5d$", "]"),
+        ("$u7b$", "{"),
+        ("$u7d$", "}"),
+    ];
+    SIGNS.iter().fold(name.to_owned(), |name, (coded, sign)| name.replace(coded, sign)).replace("..", "::")
 }
 
 /// Whether a frame is in the workspace's own code.

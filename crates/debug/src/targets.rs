@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::launch_config::{Context, Presentation, Request, Resolved};
+use crate::launch_config::{Context, Presentation, Request, Resolved, Secrets};
 use binary::FileKind;
 use call::Call;
 
@@ -226,6 +226,7 @@ fn target(call: &Call, kind: &str, name: &str, arguments: Value, how: String) ->
             presentation: Presentation::default(),
             folder: call.workspace.clone(),
             env_files: Vec::new(),
+            secrets: Secrets::default(),
         },
         build: None,
         how,

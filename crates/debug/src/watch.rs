@@ -296,7 +296,7 @@ impl Session {
         Write {
             source: crate::failure::source_line(&file, line).unwrap_or_default(),
             function: own
-                .map(|frame| crate::stop_report::plain_name(&frame.name).to_owned())
+                .map(|frame| crate::stop_report::plain_name(&frame.name).into_owned())
                 .unwrap_or_default(),
             file,
             line,

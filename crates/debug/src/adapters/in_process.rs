@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -11,6 +12,7 @@ use async_trait::async_trait;
 use stepwell_workspace::process::{EndWatch, Ending, TerminalEnd};
 use tokio::io::{AsyncRead, DuplexStream, ReadBuf};
 use tokio::net::unix::pipe;
+use tokio::time::Instant;
 
 use crate::Result;
 use crate::dap::Link;
@@ -59,6 +61,9 @@ pub struct Started {
 #[async_trait]
 pub trait ProgramHost: Send + Sync + std::fmt::Debug {
     fn start(&self, wanted: ProgramCommand) -> Result<Started>;
+
+    /// Connects to a port that the program listens on.
+    async fn connect(&self, address: SocketAddr, deadline: Instant) -> io::Result<Link>;
 
     /// Returns how the program ended, once it has.
     async fn ending(&self) -> Option<Ending>;

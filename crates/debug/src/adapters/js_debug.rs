@@ -123,10 +123,20 @@ impl Adapter for JsDebug {
             pages_variables: true,
             exception_filters: &["uncaught"],
             stops_at_handled_exceptions: true,
+            handled_exception_condition: Some(comes_from),
             clean_output: without_inspector_messages,
             ..AdapterQuirks::NONE
         }
     }
+}
+
+/// A test runner handles hundreds of exceptions of its own. Only those matter that came through the folder's code; what is
+/// thrown without a stack may have.
+fn comes_from(folder: &Path) -> String {
+    let folder = json!(format!("{}/", folder.display()));
+    format!(
+        "!(error && error.stack) || String(error.stack).split('\\n').some(line => line.includes({folder}) && !line.includes('/node_modules/'))"
+    )
 }
 
 /// Node tells on its error stream when a debugger comes and goes.

@@ -12,7 +12,7 @@ use stepwell_workspace::files;
 use super::quirks::without_lines;
 use super::{
     Adapter, AdapterKind, AdapterQuirks, Located, LogSupport, RUST_PANIC, Search, StartMode, Transport,
-    asked_version, is_rust, missing, prepend, rust_sources_folder,
+    asked_version, is_rust, missing, prepend,
 };
 use crate::Result;
 use crate::launch_config::translate::Translated;
@@ -105,7 +105,7 @@ impl Adapter for LldbDap {
     fn complete(&self, _how: StartMode, arguments: &mut Map<String, Value>, search: &Search) {
         let mut commands = safe_commands();
         if is_rust(arguments, search) {
-            commands.extend(rust_formatters());
+            commands.extend(rust_values(search));
         }
         prepend(arguments, "initCommands", commands);
     }
@@ -181,17 +181,12 @@ pub(super) fn safe_commands() -> Vec<String> {
     vec!["settings set target.load-script-from-symbol-file false".to_owned()]
 }
 
-/// Rust's own way of showing its vectors, strings and maps.
-pub(super) fn rust_formatters() -> Vec<String> {
-    let Some(folder) = rust_sources_folder() else { return Vec::new() };
-    let (lookup, commands) = (folder.join("lldb_lookup.py"), folder.join("lldb_commands"));
-    if !lookup.is_file() || !commands.is_file() {
-        return Vec::new();
-    }
-    vec![
-        format!("command script import \"{}\"", lookup.display()),
-        format!("command source -s 1 \"{}\"", commands.display()),
-    ]
+/// Shows Rust's values as Rust prints them. The scripts that come with Rust take an `Ok` for an `Err` where LLDB cuts the
+/// numbers of variants, and may not return from a variant that is not there.
+fn rust_values(search: &Search) -> Option<String> {
+    let contents = [("rust_values.py", include_str!("lldb_dap/rust_values.py"))];
+    let folder = crate::recorder::kept("rust-values", &contents, &search.own_folder)?;
+    Some(format!("command script import \"{}\"", folder.join(contents[0].0).display()))
 }
 
 /// Writes the keys that LLDB's two adapters share.

@@ -98,7 +98,9 @@ impl Adapter for Node {
         let program = self.program(search, arguments)?;
         let mut version = None;
         if needs == Requirement::NodeWithTypes {
-            version = capture_text(&program.to_string_lossy(), &["--version"]);
+            let is_foreign = search.is_in_workspace(&program);
+            version =
+                if is_foreign { None } else { capture_text(&program.to_string_lossy(), &["--version"]) };
             if !version.as_deref().is_some_and(strips_types) {
                 let found = version.as_deref().unwrap_or("this Node").trim();
                 let why = format!("js-debug is needed: {found} does not run TypeScript by itself");

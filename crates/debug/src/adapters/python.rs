@@ -101,7 +101,7 @@ pub fn resolved(search: &Search, python: &Path) -> Option<PathBuf> {
 /// What an interpreter says of itself. One of the workspace is not run before a session does so: what it would say is
 /// read from its files, and only where the person trusts the folder.
 fn facts_of(search: &Search, python: &Path) -> Option<PythonFacts> {
-    if python.starts_with(&search.workspace) {
+    if search.is_in_workspace(python) {
         return search.trusted.then(|| facts_on_disk(python))?;
     }
     let kept_in = search.own_folder.join("python.json");

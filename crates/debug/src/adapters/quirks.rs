@@ -1,6 +1,7 @@
 //! Deviations of an adapter from the protocol, as data. Measured with the versions that the adapters' files name.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::output::OutputCategory;
 
@@ -26,6 +27,9 @@ pub struct AdapterQuirks {
     pub prints_after_exit: bool,
     /// It also stops at exceptions that are caught later; the break mode distinguishes them.
     pub stops_at_handled_exceptions: bool,
+    /// The condition, in the program's language, under which an exception that is handled can matter to a folder's code.
+    /// The adapter evaluates it, which is much faster than to stop and look.
+    pub handled_exception_condition: Option<fn(&Path) -> String>,
     /// It finds lines only in the sources that the runtime runs.
     pub ignores_source_maps: bool,
     /// Removes what the debugger adds to the program's output.
@@ -76,6 +80,7 @@ impl AdapterQuirks {
         closes_at_exit: false,
         prints_after_exit: false,
         stops_at_handled_exceptions: false,
+        handled_exception_condition: None,
         ignores_source_maps: false,
         clean_output: unchanged,
         is_in_tracebacks: false,

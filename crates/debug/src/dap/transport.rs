@@ -16,6 +16,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::sandbox::SessionSandbox;
+
 /// Between two attempts to reach an adapter that is not listening yet.
 const RETRY: Duration = Duration::from_millis(15);
 
@@ -53,9 +55,16 @@ impl std::fmt::Debug for Link {
     }
 }
 
-/// Connects to an adapter that listens, or will within the deadline.
-pub async fn connect(address: SocketAddr, deadline: Instant) -> io::Result<Link> {
-    Link::tcp(retried(deadline, || TcpStream::connect(address)).await?)
+/// Connects to an adapter that listens, or will within the deadline: on this machine, or on a sandbox's loopback.
+pub async fn connect(
+    address: SocketAddr,
+    sandbox: Option<&dyn SessionSandbox>,
+    deadline: Instant,
+) -> io::Result<Link> {
+    Link::tcp(match sandbox {
+        Some(sandbox) => retried(deadline, || sandbox.connect(address)).await?,
+        None => retried(deadline, || TcpStream::connect(address)).await?,
+    })
 }
 
 async fn retried<T, F: Future<Output = io::Result<T>>>(
@@ -79,7 +88,10 @@ async fn retried<T, F: Future<Output = io::Result<T>>>(
 
 /// A port of this machine that an adapter is told to connect to. Nobody can use it to reach the program that is
 /// debugged: what connects is asked by us and never answered.
-pub async fn listen() -> io::Result<(TcpListener, u16)> {
+pub async fn listen(sandbox: Option<&dyn SessionSandbox>) -> io::Result<(TcpListener, u16)> {
+    if let Some(sandbox) = sandbox {
+        return sandbox.listen().await;
+    }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = listener.local_addr()?.port();
     Ok((listener, port))

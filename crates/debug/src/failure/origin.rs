@@ -34,6 +34,10 @@ pub fn of(
     let is_direct = |one: &&Assignment| {
         one.name == name && matches!(one.certainty, Certainty::Always | Certainty::LoopHead)
     };
+    // In a loop, a line that assigns it below may have run last.
+    if function.assignments.iter().any(|one| one.name == name && one.line >= frame.line) {
+        return None;
+    }
     let above = function.assignments.iter().filter(is_direct).filter(|one| one.line < frame.line);
     if let Some(nearest) = above.max_by_key(|one| one.line) {
         return Some(Origin {

@@ -20,6 +20,17 @@ pub(crate) fn without_debugger(output: &str) -> String {
             kept.push_str(line);
         }
     }
+    // LLDB's own crash while it ends, after the message of the C library.
+    if let Some(at) = kept.find("PLEASE submit a bug report to https://github.com/llvm") {
+        kept.truncate(at);
+        if let Some(before) = kept.trim_end().rfind('\n').filter(|before| {
+            ["free()", "malloc", "double free", "corrupted"]
+                .iter()
+                .any(|word| kept[before + 1..].starts_with(word))
+        }) {
+            kept.truncate(before + 1);
+        }
+    }
     kept
 }
 

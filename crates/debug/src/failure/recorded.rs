@@ -36,7 +36,7 @@ impl Debugger {
         let command = plan.single_launch().and_then(|resolved| recorder::command_of(resolved, self));
         let Some(command) = command else { return Ok(None) };
         let mut command = command.with_input(&plan.stdin);
-        let run = self.run_recorded(&command, wait).await?;
+        let run = self.run_recorded(&command, plan, wait).await?;
         if run.records.is_empty() {
             return Ok(None);
         }
@@ -47,7 +47,7 @@ impl Debugger {
             let functions: Vec<(String, i64)> =
                 failure.frames.iter().take(3).map(|frame| (frame.file.clone(), frame.first_line)).collect();
             command.focus(&functions);
-            let again = self.run_recorded(&command, wait).await?;
+            let again = self.run_recorded(&command, plan, wait).await?;
             let second = report_of(&again, command.language(), wanted);
             let is_same = second.exception == report.exception && second.place == report.place;
             if is_same {

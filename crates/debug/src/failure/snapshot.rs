@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::origin::{line_of, names};
 use super::{Exception, FRAMES, FailureFrame, FrameValue, VALUE, VARIABLES};
 use crate::Result;
 use crate::dap::types::{ExceptionInfo, StackFrame, Variable};
@@ -9,6 +10,8 @@ use crate::session::{Paging, Session, Stop};
 use crate::stop_report::{is_own, is_plain, lines_around, plain_kind, plain_name};
 use crate::values::shortened;
 
+/// Variables of a frame that are asked for.
+const MOST_LOCALS: i64 = 150;
 /// Items of a collection or a structure that are shown.
 const ITEMS: usize = 6;
 /// Levels that items of collections are opened.
@@ -36,12 +39,12 @@ impl Session {
         };
         let workspace = self.shared.options.search.workspace.clone();
         let stack = self.stack(thread, 0, 200).await?.stack_frames;
-        let info = self.exception_info(thread).await;
         let mut own: Vec<&StackFrame> = stack.iter().filter(|frame| is_own(frame, &workspace)).collect();
         if own.is_empty() {
             // The program lies elsewhere: what is neither the system's nor a package's is its own.
             own = stack.iter().filter(|frame| is_of_program(frame)).collect();
         }
+        let info = self.exception_info(thread).await;
         let mut frames = Vec::new();
         for (at, frame) in own.iter().take(FRAMES).enumerate() {
             frames.push(self.failure_frame(frame, at < LOOKED_INTO).await?);
@@ -60,14 +63,19 @@ impl Session {
     }
 
     async fn failure_frame(&self, frame: &StackFrame, looks_into: bool) -> Result<FailureFrame> {
-        let rows = self.locals(frame.id, 60).await.ok().flatten().map(|(_, rows)| rows).unwrap_or_default();
+        let rows =
+            self.locals(frame.id, MOST_LOCALS).await.ok().flatten().map(|(_, rows)| rows).unwrap_or_default();
         let file = frame.source.as_ref().and_then(|source| source.path.clone()).unwrap_or_default();
-        let is_rust = Path::new(&file).extension().is_some_and(|end| end == "rs");
         let mut variables = Vec::new();
-        for row in rows.iter().filter(|row| is_plain(row) && !is_machinery(row)).take(VARIABLES) {
-            // LLDB's formatters for Rust read every variant of an enum, and may not return from one that is not there.
-            let opens = looks_into && (!is_rust || has_plain_items(row));
-            let value = if opens { self.readable(row).await } else { tidied(row) };
+        let mut rows: Vec<Variable> =
+            rows.into_iter().filter(|row| is_plain(row) && !is_machinery(row)).collect();
+        name_as_seen_from(frame.line, &mut rows);
+        // What the line names is never among those left out.
+        let line = line_of(&file, frame.line).unwrap_or_default();
+        let words: Vec<&str> = names(&line).collect();
+        rows.sort_by_key(|row| !words.contains(&row.name.as_str()));
+        for row in rows.iter().take(VARIABLES) {
+            let value = if looks_into { self.readable(row).await } else { tidied(row) };
             variables.push(FrameValue {
                 name: row.name.clone(),
                 value: shortened(&value, VALUE),
@@ -75,7 +83,7 @@ impl Session {
             });
         }
         Ok(FailureFrame {
-            function: without_parameters(plain_name(&frame.name)).to_owned(),
+            function: without_parameters(&plain_name(&frame.name)).to_owned(),
             source: lines_around(Path::new(&file), frame.line, 4),
             line: frame.line,
             variables,
@@ -159,6 +167,23 @@ impl Session {
     }
 }
 
+/// Names variables that are shadowed as the failing line sees them. LLDB calls those of one name `item @ lib.rs:11`; the
+/// last one declared before the line keeps its name, and the others, which the line cannot reach, are left out.
+fn name_as_seen_from(line: i64, rows: &mut Vec<Variable>) {
+    let declared = |name: &str| -> Option<(String, i64)> {
+        let (name, place) = name.split_once(" @ ")?;
+        Some((name.to_owned(), place.rsplit(':').next()?.parse().ok()?))
+    };
+    let shadowing: Vec<(String, i64)> = rows.iter().filter_map(|row| declared(&row.name)).collect();
+    rows.retain_mut(|row| {
+        let Some((name, at)) = declared(&row.name) else { return true };
+        let before = shadowing.iter().filter(|(other, other_at)| *other == name && *other_at < line);
+        let is_last = before.map(|(_, at)| *at).max() == Some(at);
+        row.name = name;
+        is_last
+    });
+}
+
 /// The first children of a value.
 fn first_of(row: &Variable, most: usize) -> Paging {
     let total = row.named_variables.unwrap_or_default() + row.indexed_variables.unwrap_or_default();
@@ -208,6 +233,8 @@ fn is_of_program(frame: &StackFrame) -> bool {
 /// Whether a variable is one that Node gives every module, or a function.
 fn is_machinery(row: &Variable) -> bool {
     matches!(row.name.as_str(), "exports" | "require" | "module" | "__filename" | "__dirname" | "this")
+        // What a `for` of Rust walks with has a name that the source does not have.
+        || row.name == "iter" && row.kind.as_deref().is_some_and(|kind| kind.starts_with("core::"))
         || row.value.starts_with("ƒ ")
         || row.value.starts_with("class ")
         || row
@@ -228,7 +255,8 @@ fn without_parameters(name: &str) -> &str {
 /// Returns whether a value begins with its address, and the rest.
 fn without_address(value: &str) -> (bool, &str) {
     let value = value.trim();
-    let trimmed = value.strip_prefix('@').unwrap_or(value);
+    // LLDB has the number of a character before it.
+    let trimmed = value.strip_prefix('@').or_else(|| value.strip_prefix("U+")).unwrap_or(value);
     let Some(digits) = trimmed.strip_prefix("0x") else { return (false, value) };
     let rest = digits.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
     (true, rest.trim_start_matches(':').trim_start())
@@ -246,6 +274,10 @@ fn is_opaque(rest: &str) -> bool {
 /// Returns a value that is not opened: without its address, or its type where that is all there is.
 fn tidied(row: &Variable) -> String {
     let (has_address, rest) = without_address(&row.value);
+    if row.kind.as_deref() == Some("void") {
+        // Rust's `()`: LLDB cannot read what has no size.
+        return "()".to_owned();
+    }
     if is_null(&row.value) {
         return "NULL".to_owned();
     }
@@ -261,41 +293,6 @@ pub(super) fn told_value(value: &str) -> Option<String> {
     let (_, rest) = without_address(value);
     // LLDB reads an absent variant of a Rust enum as a list of nothing.
     (!is_opaque(rest) && !rest.contains("[0]:()")).then(|| without_variants(rest).to_owned())
-}
-
-/// Whether the items of a Rust collection are numbers or strings.
-fn has_plain_items(row: &Variable) -> bool {
-    const PLAIN: [&str; 18] = [
-        "u8",
-        "u16",
-        "u32",
-        "u64",
-        "u128",
-        "usize",
-        "i8",
-        "i16",
-        "i32",
-        "i64",
-        "i128",
-        "isize",
-        "f32",
-        "f64",
-        "bool",
-        "char",
-        "alloc::string::String",
-        "&str",
-    ];
-    // LLDB names Rust's numbers as C does.
-    const AS_C: [&str; 6] = ["int", "unsigned int", "long", "unsigned long", "unsigned char", "double"];
-    let kind = row.kind.as_deref().unwrap_or_default();
-    let is_list =
-        ["Vec<", "VecDeque<", "&[", "["].iter().any(|list| kind.starts_with(list) || kind.contains("::Vec"));
-    if !is_list {
-        return false;
-    }
-    let inside = kind.split_once(['<', '[']).map(|(_, inside)| inside).unwrap_or_default();
-    let item = inside.split([',', '>', ']', ';']).next().unwrap_or_default().trim();
-    PLAIN.contains(&item) || AS_C.contains(&item)
 }
 
 fn is_null(value: &str) -> bool {

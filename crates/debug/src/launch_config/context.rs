@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::secrets::{SecretUse, Secrets, placeholder};
 use super::settings::Settings;
 
 /// Everything variables can stand for. All of it is given, so the same configuration resolves the same everywhere.
@@ -18,6 +19,7 @@ pub struct Context {
     /// Values for `${command:...}` by the command's name.
     pub commands: BTreeMap<String, String>,
     pub environment: BTreeMap<String, String>,
+    pub secrets: SecretUse,
     pub settings: Settings,
     pub home: Option<PathBuf>,
     /// The program that stands for the editor.
@@ -87,9 +89,17 @@ impl Context {
             settings: Settings::default(),
             home: environment.get("HOME").map(PathBuf::from),
             environment,
+            secrets: SecretUse::Plain,
             exec_path: None,
             platform: Platform::current(),
         }
+    }
+
+    /// The values of variables that stay placeholders.
+    pub(crate) fn secret_values(&self) -> Secrets {
+        let SecretUse::Held(names) = &self.secrets else { return Secrets::default() };
+        let value = |name: &String| Some((placeholder(name), self.environment.get(name)?.clone()));
+        names.iter().filter_map(value).collect()
     }
 
     /// The path as seen from the folder.

@@ -8,19 +8,21 @@ use serde_json::{Map, Value};
 use super::context::Context;
 use super::error::{LaunchError, Result};
 use super::jsonc;
+use super::secrets::{SecretUse, Secrets};
 
 const LONGEST_FILE: u64 = 1024 * 1024;
 
-/// Takes `envFile` out of the arguments and puts its variables under those of `env`. Gives the files that were named.
+/// Takes `envFile` out of the arguments and puts its variables under those of `env`. Returns the files that were named, and
+/// the values that stay placeholders.
 pub(super) fn merge(
     name: &str,
     kind: &str,
     arguments: &mut Map<String, Value>,
     ctx: &Context,
-) -> Result<Vec<PathBuf>> {
+) -> Result<(Vec<PathBuf>, Secrets)> {
     let named: Vec<String> = match arguments.shift_remove("envFile") {
-        None | Some(Value::Null) => return Ok(Vec::new()),
-        Some(Value::String(path)) if path.is_empty() => return Ok(Vec::new()),
+        None | Some(Value::Null) => return Ok(Default::default()),
+        Some(Value::String(path)) if path.is_empty() => return Ok(Default::default()),
         Some(Value::String(path)) => vec![path],
         Some(Value::Array(paths)) => paths.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect(),
         Some(_) => return Err(bad(name, "has an `envFile` that is neither a path nor a list of paths")),
@@ -44,6 +46,7 @@ pub(super) fn merge(
             }
         }
     }
+    let secrets = if ctx.secrets == SecretUse::Plain { Secrets::default() } else { hold(&mut merged) };
     match arguments.get("env") {
         None | Some(Value::Null) => {}
         Some(Value::Object(own)) => merged.extend(own.clone()),
@@ -52,7 +55,19 @@ pub(super) fn merge(
     if !merged.is_empty() {
         arguments.insert("env".to_owned(), Value::Object(merged));
     }
-    Ok(files)
+    Ok((files, secrets))
+}
+
+/// Puts a placeholder for each value: who keeps variables in a file keeps them from being read.
+fn hold(variables: &mut Map<String, Value>) -> Secrets {
+    let held = variables.iter_mut().filter_map(|(name, value)| {
+        let placeholder = format!("${{envFile:{name}}}");
+        match std::mem::replace(value, Value::String(placeholder.clone())) {
+            Value::String(text) => Some((placeholder, text)),
+            _ => None,
+        }
+    });
+    held.collect()
 }
 
 fn bad(name: &str, problem: &str) -> LaunchError {

@@ -9,6 +9,7 @@ use super::env_file;
 use super::error::{LaunchError, Result};
 use super::file::{Compound, LaunchFile};
 use super::inputs::InputRequest;
+use super::secrets::Secrets;
 use super::variables::Substitution;
 
 /// A configuration ready to be started.
@@ -30,6 +31,8 @@ pub struct Resolved {
     pub folder: PathBuf,
     /// The files of `envFile`; their variables are in `arguments.env` already.
     pub env_files: Vec<PathBuf>,
+    /// The values of placeholders for variables of these files.
+    pub secrets: Secrets,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +138,7 @@ pub fn resolve_configuration(
     {
         take(editors_own);
     }
-    let env_files = env_file::merge(&name, &kind, &mut fields, ctx)?;
+    let (env_files, secrets) = env_file::merge(&name, &kind, &mut fields, ctx)?;
     Ok(Resolved {
         presentation: presentation(&overlaid),
         name: name.clone(),
@@ -148,6 +151,7 @@ pub fn resolve_configuration(
         debug_server,
         folder: ctx.folder.clone(),
         env_files,
+        secrets,
     })
 }
 

@@ -16,5 +16,5 @@ pub(crate) use file::TaskFile;
 pub use matchers::Background;
 pub(crate) use plan::plan_task;
 pub use plan::{TaskCommand, TaskPlan, TaskStep};
-pub(crate) use run::{ProcessRunner, run_task};
+pub(crate) use run::{LaunchRunner, ProcessRunner, run_task};
 pub use run::{RunningTasks, TaskOutput, TaskRun, TaskRunner};

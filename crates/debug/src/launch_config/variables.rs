@@ -8,6 +8,7 @@ use super::context::{Context, base_name};
 use super::error::{LaunchError, Result};
 use super::inputs::{InputRequest, plain_text};
 use super::python::find_python;
+use super::secrets::{SecretUse, placeholder};
 use super::settings::Setting;
 
 /// How often a value that contains variables is resolved again.
@@ -75,6 +76,11 @@ impl<'a> Substitution<'a> {
         let mut rest = text;
         while let Some((before, name, after)) = next_variable(rest) {
             resolved.push_str(before);
+            rest = after;
+            if let Some(kept) = self.secret(name, round)? {
+                resolved.push_str(&kept);
+                continue;
+            }
             match self.variable(name)? {
                 Some(value) => {
                     self.bytes += value.len();
@@ -88,12 +94,26 @@ impl<'a> Substitution<'a> {
                     }
                 }
                 // What is no variable stays as it is written.
-                None => resolved.push_str(&rest[before.len()..rest.len() - after.len()]),
+                None => resolved.push_str(&format!("${{{name}}}")),
             }
-            rest = after;
         }
         resolved.push_str(rest);
         Ok(resolved)
+    }
+
+    /// The placeholder of a variable that holds a secret; `None` for every other. One that stands in a value that was put
+    /// in is an error: the value may come from somebody who may not use it.
+    fn secret(&self, whole: &str, round: usize) -> Result<Option<String>> {
+        let mut parts = whole.split(':');
+        let (Some("env"), Some(name)) = (parts.next(), parts.next()) else { return Ok(None) };
+        match &self.ctx.secrets {
+            SecretUse::Held(names) if names.contains(name) && round == 0 => Ok(Some(placeholder(name))),
+            SecretUse::Held(names) | SecretUse::Refused(names) if names.contains(name) => {
+                let reason = "it holds a secret, which only the folder's own launch.json may name".to_owned();
+                Err(LaunchError::Variable { variable: format!("${{{whole}}}"), reason })
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The value of what stands between the braces; `None` when there is no such variable.

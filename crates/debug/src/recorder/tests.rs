@@ -28,7 +28,7 @@ async fn recorded(folder: &Path, program: &Path) -> Vec<Record> {
     let plan = LaunchPlan::of_target(describe(&description, &context(folder)).unwrap());
     let command = super::command_of(plan.single_launch().unwrap(), &debugger).unwrap();
     let wait = Wait { deadline: Instant::now() + Duration::from_secs(120), cancel: CancellationToken::new() };
-    debugger.run_recorded(&command, &wait).await.unwrap().records
+    debugger.run_recorded(&command, &plan, &wait).await.unwrap().records
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -201,6 +201,10 @@ impl Session {
         }
         self.end_processes().await;
         self.drain_pumps().await;
+        let sandbox = self.sandbox.lock().take();
+        if let Some(sandbox) = sandbox.filter(|sandbox| Arc::strong_count(sandbox) == 1) {
+            sandbox.close().await;
+        }
         let hint = self.state.lock().ending.hint.clone();
         self.end_with(failure, hint);
     }

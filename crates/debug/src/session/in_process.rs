@@ -1,14 +1,19 @@
 //! Starts programs for an adapter that runs in this process, and returns how they ended.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use stepwell_workspace::process::{Companion, Ending, Environment, KeepOutput, Pipes, ProgramCall};
 
+use tokio::time::Instant;
+
 use super::Session;
 use super::stdin::ProgramStdin;
 use crate::adapters::{ProgramCommand, ProgramHost, ProgramInput, Started, Streams};
+use crate::dap::{Link, connect};
 use crate::{Error, Result};
 
 /// Deadline for the exit status of a program that has ended.
@@ -49,12 +54,12 @@ impl ProgramHost for SessionProgramHost {
         };
         let (companion, streams) = match wanted.input {
             ProgramInput::Typed => {
-                let (companion, terminal) = Companion::on_terminal(&session.wrapped_command(call)?)?;
+                let (companion, terminal) = Companion::on_terminal(&session.wrapped_command(call))?;
                 session.takes_input_on(terminal.clone());
                 (companion, Streams::Terminal(terminal))
             }
             ProgramInput::Nothing => {
-                let (companion, pipes) = Companion::on_pipes(&session.wrapped_command(call)?)?;
+                let (companion, pipes) = Companion::on_pipes(&session.wrapped_command(call))?;
                 let Pipes { stdin, stdout, stderr } = pipes;
                 if session.opening.stdin != ProgramStdin::Nothing {
                     session.takes_input_from(stdin);
@@ -68,6 +73,11 @@ impl ProgramHost for SessionProgramHost {
         })?;
         session.companions.lock().push(companion);
         Ok(Started { streams, end })
+    }
+
+    async fn connect(&self, address: SocketAddr, deadline: Instant) -> io::Result<Link> {
+        let session = self.0.upgrade().ok_or(io::ErrorKind::NotConnected)?;
+        connect(address, session.sandbox().as_deref(), deadline).await
     }
 
     async fn ending(&self) -> Option<Ending> {

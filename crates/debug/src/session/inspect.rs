@@ -1,5 +1,8 @@
 //! Inspects a stopped program: stack, scopes, variables, expressions.
 
+use std::collections::HashMap;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{ANSWER, Session};
@@ -52,7 +55,26 @@ impl Paging {
 impl Session {
     pub async fn stack(&self, thread: ThreadId, start: i64, levels: i64) -> Result<StackTrace> {
         let arguments = json!({ "threadId": thread, "startFrame": start, "levels": levels });
-        self.client()?.request("stackTrace", arguments, ANSWER).await
+        let mut stack: StackTrace = self.client()?.request("stackTrace", arguments, ANSWER).await?;
+        self.withhold_hidden(&mut stack);
+        Ok(stack)
+    }
+
+    /// Removes the paths of hidden files, so that nothing is read from them. A program can name any file as its source.
+    fn withhold_hidden(&self, stack: &mut StackTrace) {
+        let hidden = &self.shared.options.hidden_sources;
+        if hidden.is_empty() {
+            return;
+        }
+        let mut judged: HashMap<String, bool> = HashMap::new();
+        for source in stack.stack_frames.iter_mut().filter_map(|frame| frame.source.as_mut()) {
+            let Some(path) = source.path.take() else { continue };
+            let is_hidden =
+                *judged.entry(path.clone()).or_insert_with(|| hidden.of(Path::new(&path)).is_some());
+            if !is_hidden {
+                source.path = Some(path);
+            }
+        }
     }
 
     /// Returns the depth of a thread's stack.

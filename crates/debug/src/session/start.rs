@@ -19,7 +19,9 @@ use super::{ANSWER, Phase, Session, SessionListener};
 use crate::adapters::{Adapter, Located, StartMode, Transport};
 use crate::dap::types::{Capabilities, StartDebugging};
 use crate::dap::{Client, Link, ReverseRequest, accept_one, connect, listen};
+use crate::launch_config::Secrets;
 use crate::output::OutputCategory;
+use crate::sandbox::{Isolation, SessionSandbox, private_folder};
 use crate::{Error, Result};
 
 /// Deadline of the adapter's first answer.
@@ -76,6 +78,10 @@ pub struct SessionStart {
     /// Whether the workspace's breakpoints are set.
     pub breakpoints: bool,
     pub stdin: ProgramStdin,
+    /// The values of placeholders in the arguments, put in when they are sent.
+    pub secrets: Secrets,
+    /// The sandbox that the adapter and its programs run in; `None` runs them as the person's own.
+    pub isolation: Option<Isolation>,
     /// Deadline until the program runs, building included.
     pub time: Duration,
 }
@@ -108,6 +114,9 @@ impl Session {
     /// Returns the adapter's error stream, and the output of a failed build.
     fn adapter_output(&self) -> String {
         let mut said = self.adapter_messages();
+        if let Some(sandbox) = self.sandbox() {
+            said = format!("{said}\n{}", sandbox.messages());
+        }
         if self.state.lock().process.is_none() {
             let (pieces, _, _) = self.output_since(0);
             let printed: String = pieces.into_iter().map(|piece| piece.text).collect();
@@ -149,9 +158,10 @@ impl Session {
 
     async fn open(self: &Arc<Self>, opening: &SessionStart) -> Result<()> {
         let deadline = Instant::now() + opening.time;
-        let opening = &*self.with_input(opening)?;
+        self.enter_sandbox(opening).await?;
+        let opening = &*self.with_input(opening).await?;
         let client = self.initialize(opening, deadline).await?;
-        let mut arguments = opening.arguments.clone();
+        let mut arguments = opening.secrets.expanded_map(&opening.arguments);
         if opening.no_debug {
             arguments.insert("noDebug".to_owned(), Value::Bool(true));
         }
@@ -240,7 +250,7 @@ impl Session {
         let exceptions = if self.capabilities().exception_breakpoint_filters.is_empty() {
             None
         } else {
-            Some(client.send("setExceptionBreakpoints", json!({ "filters": filters }))?)
+            Some(client.send("setExceptionBreakpoints", self.exception_arguments(&filters, opening))?)
         };
         let done = client.send("configurationDone", json!({}));
         for binding in bindings {
@@ -251,6 +261,20 @@ impl Session {
             exceptions.answer(ANSWER).await.ok();
         }
         self.answered_done(done?.answer(opening.time).await)
+    }
+
+    /// The arguments of `setExceptionBreakpoints`. Where every exception is looked at to explain a failure, those that cannot
+    /// matter are left to the adapter.
+    fn exception_arguments(&self, filters: &[String], opening: &SessionStart) -> Value {
+        const EVERY: &str = "all";
+        let condition =
+            opening.adapter.quirks().handled_exception_condition.filter(|_| {
+                opening.exception_filters.is_some() && filters.iter().any(|filter| filter == EVERY)
+            });
+        let Some(condition) = condition else { return json!({ "filters": filters }) };
+        let others: Vec<_> = filters.iter().filter(|filter| *filter != EVERY).collect();
+        let condition = condition(&self.shared.options.search.workspace);
+        json!({ "filters": others, "filterOptions": [{ "filterId": EVERY, "condition": condition }] })
     }
 
     /// Sends the configuration again. Failures are ignored: it was sent before.
@@ -284,8 +308,10 @@ impl Session {
             reason: format!("{} cannot be reached: {error}", opening.adapter.kind()),
             hint: Some(LOOK_AT_DOCTOR.to_owned()),
         };
+        let sandbox = self.sandbox();
+        let sandbox = sandbox.as_deref();
         let located = match &opening.way {
-            Connection::Tcp(address) => return connect(*address, deadline).await.map_err(io),
+            Connection::Tcp(address) => return connect(*address, sandbox, deadline).await.map_err(io),
             Connection::Socket(path) => return Link::unix(path, deadline).await.map_err(io),
             Connection::Made(LinkFactory(make)) => return Ok(make()),
             Connection::Start(located) => located,
@@ -300,16 +326,16 @@ impl Session {
             Transport::Pipes => {
                 let mut words = located.arguments.clone();
                 if wants_terminal(&opening.arguments) {
-                    words.extend(self.spare_terminal()?.unwrap_or_default());
+                    words.extend(self.spare_terminal().await?.unwrap_or_default());
                 }
-                let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
+                let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words))?;
                 let Pipes { stdin, stdout, stderr } = pipes;
                 self.pump_adapter_messages(stderr);
                 self.companions.lock().push(companion);
                 Ok(Link::new(stdout, stdin))
             }
             Transport::ConnectBack => {
-                let (listener, port) = listen().await.map_err(io)?;
+                let (listener, port) = listen(sandbox).await.map_err(io)?;
                 self.start_process(opening, located, &format!("127.0.0.1:{port}"))?;
                 tokio::select! {
                     link = accept_one(listener, first) => link.map_err(io),
@@ -318,17 +344,17 @@ impl Session {
             }
             Transport::Port => {
                 // Free now; the adapter takes it at once, or says that it could not.
-                let (listener, port) = listen().await.map_err(io)?;
+                let (listener, port) = listen(sandbox).await.map_err(io)?;
                 drop(listener);
                 self.start_process(opening, located, &format!("127.0.0.1:{port}"))?;
                 let address = std::net::SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, port));
                 tokio::select! {
-                    link = connect(address, first) => link.map_err(io),
+                    link = connect(address, sandbox, first) => link.map_err(io),
                     () = self.adapter_ended() => Err(Self::ended_at_once(opening)),
                 }
             }
             Transport::Socket => {
-                let folder = tempfile::Builder::new().prefix("stepwell-").tempdir().map_err(io)?;
+                let folder = private_folder("stepwell-", sandbox).map_err(io)?;
                 let path = folder.path().join("adapter.sock");
                 self.start_process(opening, located, &path.to_string_lossy())?;
                 // The folder goes when the session does: the path is kept in it, the folder in its pumps.
@@ -356,7 +382,7 @@ impl Session {
         address: &str,
     ) -> Result<()> {
         let words = opening.adapter.with_address(located.arguments.clone(), address);
-        let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words)?)?;
+        let (companion, pipes) = Companion::on_pipes(&self.adapter_call(opening, located, words))?;
         let Pipes { stdin, stdout, stderr } = pipes;
         if opening.adapter.quirks().stdio_is_program_output {
             // Its streams are the program's. Input is held open only for who asked for it: a program that reads to the end
@@ -380,9 +406,9 @@ impl Session {
         opening: &SessionStart,
         located: &Located,
         arguments: Vec<std::ffi::OsString>,
-    ) -> Result<ProgramCall> {
+    ) -> ProgramCall {
         let folder = opening.adapter.folder(&opening.arguments);
-        let call = ProgramCall {
+        let mut call = ProgramCall {
             program: located.program.clone().into(),
             arguments,
             folder: folder.unwrap_or_else(|| self.shared.options.search.workspace.clone()),
@@ -391,6 +417,7 @@ impl Session {
             time_limit: Duration::MAX,
             keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
         };
+        opening.secrets.expand_call(&mut call);
         self.wrapped_command(call)
     }
 
@@ -402,9 +429,28 @@ impl Session {
         Environment { removed, set }
     }
 
-    /// Wraps a command to confine it and to end it with all its children.
-    pub(super) fn wrapped_command(&self, call: ProgramCall) -> Result<ProgramCall> {
-        self.shared.wrapped_command(call)
+    /// Wraps a command to run it in the session's sandbox and to end it with all its children.
+    pub(super) fn wrapped_command(&self, call: ProgramCall) -> ProgramCall {
+        self.shared.wrapped_command(call, self.sandbox().as_deref())
+    }
+
+    /// Opens the sandbox of the session, or enters that of its launch.
+    async fn enter_sandbox(&self, opening: &SessionStart) -> Result<()> {
+        let is_inside = self.sandbox.lock().is_some();
+        if let Some(isolation) = opening.isolation.as_ref().filter(|_| !is_inside) {
+            let (_, sandbox) = isolation.opened().await?;
+            self.stay_in(sandbox);
+        }
+        Ok(())
+    }
+
+    /// Keeps a sandbox open until the session has ended.
+    pub(crate) fn stay_in(&self, sandbox: Arc<dyn SessionSandbox>) {
+        *self.sandbox.lock() = Some(sandbox);
+    }
+
+    pub(crate) fn sandbox(&self) -> Option<Arc<dyn SessionSandbox>> {
+        self.sandbox.lock().clone()
     }
 
     /// Starts a child session that the adapter asks for.
@@ -469,8 +515,16 @@ impl Session {
             exception_filters: self.opening.exception_filters.clone(),
             breakpoints: self.has_user_breakpoints(),
             stdin: ProgramStdin::Nothing,
+            secrets: Secrets::default(),
+            isolation: self.child_isolation(),
             time: FIRST_ANSWER,
         })
+    }
+
+    /// A child is in the sandbox of its parent.
+    fn child_isolation(&self) -> Option<Isolation> {
+        let isolation = self.opening.isolation.as_ref()?;
+        Some(self.sandbox().map_or_else(|| isolation.clone(), |sandbox| isolation.within(&sandbox)))
     }
 
     /// Returns the socket of this session's adapter, or of its parent's.

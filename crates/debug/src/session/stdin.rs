@@ -26,7 +26,7 @@ pub enum ProgramStdin {
 
 impl Session {
     /// Gives the program a terminal to read from, where its adapter takes one.
-    pub(super) fn with_input<'a>(
+    pub(super) async fn with_input<'a>(
         self: &Arc<Self>,
         opening: &'a SessionStart,
     ) -> Result<Cow<'a, SessionStart>> {
@@ -35,9 +35,11 @@ impl Session {
             return Ok(Cow::Borrowed(opening));
         }
         let (mut located, mut arguments) = (located.clone(), opening.arguments.clone());
-        let opened = self.input_terminal(|terminal| {
-            opening.adapter.read_input_from(terminal, &mut located, &mut arguments)
-        })?;
+        let opened = self
+            .input_terminal(|terminal| {
+                opening.adapter.read_input_from(terminal, &mut located, &mut arguments)
+            })
+            .await?;
         if !opened {
             let adapter = opening.adapter;
             let has_pipe =

@@ -101,6 +101,8 @@ impl Session {
             .and_then(|arguments| serde_json::from_str(arguments.get()).ok())
             .unwrap_or_default();
         match self.start_in_terminal(wish) {
+            // A number of this machine means nothing to an adapter that has its own.
+            Ok(_) if self.sandbox().is_some() => request.reply.succeed(json!({})),
             Ok(pid) => request.reply.succeed(json!({ "processId": pid })),
             Err(error) => request.reply.fail(&error.to_string()),
         }
@@ -130,7 +132,7 @@ impl Session {
             time_limit: Duration::MAX,
             keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
         };
-        let (companion, terminal) = Companion::on_terminal(&self.wrapped_command(call)?)?;
+        let (companion, terminal) = Companion::on_terminal(&self.wrapped_command(call))?;
         let pid = companion.pid();
         if let Ok(end) = companion.watch_end() {
             self.end_with_terminal(end);
@@ -141,9 +143,8 @@ impl Session {
     }
 
     /// Opens a terminal for an adapter that puts its program on one when told its name; the words that tell it.
-    pub(super) fn spare_terminal(self: &Arc<Self>) -> Result<Option<Vec<std::ffi::OsString>>> {
-        let terminal = SpareTerminal::open()
-            .map_err(|error| Error::parameter(format!("no terminal can be opened: {error}")))?;
+    pub(super) async fn spare_terminal(self: &Arc<Self>) -> Result<Option<Vec<std::ffi::OsString>>> {
+        let terminal = self.open_terminal().await?;
         let words = self.adapter.terminal_words(&terminal.path);
         if words.is_some() {
             self.type_into(terminal.end.clone());
@@ -153,18 +154,26 @@ impl Session {
     }
 
     /// Opens a terminal for the program to read from; whether the adapter takes it.
-    pub(super) fn input_terminal(
+    pub(super) async fn input_terminal(
         self: &Arc<Self>,
         take: impl FnOnce(&std::path::Path) -> bool,
     ) -> Result<bool> {
-        let terminal = SpareTerminal::open()
-            .map_err(|error| Error::parameter(format!("no terminal can be opened: {error}")))?;
+        let terminal = self.open_terminal().await?;
         let taken = take(&terminal.path);
         if taken {
             self.type_into(terminal.end.clone());
             self.state.lock().spare_terminal = Some(terminal);
         }
         Ok(taken)
+    }
+
+    /// Opens a terminal that the adapter and its program can open by its name.
+    async fn open_terminal(&self) -> Result<SpareTerminal> {
+        let opened = match self.sandbox() {
+            Some(sandbox) => sandbox.terminal().await,
+            None => SpareTerminal::open(),
+        };
+        opened.map_err(|error| Error::parameter(format!("no terminal can be opened: {error}")))
     }
 
     /// What is typed goes to this terminal, and what is printed there is the program's output.

@@ -1,6 +1,7 @@
 //! Builds a program before it is debugged, and learns from cargo's messages where it is.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 use stepwell_protocol::OutputStream;
@@ -25,6 +26,8 @@ pub struct BuildStep {
     pub folder: PathBuf,
     pub environment: Vec<(String, Option<String>)>,
     pub(super) choice: Choice,
+    /// Of several test programs the first that fails is taken; its path, once it is known.
+    pub(super) first_failing: Option<Arc<OnceLock<PathBuf>>>,
 }
 
 /// Which of the programs built is meant.
@@ -95,7 +98,13 @@ impl BuildStep {
                 .map(|(name, value)| (name, value.as_str().map(ToOwned::to_owned)))
                 .collect(),
             choice: Choice::Artifact { name: of_filter("name"), kind: of_filter("kind") },
+            first_failing: None,
         }))
+    }
+
+    /// Takes the first that fails where several test programs are built. Clones share what was found.
+    pub(crate) fn take_first_failing(&mut self) {
+        self.first_failing = Some(Arc::default());
     }
 
     /// What a person is shown before it is run.
@@ -158,7 +167,7 @@ impl BuildStep {
             background: None,
         };
         let messages = carry_out(&command, run).await?;
-        let built = self.choose(self.read(&messages), run).await?;
+        let built = self.choose(self.read(&messages), &resolved.arguments, run).await?;
         let fields = &mut resolved.arguments;
         fields.insert("program".to_owned(), json!(text(&built.program)));
         if matches!(self.choice, Choice::Tests { .. }) && !built.package.as_os_str().is_empty() {
@@ -175,7 +184,12 @@ impl BuildStep {
         })
     }
 
-    async fn choose(&self, mut built: Vec<Built>, run: &TaskRun) -> Result<Built> {
+    async fn choose(
+        &self,
+        mut built: Vec<Built>,
+        fields: &Map<String, Value>,
+        run: &TaskRun,
+    ) -> Result<Built> {
         let detail = match &self.choice {
             Choice::Tests { filter: Some(filter), exact } if built.len() > 1 => {
                 let mut with_test = Vec::new();
@@ -195,6 +209,11 @@ impl BuildStep {
             }
             _ => String::new(),
         };
+        if let (Choice::Tests { .. }, Some(known), true) =
+            (&self.choice, &self.first_failing, built.len() > 1)
+        {
+            return self.first_failing(built, known, fields, run).await;
+        }
         if built.len() > 1 {
             built.sort_by(|one, other| one.name.cmp(&other.name));
             let flag = |built: &Built| match built.kind.as_str() {
@@ -209,6 +228,51 @@ impl BuildStep {
             });
         }
         built.pop().ok_or(TargetError::NothingBuilt { detail })
+    }
+
+    /// Runs test programs in cargo's order until one does not pass, and returns that; the last where all pass.
+    async fn first_failing(
+        &self,
+        mut built: Vec<Built>,
+        known: &OnceLock<PathBuf>,
+        fields: &Map<String, Value>,
+        run: &TaskRun,
+    ) -> Result<Built> {
+        let order = |built: &Built| ["lib", "bin", "test"].iter().position(|kind| *kind == built.kind);
+        built.sort_by_key(|one| (order(one).unwrap_or(3), one.name.clone()));
+        if let Some(at) = built.iter().position(|one| known.get() == Some(&one.program)) {
+            return Ok(built.swap_remove(at));
+        }
+        let words = fields.get("args").and_then(Value::as_array).into_iter().flatten();
+        let arguments: Vec<String> = words.filter_map(Value::as_str).map(ToOwned::to_owned).collect();
+        // The debugger shows their output again.
+        let quiet = TaskRun { on_output: Arc::new(|_| {}), ..run.clone() };
+        let mut last = None;
+        for candidate in built {
+            let mut environment = self.environment.clone();
+            environment.push(("CARGO_MANIFEST_DIR".to_owned(), Some(text(&candidate.package))));
+            let command = TaskCommand {
+                program: text(&candidate.program),
+                arguments: arguments.clone(),
+                folder: candidate.package.clone(),
+                environment,
+                shown: format!("the tests of {}", candidate.name),
+                background: None,
+            };
+            let passed = match carry_out(&command, &quiet).await {
+                Ok(_) => true,
+                Err(TargetError::Launch(
+                    LaunchError::TaskFailed { .. } | LaunchError::TaskTimedOut { .. },
+                )) => false,
+                Err(error) => return Err(error),
+            };
+            if !passed {
+                known.set(candidate.program.clone()).ok();
+                return Ok(candidate);
+            }
+            last = Some(candidate);
+        }
+        last.ok_or_else(|| TargetError::NothingBuilt { detail: String::new() })
     }
 }
 

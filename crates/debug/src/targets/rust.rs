@@ -81,6 +81,7 @@ impl Cargo {
             folder: call.folder.clone(),
             environment: call.environment.clone(),
             choice,
+            first_failing: None,
         }
     }
 

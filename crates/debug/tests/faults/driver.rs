@@ -76,6 +76,8 @@ pub fn opening(kind: AdapterKind, adapter: &FakeAdapter) -> SessionStart {
         exception_filters: None,
         breakpoints: true,
         stdin: stepwell_debug::session::ProgramStdin::Nothing,
+        secrets: stepwell_debug::launch_config::Secrets::default(),
+        isolation: None,
         time: PATIENCE,
     }
 }

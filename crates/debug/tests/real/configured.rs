@@ -53,6 +53,8 @@ fn start(
         exception_filters: None,
         breakpoints: true,
         stdin: stepwell_debug::session::ProgramStdin::Nothing,
+        secrets: stepwell_debug::launch_config::Secrets::default(),
+        isolation: None,
         time: PATIENCE,
     };
     let debugger = Debugger::new(DebuggerOptions { search, ..DebuggerOptions::default() });

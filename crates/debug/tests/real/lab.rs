@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use stepwell_debug::adapters::{self, AdapterKind, Search, StartMode};
 use stepwell_debug::breakpoints::NewBreakpoint;
+use stepwell_debug::sandbox::Isolation;
 use stepwell_debug::session::{Connection, Session, SessionStart, Stop};
 use stepwell_debug::stop_report::{Detail, StopEventData};
 use stepwell_debug::{Debugger, DebuggerOptions, Outcome, Wait};
@@ -47,6 +48,7 @@ pub struct Lab {
     pub source: PathBuf,
     pub program: PathBuf,
     search: Search,
+    pub isolation: Option<Isolation>,
     seen: std::sync::atomic::AtomicU64,
     _folder: tempfile::TempDir,
 }
@@ -60,10 +62,15 @@ pub fn skipped(what: &str) {
 impl Lab {
     /// The program built and the debugger found; `None` where one is missing.
     pub fn open(kind: AdapterKind, language: Language) -> Option<Self> {
+        Self::open_program(kind, language, "shop")
+    }
+
+    /// As [`Lab::open`], with another program of the fixtures.
+    pub fn open_program(kind: AdapterKind, language: Language, name: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let workspace = folder.path().canonicalize().unwrap();
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/debug");
-        let from = fixtures.join(language.source());
+        let from = fixtures.join(language.source().replace("shop", name));
         let source = workspace.join(from.file_name().unwrap());
         std::fs::copy(&from, &source).unwrap();
         if language == Language::Go {
@@ -87,7 +94,9 @@ impl Lab {
             Language::Rust => build("rustc", &["-g", "--edition", "2021", "-o"], &built, &source)?,
         };
         let options = DebuggerOptions { search: search.clone(), ..DebuggerOptions::default() };
+        let isolation = crate::isolation(&workspace, &search.own_folder);
         Some(Self {
+            isolation,
             kind,
             language,
             debugger: Debugger::new(options),
@@ -103,7 +112,8 @@ impl Lab {
     pub fn line(&self, mark: &str) -> i64 {
         let text = std::fs::read_to_string(&self.source).unwrap();
         let mark = format!("MARK:{mark}");
-        let at = text.lines().position(|line| line.ends_with(&mark)).unwrap();
+        let is_marked = |line: &str| line.trim_end_matches(" */").ends_with(&mark);
+        let at = text.lines().position(is_marked).unwrap();
         i64::try_from(at + 1).unwrap()
     }
 
@@ -118,6 +128,10 @@ impl Lab {
 
     pub fn launch_arguments(&self, word: &str) -> Value {
         let words: Vec<&str> = if word.is_empty() { Vec::new() } else { vec![word] };
+        self.arguments_with(&words)
+    }
+
+    pub fn arguments_with(&self, words: &[&str]) -> Value {
         json!({ "program": self.program, "args": words, "cwd": self.search.workspace })
     }
 
@@ -137,6 +151,9 @@ impl Lab {
             exception_filters: None,
             breakpoints: true,
             stdin: stepwell_debug::session::ProgramStdin::Nothing,
+            secrets: stepwell_debug::launch_config::Secrets::default(),
+            // What is attached to runs outside already.
+            isolation: self.isolation.clone().filter(|_| how == StartMode::Launch),
             time: PATIENCE,
         };
         self.debugger.start(opening).unwrap()

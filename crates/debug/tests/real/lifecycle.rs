@@ -41,7 +41,8 @@ pub async fn pause_and_kill(kind: AdapterKind, language: Language) {
     assert_eq!(stop.reason, StopReason::Pause);
     assert!(!session.threads().await.unwrap().is_empty());
     lab.debugger.end(&session).await;
-    if let Some(pid) = process {
+    // In a sandbox the number counts inside alone.
+    if let Some(pid) = process.filter(|_| lab.isolation.is_none()) {
         assert!(!std::path::Path::new(&format!("/proc/{pid}/cwd")).exists(), "{pid} is still there");
     }
 }

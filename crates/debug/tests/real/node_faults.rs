@@ -143,6 +143,8 @@ async fn outcome_with(script: &str, time: Duration) -> (Outcome, String) {
         exception_filters: None,
         breakpoints: true,
         stdin: stepwell_debug::session::ProgramStdin::Nothing,
+        secrets: stepwell_debug::launch_config::Secrets::default(),
+        isolation: None,
         time,
     };
     let debugger = Debugger::new(DebuggerOptions { search, ..DebuggerOptions::default() });

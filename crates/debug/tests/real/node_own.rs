@@ -77,6 +77,8 @@ impl Scripts {
             exception_filters,
             breakpoints: true,
             stdin: stepwell_debug::session::ProgramStdin::Nothing,
+            secrets: stepwell_debug::launch_config::Secrets::default(),
+            isolation: None,
             time: PATIENCE,
         };
         self.debugger.start(opening).unwrap()

@@ -125,7 +125,7 @@ async fn opened_in(pid: u32, deadline: Instant) -> Result<InspectorAddress, Stri
 async fn listed(place: SocketAddr, deadline: Instant) -> Result<String, String> {
     let deadline = deadline.min(Instant::now() + OPENING);
     let asked = async {
-        let mut link = connect(place, deadline).await?;
+        let mut link = connect(place, None, deadline).await?;
         let request = format!("GET /json/list HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n\r\n");
         link.writer.write_all(request.as_bytes()).await?;
         link.writer.flush().await?;

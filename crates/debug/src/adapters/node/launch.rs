@@ -167,8 +167,11 @@ impl Inspector {
         let host: SocketAddr = host
             .parse()
             .map_err(|_| unreachable("its host must be given as an address, such as 127.0.0.1"))?;
-        let opened = websocket::open(host, &format!("/{path}"), deadline).await;
-        let opened = opened.map_err(|error| unreachable(&error.to_string()))?;
+        let opened = async {
+            let link = self.program_host.connect(host, deadline).await?;
+            websocket::open(link, host, &format!("/{path}"), deadline).await
+        };
+        let opened = opened.await.map_err(|error| unreachable(&error.to_string()))?;
         let main = Arc::new(Target::main());
         self.targets.lock().push(Arc::clone(&main));
         let ears: Arc<dyn CdpListener> = Arc::new(super::events::InspectorListener(Arc::downgrade(self)));

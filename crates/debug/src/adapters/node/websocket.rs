@@ -12,7 +12,7 @@ use base64::Engine;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 
-use crate::dap::connect;
+use crate::dap::Link;
 
 /// Bytes of one message that are taken.
 pub(crate) const LONGEST_MESSAGE: u64 = 32 * 1024 * 1024;
@@ -55,9 +55,13 @@ pub(crate) enum Message {
 type Source = Box<dyn AsyncRead + Send + Unpin>;
 type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Connects to an address and asks for a path's WebSocket there.
-pub(crate) async fn open(address: SocketAddr, path: &str, deadline: Instant) -> io::Result<(Reader, Sink)> {
-    let mut link = connect(address, deadline).await?;
+/// Asks for a path's WebSocket on a connection to an address.
+pub(crate) async fn open(
+    mut link: Link,
+    address: SocketAddr,
+    path: &str,
+    deadline: Instant,
+) -> io::Result<(Reader, Sink)> {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&random().to_le_bytes());
     key[8..].copy_from_slice(&random().to_le_bytes());

@@ -19,6 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::matchers::Readiness;
 use super::plan::{TaskCommand, TaskPlan};
 use crate::launch_config::error::{LaunchError, Result};
+use crate::launch_config::secrets::Secrets;
+use crate::sandbox::SessionSandbox;
 
 /// What an error shows of a task's output.
 const TAIL: usize = 4 * 1024;
@@ -52,24 +54,60 @@ impl TaskRunner for ProcessRunner {
         cancel: &CancellationToken,
         on_output: &mut (dyn for<'text> FnMut(OutputStream, &'text str) + Send),
     ) -> stepwell_workspace::Result<Ending> {
-        let mut environment = Environment::default();
-        for (name, value) in &command.environment {
-            match value {
-                Some(value) => environment.set.push((name.into(), value.into())),
-                None => environment.removed.push(name.into()),
-            }
-        }
-        let call = ProgramCall {
-            program: command.program.clone().into(),
-            arguments: command.arguments.iter().map(Into::into).collect(),
-            folder: command.folder.clone(),
-            environment,
-            input: None,
-            time_limit,
-            keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
+        let call = call_of(command, time_limit);
+        let finished = process::run(call, cancel, |stream, text| on_output(stream, text)).await?;
+        Ok(finished.ending)
+    }
+}
+
+/// Runs commands where a launch runs, with the secrets it names.
+#[derive(Debug)]
+pub(crate) struct LaunchRunner {
+    pub sandbox: Option<Arc<dyn SessionSandbox>>,
+    pub secrets: Secrets,
+    /// Variables that hold secrets.
+    pub removed: Vec<String>,
+}
+
+#[async_trait]
+impl TaskRunner for LaunchRunner {
+    async fn run(
+        &self,
+        command: &TaskCommand,
+        time_limit: Duration,
+        cancel: &CancellationToken,
+        on_output: &mut (dyn for<'text> FnMut(OutputStream, &'text str) + Send),
+    ) -> stepwell_workspace::Result<Ending> {
+        let mut call = call_of(command, time_limit);
+        let is_set = |name: &&String| command.environment.iter().any(|(set, _)| set == *name);
+        let removed = self.removed.iter().filter(|name| !is_set(name));
+        call.environment.removed.extend(removed.map(Into::into));
+        self.secrets.expand_call(&mut call);
+        let call = match &self.sandbox {
+            Some(sandbox) => sandbox.join(call),
+            None => call,
         };
         let finished = process::run(call, cancel, |stream, text| on_output(stream, text)).await?;
         Ok(finished.ending)
+    }
+}
+
+fn call_of(command: &TaskCommand, time_limit: Duration) -> ProgramCall {
+    let mut environment = Environment::default();
+    for (name, value) in &command.environment {
+        match value {
+            Some(value) => environment.set.push((name.into(), value.into())),
+            None => environment.removed.push(name.into()),
+        }
+    }
+    ProgramCall {
+        program: command.program.clone().into(),
+        arguments: command.arguments.iter().map(Into::into).collect(),
+        folder: command.folder.clone(),
+        environment,
+        input: None,
+        time_limit,
+        keep: KeepOutput { memory: 0, file: None, file_limit: 0 },
     }
 }
 

@@ -37,6 +37,31 @@ fn table(rows: &[&str], ctx: &Context) -> String {
     told
 }
 
+#[test]
+fn secrets_stay_placeholders_in_launch_json_and_are_refused_elsewhere() {
+    let mut ctx = context();
+    ctx.environment.extend([("TOKEN", "t0ps3cret"), ("PLAIN", "shown")].map(|(a, b)| (a.into(), b.into())));
+    ctx.inputs.insert("name".to_owned(), "${env:TOKEN}".to_owned());
+    let rows = ["-k ${env:TOKEN} ${env:PLAIN}", "${env:TOKEN:more}", "${input:name}", "${env:PLAIN}"];
+    let names = std::collections::BTreeSet::from(["TOKEN".to_owned()]);
+    ctx.secrets = SecretUse::Held(names.clone());
+    check(
+        &rows,
+        &ctx,
+        expect![[r#"
+            -k ${env:TOKEN} ${env:PLAIN} = -k ${env:TOKEN} shown
+            ${env:TOKEN:more} = ${env:TOKEN}
+            ${input:name} ! `${env:TOKEN}` cannot be resolved: it holds a secret, which only the folder's own launch.json may name
+            ${env:PLAIN} = shown
+        "#]],
+    );
+    assert_eq!(ctx.secret_values().expanded("-k ${env:TOKEN}"), "-k t0ps3cret");
+    ctx.secrets = SecretUse::Refused(names);
+    let told = table(&rows[..1], &ctx);
+    assert!(told.contains("it holds a secret") && !told.contains("t0ps3cret"), "{told}");
+    assert!(ctx.secret_values().is_empty());
+}
+
 fn check(rows: &[&str], ctx: &Context, expected: Expect) {
     expected.assert_eq(&table(rows, ctx));
 }
