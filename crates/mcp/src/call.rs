@@ -159,7 +159,7 @@ fn find(shared: &Shared, workspace: &ServedWorkspace, name: &str) -> Result<Arc<
     let registry = workspace.services.executor.registry();
     let message = match registry.get(name) {
         Some(tool) if tool.is_enabled() && shared.gate.check(&tool).is_ok() => return Ok(tool),
-        Some(tool) => shared.offer.why_not(&tool),
+        Some(tool) => shared.offer.why_not(workspace, &tool),
         None => {
             let near = registry.suggestions(name);
             let help = if near.is_empty() {

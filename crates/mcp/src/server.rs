@@ -84,6 +84,7 @@ impl Shared {
             return Ok(Arc::clone(workspace));
         }
         let workspace = Arc::new(self.workspaces.open(folder)?);
+        self.gate.replace(self.offer.without_denied(&workspace));
         *current = Some((folder.map(Path::to_path_buf), Arc::clone(&workspace)));
         Ok(workspace)
     }

@@ -1,12 +1,13 @@
 //! From what a model wrote to arguments a tool can run with.
 //!
 //! Three steps, each in its own module: [`repair`] makes JSON of text, [`coerce`](mod@coerce) bends values to the schema
-//! where the meaning is beyond doubt (`"5"` for 5, one value for a list of one), [`explain`] says what is
+//! where the meaning is beyond doubt (`"5"` for 5, one value for a list of one, tags for an object), [`explain`] says what is
 //! wrong with the rest so that the model can send it right. What was cut off in the middle is never completed
 //! by guessing for a tool that changes anything: half a command is another command.
 
 mod coerce;
 mod explain;
+mod nested;
 mod repair;
 
 use jsonschema::Validator;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value};
 use stepwell_protocol::Risk;
 
 use crate::ToolError;
-use crate::near_names::near_names;
+use crate::near_names::{did_you_mean, near_names};
 use crate::wording::counted;
 
 pub use coerce::coerce;
@@ -103,9 +104,9 @@ impl ArgumentSchema {
 
     fn unknown_note(&self, field: &str) -> String {
         let known = self.properties().into_iter().flat_map(Map::keys).map(String::as_str);
-        match near_names(field, known).first() {
-            Some(near) => format!("unknown argument `{field}` was ignored; `{near}` exists"),
-            None => format!("unknown argument `{field}` was ignored"),
+        match did_you_mean(&near_names(field, known)) {
+            help if help.is_empty() => format!("unknown argument `{field}` was ignored"),
+            help => format!("unknown argument `{field}` was ignored; {help}"),
         }
     }
 }

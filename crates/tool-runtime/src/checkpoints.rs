@@ -39,6 +39,15 @@ pub struct Kept {
 
 #[async_trait]
 pub trait AfterCall: Send {
-    /// Looks at what the call changed; the event tells of it where that is anything.
-    async fn done(self: Box<Self>) -> Option<Event>;
+    /// Looks at what the call changed.
+    async fn done(self: Box<Self>) -> CallChanges;
+}
+
+/// What a call changed.
+#[derive(Debug, Default)]
+pub struct CallChanges {
+    /// Tells of the files, where any changed.
+    pub event: Option<Event>,
+    /// What the person should know: changes that cannot be undone.
+    pub notices: Vec<String>,
 }

@@ -6,4 +6,4 @@ mod transform;
 
 pub use chain::{Chain, ChainError, ChainStep, StepReport};
 pub use fit::{Misfit, compatibility};
-pub use transform::{Aggregate, Filter, FilterOperator, Transform, TransformError, extract_path};
+pub use transform::{Aggregate, Condition, Filter, FilterOperator, Transform, TransformError, extract_path};

@@ -4,13 +4,14 @@
 //! (an MCP server's) implement [`DynTool`] themselves.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
-use stepwell_protocol::{Artifact, ErrorClass, Image, ToolDefinition, ToolDetail};
+use stepwell_protocol::{Artifact, CallForms, ErrorClass, Image, ToolDefinition, ToolDetail};
 
 use crate::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
@@ -19,7 +20,10 @@ use crate::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub const ALIASES_KEYWORD: &str = "x-aliases";
 
 /// Schema keyword of a field that is understood and not offered, such as another agent's form of an argument.
-const HIDDEN_KEYWORD: &str = "x-hidden";
+pub(crate) const HIDDEN_KEYWORD: &str = "x-hidden";
+
+/// Schema keyword of the field that gets a text given in place of the whole object.
+pub(crate) const TEXT_KEYWORD: &str = "x-text";
 
 #[async_trait]
 pub trait DynTool: Send + Sync + 'static {
@@ -53,6 +57,11 @@ pub trait DynTool: Send + Sync + 'static {
         None
     }
 
+    /// See [`Tool::is_basic`].
+    fn is_basic(&self) -> bool {
+        false
+    }
+
     /// See [`Tool::loads_deferred`].
     fn loads_deferred(&self) -> bool {
         false
@@ -61,9 +70,15 @@ pub trait DynTool: Send + Sync + 'static {
     /// The tool as it is offered to a model.
     fn definition(&self) -> ToolDefinition {
         let mut input_schema = self.input_schema();
+        let forms = CallForms {
+            aliases: self.spec().aliases.iter().map(ToString::to_string).collect(),
+            parameters: other_parameters(&input_schema),
+            example: take_example(&mut input_schema),
+        };
         strip_hidden(&mut input_schema);
         strip_keyword(&mut input_schema, ALIASES_KEYWORD);
-        ToolDefinition { name: self.name().to_owned(), description: self.description(), input_schema }
+        strip_keyword(&mut input_schema, TEXT_KEYWORD);
+        ToolDefinition { name: self.name().to_owned(), description: self.description(), input_schema, forms }
     }
 }
 
@@ -129,6 +144,10 @@ impl<T: Tool> DynTool for T {
 
     fn guidance(&self) -> Option<&'static str> {
         Tool::guidance(self)
+    }
+
+    fn is_basic(&self) -> bool {
+        Tool::is_basic(self)
     }
 
     fn loads_deferred(&self) -> bool {
@@ -252,6 +271,27 @@ fn drop_null_alternative(object: &mut Map<String, Value>) {
             }
         }
     }
+}
+
+/// Other names of arguments with the argument each stands for, and the arguments that are not offered.
+fn other_parameters(schema: &Value) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        let aliases = property.get(ALIASES_KEYWORD).and_then(Value::as_array).into_iter().flatten();
+        names.extend(aliases.filter_map(Value::as_str).map(|alias| (alias.to_owned(), name.clone())));
+        if property.get(HIDDEN_KEYWORD).is_some() {
+            names.insert(name.clone(), name.clone());
+        }
+    }
+    names.retain(|alias, name| alias == name || properties.is_none_or(|known| !known.contains_key(alias)));
+    names
+}
+
+/// The example that an input gives of itself: `#[schemars(extend("examples" = [{...}]))]`.
+fn take_example(schema: &mut Value) -> Option<Value> {
+    let examples = schema.as_object_mut()?.shift_remove("examples")?;
+    examples.as_array()?.first().cloned()
 }
 
 /// Removes a keyword everywhere in a schema.

@@ -6,6 +6,7 @@
 //! [`HookRunner`]), because this crate touches no file and starts no process.
 
 mod arguments;
+mod brief;
 mod category;
 mod checkpoints;
 mod compose;
@@ -29,11 +30,12 @@ mod truncate;
 mod wording;
 
 pub use arguments::{ArgumentSchema, Prepared, coerce};
+pub use brief::{Detail, at_detail};
 pub use category::Category;
-pub use checkpoints::{AfterCall, CheckpointCall, CheckpointReach, Checkpoints, Kept};
+pub use checkpoints::{AfterCall, CallChanges, CheckpointCall, CheckpointReach, Checkpoints, Kept};
 pub use compose::{
-    Aggregate, Chain, ChainError, ChainStep, Filter, FilterOperator, Misfit, StepReport, Transform,
-    TransformError, compatibility, extract_path,
+    Aggregate, Chain, ChainError, ChainStep, Condition, Filter, FilterOperator, Misfit, StepReport,
+    Transform, TransformError, compatibility, extract_path,
 };
 pub use erased::{ALIASES_KEYWORD, DynOutput, DynPlan, DynTool};
 pub use executor::{CallEnv, CallSetup, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};

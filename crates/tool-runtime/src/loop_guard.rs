@@ -1,12 +1,19 @@
 //! Notices when a model goes round in circles.
 //!
 //! What counts is the same call with the same arguments *and the same result*: polling something that moves is
-//! no loop. Calls need not follow each other, so A-B-A-B is seen too; a change that was really made in between
-//! (a successful write or command not seen before) starts the count anew, so edit-test-edit-test is not. One
-//! guard serves a whole tree of tasks: each task has the limit, the tree four times the limit.
+//! no loop. Time stamps in a result make no difference. Calls need not follow each other, so A-B-A-B is seen too; a
+//! change that was really made in between (a successful write or command not seen before) starts the count anew, so
+//! edit-test-edit-test is not. One guard serves a whole tree of tasks: each task has the limit, the tree four times the
+//! limit.
+//!
+//! A model whose context was cut is told to read again what it needs, so results that it cannot see any more do not
+//! count towards the limit. They count, like those older than the window, towards four times the limit: a slow model
+//! and one with a small window go round in circles too.
+
+mod stamps;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -47,7 +54,8 @@ impl CallKey {
 pub struct LoopReport {
     /// How often the call would have been made, this one included.
     pub times: usize,
-    pub window: Duration,
+    /// The time within which that was; `None` for all the time the task has run.
+    pub window: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -63,13 +71,18 @@ struct Seen {
     task: TaskId,
     call: CallKey,
     result: [u8; 16],
+    /// A change that was not made before within the window.
     progress: bool,
+    /// A change that was never made before.
+    novel: bool,
+    /// The model sees the result no more.
+    left_context: bool,
 }
 
-/// More calls than this within the window are forgotten, oldest first.
+/// More calls than this are forgotten, oldest first.
 const LONGEST_MEMORY: usize = 512;
-/// How much more often a whole tree of tasks may repeat a call than one task.
-const TREE_FACTOR: usize = 4;
+/// How much more often a call may be repeated by a whole tree of tasks, and by a task in all its time.
+const LONG_FACTOR: usize = 4;
 
 impl LoopGuard {
     pub fn new(limits: LoopLimits) -> Self {
@@ -81,19 +94,20 @@ impl LoopGuard {
         if self.limits.repetitions == 0 {
             return None;
         }
-        let mut seen = self.seen.lock();
-        self.forget_old(&mut seen);
-        let of_task = repetitions(seen.iter().rev().filter(|entry| entry.task == *task), call);
-        let of_tree = repetitions(seen.iter().rev(), call);
+        let seen = self.seen.lock();
+        let recent = || seen.iter().rev().take_while(|entry| entry.at.elapsed() <= self.limits.window);
+        let own = |entry: &&Seen| entry.task == *task;
+        let progress = |entry: &Seen| entry.progress;
+        let in_sight = repetitions(recent().filter(own).filter(|entry| !entry.left_context), call, progress);
+        let of_tree = repetitions(recent(), call, progress);
+        let in_all = repetitions(seen.iter().rev().filter(own), call, |entry| entry.novel);
         let limit = self.limits.repetitions;
-        let times = if of_task + 1 >= limit {
-            of_task + 1
-        } else if of_tree + 1 >= limit.saturating_mul(TREE_FACTOR) {
-            of_tree + 1
-        } else {
-            return None;
-        };
-        Some(LoopReport { times, window: self.limits.window })
+        let long_limit = limit.saturating_mul(LONG_FACTOR);
+        let within = Some(self.limits.window);
+        [(in_sight, limit, within), (of_tree, long_limit, within), (in_all, long_limit, None)]
+            .into_iter()
+            .find(|(count, limit, _)| count + 1 >= *limit)
+            .map(|(count, _, window)| LoopReport { times: count + 1, window })
     }
 
     /// Remembers a call that was made and what came of it.
@@ -103,15 +117,33 @@ impl LoopGuard {
         }
         let result_key = result_key(result);
         let mut seen = self.seen.lock();
-        self.forget_old(&mut seen);
-        let known = seen.iter().any(|entry| entry.call == call && entry.result == result_key);
-        let progress = !known && risk > Risk::Read && result.is_success();
+        let mut same = seen.iter().filter(|entry| entry.call == call && entry.result == result_key);
+        let last = same.next_back().map(|entry| entry.at);
+        let changes = risk > Risk::Read && result.is_success();
+        let novel = changes && last.is_none();
+        let progress = changes && last.is_none_or(|at| at.elapsed() > self.limits.window);
         if progress {
             self.refused.lock().retain(|(refused_task, _), _| refused_task != task);
         }
-        seen.push_back(Seen { at: Instant::now(), task: task.clone(), call, result: result_key, progress });
+        seen.push_back(Seen {
+            at: Instant::now(),
+            task: task.clone(),
+            call,
+            result: result_key,
+            progress,
+            novel,
+            left_context: false,
+        });
         if seen.len() > LONGEST_MEMORY {
             seen.pop_front();
+        }
+    }
+
+    /// The context of the task was cut: it sees the results of these calls no more.
+    pub fn left_context(&self, task: &TaskId, calls: &HashSet<CallKey>) {
+        let mut seen = self.seen.lock();
+        for entry in seen.iter_mut().filter(|entry| entry.task == *task && calls.contains(&entry.call)) {
+            entry.left_context = true;
         }
     }
 
@@ -129,16 +161,14 @@ impl LoopGuard {
         self.seen.lock().retain(|entry| entry.call != call);
         self.refused.lock().retain(|(_, refused), _| *refused != call);
     }
-
-    fn forget_old(&self, seen: &mut VecDeque<Seen>) {
-        while seen.front().is_some_and(|entry| entry.at.elapsed() > self.limits.window) {
-            seen.pop_front();
-        }
-    }
 }
 
 /// How often a call gave one and the same result since anything else changed. Entries come newest first.
-fn repetitions<'a>(entries: impl Iterator<Item = &'a Seen>, call: CallKey) -> usize {
+fn repetitions<'a>(
+    entries: impl Iterator<Item = &'a Seen>,
+    call: CallKey,
+    is_change: impl Fn(&Seen) -> bool,
+) -> usize {
     let mut count = 0;
     let mut result = None;
     for entry in entries {
@@ -147,7 +177,7 @@ fn repetitions<'a>(entries: impl Iterator<Item = &'a Seen>, call: CallKey) -> us
                 break;
             }
             count += 1;
-        } else if entry.progress {
+        } else if is_change(entry) {
             break;
         }
     }
@@ -162,7 +192,7 @@ fn result_key(result: &ToolResult) -> [u8; 16] {
         .artifacts
         .iter()
         .fold(Cow::Borrowed(&*result.output), |output, artifact| output.replace(&artifact.path, "").into());
-    hasher.update(same_output.as_bytes());
+    hasher.update(stamps::without(&same_output).as_bytes());
     for image in &result.images {
         hasher.update(image.data.as_bytes());
     }

@@ -39,6 +39,8 @@ async fn loops_are_seen_and_progress_is_not_taken_for_one() {
         ("a b a b a", Some(4)),
         ("a b c a b c a", Some(6)),
         ("a! a! a!", Some(2)),
+        // Only the time moves.
+        ("a=2026-11-17 a=2026-11-18 a=2026-11-19", Some(2)),
         // Polling: the result moves.
         ("a=1 a=2 a=3 a=4", None),
         // Edit and test: every edit is another call, the test fails the same way.
@@ -63,7 +65,7 @@ async fn old_calls_are_forgotten_and_forgiven_ones_count_anew() {
     for _ in 0..2 {
         guard.note(&task, key, Risk::Read, &result);
     }
-    assert_eq!(guard.check(&task, key), Some(LoopReport { times: 3, window: Duration::from_secs(30) }));
+    assert_eq!(guard.check(&task, key), Some(LoopReport { times: 3, window: Some(Duration::from_secs(30)) }));
     guard.forgive(key);
     assert_eq!(guard.check(&task, key), None);
     for _ in 0..2 {
@@ -71,6 +73,40 @@ async fn old_calls_are_forgotten_and_forgiven_ones_count_anew() {
     }
     tokio::time::advance(Duration::from_secs(31)).await;
     assert_eq!(guard.check(&task, key), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_that_left_the_context_may_be_read_again_but_not_for_ever() {
+    let guard = LoopGuard::new(LoopLimits::STANDARD);
+    let (task, call) = (TaskId::from("t"), call("a"));
+    let key = key(&call);
+    let mut result = ToolResult::failure(&call, ErrorClass::ExecutionError, "the file");
+    result.error = None;
+    let mut rounds = 0;
+    // A window so small that each result is cut away before the next question.
+    while guard.check(&task, key).is_none() {
+        guard.note(&task, key, Risk::Read, &result);
+        guard.left_context(&task, &[key].into());
+        rounds += 1;
+        assert!(rounds < 100, "never stopped");
+    }
+    assert_eq!(rounds, 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_model_goes_round_in_circles_too() {
+    let guard = LoopGuard::new(LoopLimits::STANDARD);
+    let (task, call) = (TaskId::from("t"), call("a"));
+    let key = key(&call);
+    let result = ToolResult::failure(&call, ErrorClass::ExecutionError, "no");
+    let mut rounds = 0;
+    while guard.check(&task, key).is_none() {
+        guard.note(&task, key, Risk::Read, &result);
+        tokio::time::advance(Duration::from_secs(40)).await;
+        rounds += 1;
+        assert!(rounds < 100, "never stopped");
+    }
+    assert_eq!(rounds, 11);
 }
 
 #[test]

@@ -49,21 +49,25 @@ fn fold(name: &str) -> String {
     name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Levenshtein distance in characters. Names are short; long input is cut so that cost stays bounded.
+/// Edit distance in characters; a swap of neighbours counts once. Names are short; long input is cut so that cost stays bounded.
 fn edit_distance(left: &str, right: &str) -> usize {
     const LONGEST: usize = 64;
+    let left: Vec<char> = left.chars().take(LONGEST).collect();
     let right: Vec<char> = right.chars().take(LONGEST).collect();
+    // The row before the last one, for swaps, and the last one.
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, left_char) in left.chars().take(LONGEST).enumerate() {
-        let mut diagonal = i;
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
+    for (i, left_char) in left.iter().enumerate() {
+        let mut next = vec![i + 1];
         for (j, right_char) in right.iter().enumerate() {
-            let substitution = diagonal + usize::from(left_char != *right_char);
-            diagonal = row[j + 1];
-            row[j + 1] = substitution.min(row[j] + 1).min(diagonal + 1);
+            let substitution = row[j] + usize::from(left_char != right_char);
+            let mut best = substitution.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && left[i - 1] == *right_char && left[i] == right[j - 1] {
+                best = best.min(before[j - 1] + 1);
+            }
+            next.push(best);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or_default()
 }
@@ -78,6 +82,7 @@ mod tests {
             ("Read", vec!["read"]),
             ("reed", vec!["read"]),
             ("bsh", vec!["bash"]),
+            ("raed", vec!["read"]),
             ("todo_write", vec!["todowrite"]),
             ("read_the_file", vec!["read"]),
             ("todo", vec!["todoread", "todowrite"]),

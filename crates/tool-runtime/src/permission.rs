@@ -24,6 +24,7 @@ use serde_json::Value;
 use stepwell_protocol::{ApprovalAnswer, PermissionMode, Preview, Risk, TaskId};
 
 use crate::Category;
+use crate::registry::RegisteredTool;
 use crate::shell::Analysis;
 
 pub use denied::DeniedReads;
@@ -92,11 +93,21 @@ pub trait PermissionJudge: Send + Sync {
         false
     }
 
+    /// Returns the ports of this machine's loopback that rules open by name.
+    fn loopback_ports(&self) -> Vec<u16> {
+        Vec::new()
+    }
+
     /// The person said yes. An error says why a yes for longer could not be kept; the call runs all the same.
     fn granted(&self, facts: &CallFacts, answer: &ApprovalAnswer) -> Result<(), String>;
 
     /// After how many seconds questions are answered by their default.
     fn question_seconds(&self) -> Option<u64> {
+        None
+    }
+
+    /// The rule that refuses every call of a tool, as it is written. Such a tool need not be offered.
+    fn denied(&self, _tool: &RegisteredTool) -> Option<String> {
         None
     }
 

@@ -19,4 +19,9 @@ pub trait ArtifactWriter: Send + Sync {
 pub trait NetworkGate: Send + Sync {
     /// The error says why not, for the model and the person.
     async fn admit(&self, host: &str, port: u16) -> Result<(), String>;
+
+    /// Returns the ports of this machine's own loopback that a rule opens by name, such as `network(localhost:8080)`.
+    fn loopback_ports(&self) -> Vec<u16> {
+        Vec::new()
+    }
 }

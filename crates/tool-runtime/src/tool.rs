@@ -41,6 +41,11 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// Whether a model whose window has room for a few tools only is still offered this one.
+    fn is_basic(&self) -> bool {
+        false
+    }
+
     /// Whether this tool shows deferred tools to the model. Its description lists them.
     fn loads_deferred(&self) -> bool {
         false

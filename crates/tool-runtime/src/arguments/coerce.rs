@@ -2,11 +2,19 @@
 
 use serde_json::{Map, Number, Value};
 
+use super::nested;
 use crate::ALIASES_KEYWORD;
+use crate::erased::{HIDDEN_KEYWORD, TEXT_KEYWORD};
 
 /// Changes `value` in place. Applying it twice changes nothing more.
 pub fn coerce(value: &mut Value, schema: &Value) {
     let Some(kind) = single_type(schema) else {
+        // Another agent's form, which may be tags.
+        if schema.get(HIDDEN_KEYWORD).is_some()
+            && let Some(object) = value.as_str().and_then(nested::object)
+        {
+            *value = object;
+        }
         coerce_enum(value, schema);
         return;
     };
@@ -90,6 +98,7 @@ fn coerce_array(value: &mut Value, schema: &Value) {
         Value::String(text) if text.trim().is_empty() => *value = Value::Array(Vec::new()),
         Value::String(text) => {
             let parsed = serde_json::from_str::<Value>(text.trim()).ok().filter(Value::is_array);
+            let parsed = parsed.or_else(|| nested::list(text));
             *value = parsed.unwrap_or_else(|| Value::Array(vec![value.take()]));
         }
         _ => *value = Value::Array(vec![value.take()]),
@@ -107,9 +116,11 @@ fn coerce_object(value: &mut Value, schema: &Value) {
         return;
     };
     if !parse_object(value) {
-        // Text where an object with one required text is wanted: the text is that one.
+        // Text where an object with one required text is wanted: the text is that one, or the field declared for it.
         let mut names = required(schema);
-        let only = names.next().filter(|_| names.next().is_none());
+        let declared = properties.iter().find(|(_, field)| field.get(TEXT_KEYWORD).is_some());
+        let declared = declared.map(|(name, _)| name.as_str());
+        let only = declared.or_else(|| names.next().filter(|_| names.next().is_none()));
         let text_field = only.filter(|name| {
             value.is_string() && properties.get(*name).and_then(single_type) == Some("string")
         });
@@ -134,7 +145,9 @@ fn coerce_object(value: &mut Value, schema: &Value) {
 
 /// Makes an object of text that is one; returns whether the value is an object.
 fn parse_object(value: &mut Value) -> bool {
-    let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text.trim()).ok());
+    let parsed = value
+        .as_str()
+        .and_then(|text| serde_json::from_str::<Value>(text.trim()).ok().or_else(|| nested::object(text)));
     if let Some(parsed) = parsed.filter(Value::is_object) {
         *value = parsed;
     }

@@ -5,7 +5,7 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::{Map, Value};
 
 use super::coerce::required;
-use crate::near_names::near_names;
+use crate::near_names::{did_you_mean, near_names};
 use crate::wording::counted;
 
 /// Names the missing fields, the unknown ones that may have been meant, and shows a call that would do.
@@ -17,9 +17,16 @@ pub(super) fn missing(schema: &Value, arguments: &Value, missing: &[String], unk
         lines.push(format!("`{field}` is required{expected}"));
     }
     for field in unknown {
-        match near_names(field, missing.iter().map(String::as_str)).first() {
-            Some(near) => lines.push(format!("`{field}` is unknown; use `{near}`")),
-            None => lines.push(format!("`{field}` is unknown")),
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+        // One of those that are missing is the likelier one.
+        let mut near = near_names(field, missing.iter().map(String::as_str));
+        if near.is_empty() {
+            near = near_names(field, known);
+        }
+        match did_you_mean(&near) {
+            help if help.is_empty() => lines.push(format!("`{field}` is unknown")),
+            help => lines.push(format!("`{field}` is unknown; {help}")),
         }
     }
     if arguments.as_object().is_some_and(Map::is_empty) {

@@ -91,9 +91,9 @@ fn problems_are_said_so_that_a_model_can_act() {
         json!({"file_pth": "a"}),
         Risk::Read,
         expect![[r#"
-        the arguments do not fit: `file_path` is required (a string: Path of the file.)
-        - `file_pth` is unknown; use `file_path`
-        example: {"file_path":"..."}"#]],
+            the arguments do not fit: `file_path` is required (a string: Path of the file.)
+            - `file_pth` is unknown; did you mean `file_path`?
+            example: {"file_path":"..."}"#]],
     );
     check(
         json!({"file_path": "a", "limit": 0, "status": "done", "recursive": "maybe"}),
@@ -108,7 +108,7 @@ fn problems_are_said_so_that_a_model_can_act() {
         json!({"file_path": "a", "recursiv": true, "zzz": 1}),
         Risk::Read,
         expect![[
-            r#"{"file_path":"a"} [unknown argument `recursiv` was ignored; `recursive` exists; unknown argument `zzz` was ignored]"#
+            r#"{"file_path":"a"} [unknown argument `recursiv` was ignored; did you mean `recursive`?; unknown argument `zzz` was ignored]"#
         ]],
     );
     check(json!([1, 2]), Risk::Read, expect!["the arguments must be a JSON object, got an array of 2"]);

@@ -39,6 +39,23 @@ fn transforms() {
         json!({"extract_path": "results", "filter": {"field": "tags", "op": "contains", "value": "b"}, "aggregate": "first", "field_mapping": {"title": "path"}}),
         expect![[r#"{"path":"two"}"#]],
     );
+    for (filter, kept) in [
+        (json!({"title": "two"}), "[2]"),
+        (json!({"title": "two", "id": 2}), "[2]"),
+        (json!({"title": "two", "id": 3}), "[]"),
+        (json!({"tags": ["a"]}), "[1]"),
+        (json!({"nothing": 1}), "[]"),
+        (json!({"value": 1}), "[]"),
+        (json!({}), "[1,2,3]"),
+    ] {
+        let transform: Transform =
+            serde_json::from_value(json!({"extract_path": "results", "filter": filter}))
+                .expect("a transform");
+        let all = json!({"results": [
+            {"id": 1, "title": "one", "tags": ["a"]}, {"id": 2, "title": "two", "tags": ["a", "b"]}, {"id": 3, "title": "three", "tags": []}]});
+        let ids = extract_path(&transform.apply(&all).expect("a list"), "[*].id").expect("ids");
+        assert_eq!(ids.to_string(), kept, "{filter}");
+    }
     check(
         json!({"extract_path": "result"}),
         expect![

@@ -1,10 +1,12 @@
 //! Turning a value: take a part, filter, aggregate, rename.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// Steps applied in this order; absent ones are left out.
@@ -13,7 +15,6 @@ pub struct Transform {
     /// `a.b[0].c`; `[*]` takes all items of a list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract_path: Option<String>,
-    /// Keeps the items of a list that fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
     /// One value from a list.
@@ -24,8 +25,17 @@ pub struct Transform {
     pub field_mapping: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Filter {
+/// Which items of a list stay.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Filter {
+    Condition(Condition),
+    /// Every path has this value: `{"status": "open"}`.
+    Fields(BTreeMap<String, Value>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
     /// Path in the item; empty for the item itself.
     #[serde(default)]
     pub field: String,
@@ -33,6 +43,33 @@ pub struct Filter {
     pub op: FilterOperator,
     #[serde(default)]
     pub value: Value,
+}
+
+impl<'de> Deserialize<'de> for Filter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields: BTreeMap<String, Value> = BTreeMap::deserialize(deserializer)?;
+        let only_known = fields.keys().all(|key| matches!(key.as_str(), "field" | "op" | "value"));
+        let names_field = fields.contains_key("field") && fields.contains_key("value");
+        if only_known && (fields.contains_key("op") || names_field) {
+            let condition = Value::Object(fields.into_iter().collect());
+            return serde_json::from_value(condition).map(Self::Condition).map_err(D::Error::custom);
+        }
+        Ok(Self::Fields(fields))
+    }
+}
+
+impl JsonSchema for Filter {
+    fn schema_name() -> Cow<'static, str> {
+        "Filter".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "Keeps the items of a list that fit: {\"status\": \"open\"} for equal fields, or {field, op, value} \
+                            with op one of eq, ne, gt, ge, lt, le, contains, exists.",
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -145,6 +182,17 @@ fn available(value: &Value) -> String {
 }
 
 impl Filter {
+    fn fits(&self, item: &Value) -> bool {
+        match self {
+            Self::Condition(condition) => condition.fits(item),
+            Self::Fields(fields) => fields.iter().all(|(path, value)| {
+                extract_path(item, path).is_ok_and(|found| compare(&found, value) == Some(Ordering::Equal))
+            }),
+        }
+    }
+}
+
+impl Condition {
     fn fits(&self, item: &Value) -> bool {
         let Ok(found) = extract_path(item, &self.field) else { return self.op == FilterOperator::Ne };
         let order = || compare(&found, &self.value);

@@ -42,10 +42,12 @@ impl Executor {
 
     pub(super) async fn after_checkpoint(&self, env: &CallEnv, after: Option<Box<dyn AfterCall>>) {
         let Some(after) = after else { return };
-        if let Some(event) = after.done().await {
+        let changes = after.done().await;
+        if let Some(event) = changes.event {
             // The journal of the checkpoints has it in any case.
             env.host.record(event).await.ok();
         }
+        notify(env, &changes.notices).await;
     }
 }
 

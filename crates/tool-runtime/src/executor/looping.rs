@@ -20,13 +20,13 @@ impl Executor {
         key: CallKey,
         report: LoopReport,
     ) -> Option<Outcome> {
-        let seconds = report.window.as_secs();
+        let within =
+            report.window.map_or(String::new(), |window| format!(" within {} seconds", window.as_secs()));
         let question = Question {
             id: QuestionId::generate(),
             kind: QuestionKind::Continue,
             text: format!(
-                "The model calls `{}` for the {} time within {seconds} seconds with the same arguments and the \
-                 same result. Go on?",
+                "The model calls `{}` for the {} time{within} with the same arguments and the same result. Go on?",
                 call.name,
                 ordinal(report.times)
             ),

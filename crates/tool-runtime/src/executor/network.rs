@@ -81,4 +81,8 @@ impl NetworkGate for CallNetwork {
         }
         answer
     }
+
+    fn loopback_ports(&self) -> Vec<u16> {
+        self.env.permission.loopback_ports()
+    }
 }

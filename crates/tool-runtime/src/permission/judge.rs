@@ -7,12 +7,14 @@ use parking_lot::{Mutex, RwLock};
 use stepwell_protocol::{ApprovalAnswer, ApprovalDecision, PermissionMode};
 
 use super::grant::{Grant, GrantKeeper, candidates};
+use super::patterns::LOOPBACK_NAMES;
 use super::places::JudgePlaces;
 use super::rule::{Rule, RuleSource};
 use super::ruling::{Court, Ruling};
 use super::settings::AutoApprove;
 use super::{CallFacts, Effect, PermissionJudge, Verdict};
 use crate::Category;
+use crate::registry::RegisteredTool;
 
 /// Grants of one task that are remembered.
 const MOST_GRANTS: usize = 1000;
@@ -162,6 +164,22 @@ impl PermissionJudge for RuleJudge {
         self.grant(facts).map(|grant| grant.to_string())
     }
 
+    fn loopback_ports(&self) -> Vec<u16> {
+        let rules = self.rules.read();
+        let opened = rules.iter().filter(|rule| rule.effect == Effect::Allow);
+        let mut ports: Vec<u16> = opened.filter_map(Rule::loopback_port).collect();
+        // Another rule may speak against it, by any of its names.
+        let others: Vec<&Rule> = rules.iter().filter(|rule| rule.effect != Effect::Allow).collect();
+        let is_closed = |port: u16| {
+            let names = LOOPBACK_NAMES.map(|name| format!("{name}:{port}"));
+            others.iter().any(|rule| names.iter().any(|name| rule.is_about_host(name)))
+        };
+        ports.retain(|port| !is_closed(*port));
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
     fn insists(&self, facts: &CallFacts) -> bool {
         self.mode() != PermissionMode::BypassPermissions && self.explain(facts).always_asks
     }
@@ -186,6 +204,10 @@ impl PermissionJudge for RuleJudge {
 
     fn question_seconds(&self) -> Option<u64> {
         self.auto_approve.questions_after_seconds
+    }
+
+    fn denied(&self, tool: &RegisteredTool) -> Option<String> {
+        super::denied_tool(&self.rules.read(), tool)
     }
 
     fn set_mode(&self, mode: PermissionMode) {

@@ -201,6 +201,9 @@ fn path_expression(glob: &str) -> String {
     expression
 }
 
+/// How this machine's own loopback is written.
+pub(super) const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
 /// `example.com`, `*.example.com`, `*`; with `:443` only that port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostPattern {
@@ -232,6 +235,12 @@ impl HostPattern {
             None => self.host == "*" || self.host == host,
         };
         fits && self.port.as_deref().is_none_or(|wanted| port == Some(wanted))
+    }
+
+    /// The port, where the host is this machine's loopback and a port is named.
+    pub(super) fn loopback_port(&self) -> Option<u16> {
+        let port = self.port.as_deref()?.parse().ok().filter(|port| *port != 0);
+        port.filter(|_| LOOPBACK_NAMES.contains(&self.host.as_str()))
     }
 
     pub(super) fn weight(&self) -> usize {

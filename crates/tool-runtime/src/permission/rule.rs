@@ -175,6 +175,19 @@ impl Rule {
         }
     }
 
+    /// Whether it is about a host, given with its port.
+    pub(super) fn is_about_host(&self, host: &str) -> bool {
+        matches!(&self.about, About::Host(pattern) if pattern.matches(host))
+    }
+
+    /// The port of this machine's loopback that it names.
+    pub(super) fn loopback_port(&self) -> Option<u16> {
+        match &self.about {
+            About::Host(pattern) => pattern.loopback_port(),
+            _ => None,
+        }
+    }
+
     /// The files it is about, where it is about reading files by whatever tool.
     pub(super) fn reads(&self) -> Option<&PathPattern> {
         match &self.about {

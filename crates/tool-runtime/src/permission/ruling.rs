@@ -113,16 +113,9 @@ impl Court<'_> {
         }
         ruling.by_class = ruling.findings.iter().any(|finding| finding.by_class);
         ruling.verdict = self.verdict(facts, analysis.as_deref(), &protected, &ruling.findings);
-        ruling.always_asks = !protected.is_empty() || self.unconfined(facts).is_some();
+        ruling.always_asks = !protected.is_empty() || facts.preview.unconfined.is_some();
         ruling.analysis = analysis;
         ruling
-    }
-
-    /// Why a call would run without a sandbox, where nobody said yes to that. Who serves the debugger to a client has:
-    /// programs that are debugged run as the person's own.
-    fn unconfined<'f>(&self, facts: &'f CallFacts) -> Option<&'f str> {
-        let said = facts.category == Category::Debug && self.asked_for.contains(&Category::Debug);
-        facts.preview.unconfined.as_deref().filter(|_| !said)
     }
 
     fn verdict(
@@ -150,14 +143,14 @@ impl Court<'_> {
             }
             _ => false,
         };
-        if self.mode == PermissionMode::Plan && !(reads && self.unconfined(facts).is_none()) {
+        if self.mode == PermissionMode::Plan && !(reads && facts.preview.unconfined.is_none()) {
             return by_mode(self.mode, facts.risk);
         }
         let mut reasons = Vec::new();
         if !protected.is_empty() && !self.auto.protected {
             reasons.push(format!("it changes what steers tools and agents: {}", protected.join(", ")));
         }
-        if let Some(missing) = self.unconfined(facts) {
+        if let Some(missing) = &facts.preview.unconfined {
             reasons.push(format!("it would run without a sandbox: {missing}"));
         }
         if !exact {

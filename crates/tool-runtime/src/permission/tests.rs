@@ -270,6 +270,27 @@ fn no_less_trusted_source_overrides_a_denial() {
 }
 
 #[test]
+fn loopback_ports_are_opened_by_name_and_closed_by_any_other_rule() {
+    for (texts, expected) in [
+        (&[(Effect::Allow, "network(localhost:8080)")][..], &[8080][..]),
+        (&[(Effect::Allow, "network(127.0.0.1:5432)"), (Effect::Allow, "network([::1]:80)")], &[80, 5432]),
+        (&[(Effect::Allow, "network(LOCALHOST:8080)"), (Effect::Allow, "network(localhost:8080)")], &[8080]),
+        (&[(Effect::Allow, "network(localhost)")], &[]),
+        (&[(Effect::Allow, "network(*)")], &[]),
+        (&[(Effect::Allow, "network(*:8080)")], &[]),
+        (&[(Effect::Allow, "network(localhost:0)")], &[]),
+        (&[(Effect::Allow, "network(example.com:8080)")], &[]),
+        (&[(Effect::Ask, "network(localhost:8080)")], &[]),
+        (&[(Effect::Allow, "network(localhost:8080)"), (Effect::Deny, "network(127.0.0.1)")], &[]),
+        (&[(Effect::Allow, "network(localhost:8080)"), (Effect::Deny, "network(*)")], &[]),
+        (&[(Effect::Allow, "network(localhost:8080)"), (Effect::Ask, "network(localhost:80)")], &[8080]),
+    ] {
+        let judge = judge(PermissionMode::Default, rules(texts, RuleSource::User));
+        assert_eq!(judge.loopback_ports(), expected, "{texts:?}");
+    }
+}
+
+#[test]
 fn hosts_and_mcp_tools() {
     let network = |host: &str| CallFacts {
         tool: "network".into(),
