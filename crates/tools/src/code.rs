@@ -2,6 +2,7 @@
 //! programs get the answer itself. One service holds the index of a workspace.
 
 mod answer;
+mod below;
 mod graphs;
 mod names;
 mod outlines;

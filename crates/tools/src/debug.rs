@@ -15,7 +15,9 @@ mod functions;
 mod inspect;
 mod launch;
 mod memory;
+mod sandbox;
 mod service;
+mod sources;
 mod started;
 mod trace;
 mod tracepoints;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use stepwell_tool_runtime::DynTool;
 
 pub use functions::SyntaxFunctions;
+pub use sandbox::LaunchSandboxes;
 pub use service::{DebugOptions, DebugService};
 
 /// Declares a tool whose work a method of the service does: its type, name, aliases, types of input and output, risk, the

@@ -17,7 +17,7 @@ mod todo;
 mod tool_search;
 
 pub use code::CodeService;
-pub use debug::{DebugOptions, DebugService, SyntaxFunctions};
+pub use debug::{DebugOptions, DebugService, LaunchSandboxes, SyntaxFunctions};
 pub use files::{PDF_TEXT_WORD, patched_paths, pdf_text_main};
 pub use shell::BackgroundCommands;
 pub use shell::confine::{Confinement, Walls};

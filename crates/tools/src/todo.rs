@@ -17,25 +17,61 @@ pub struct TodoWrite;
 pub struct TodoReadInput {
     /// Only items of this status.
     status: Option<TodoStatus>,
+    /// Only items of this priority.
+    priority: Option<TodoPriority>,
+    /// The list is always that of the task.
+    #[serde(rename = "session_id")]
+    #[schemars(extend("x-hidden" = true))]
+    _session_id: Option<String>,
 }
 
-/// Replaces the todo list of this task. For work of three or more steps: write the list first, keep one item in
-/// progress, mark each completed as soon as it is.
+/// Writes the todo list of this task. For work of three or more steps: write the list first, keep one item in progress,
+/// mark each completed as soon as it is.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(extend("examples" = [{"todos": [
+    {"content": "Find the cause", "status": "completed"}, {"content": "Mend it", "status": "in_progress"}]}]))]
 pub struct TodoWriteInput {
-    /// The whole list; or a checklist of `- [ ]`, `- [-]` and `- [x]` lines.
+    /// The items; or a checklist of `- [ ]`, `- [-]` and `- [x]` lines.
     todos: Vec<TodoEntry>,
+    /// `replace` the whole list (the default), `add` items to it, or `update` items by their ids.
+    #[serde(default)]
+    action: TodoAction,
+    /// The item that `update` changes, where `todos` has one without an id.
+    todo_id: Option<String>,
+    /// The list is always that of the task.
+    #[serde(rename = "session_id")]
+    #[schemars(extend("x-hidden" = true))]
+    _session_id: Option<String>,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TodoAction {
+    #[default]
+    Replace,
+    Add,
+    Update,
+}
+
+impl TodoAction {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Replace => "Write",
+            Self::Add => "Add to",
+            Self::Update => "Update",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct TodoEntry {
+    #[schemars(extend("x-aliases" = ["todo_id"]))]
     id: Option<String>,
-    #[schemars(extend("x-aliases" = ["text", "task", "title"]))]
-    content: String,
-    #[serde(default)]
-    status: TodoStatus,
-    #[serde(default)]
-    priority: TodoPriority,
+    /// Needed for a new item.
+    #[schemars(extend("x-text" = true, "x-aliases" = ["text", "task", "title"]))]
+    content: Option<String>,
+    status: Option<TodoStatus>,
+    priority: Option<TodoPriority>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -96,7 +132,10 @@ impl Tool for TodoRead {
 
     async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let mut todos = ctx.host.todo();
-        todos.retain(|item| input.status.is_none_or(|status| item.status == status));
+        todos.retain(|item| {
+            input.status.is_none_or(|status| item.status == status)
+                && input.priority.is_none_or(|priority| item.priority == priority)
+        });
         Ok(TodoOutput { todos })
     }
 }
@@ -113,14 +152,22 @@ impl Tool for TodoWrite {
 
     async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let preview = Preview {
-            summary: format!("Write the todo list ({})", counted(input.todos.len() as u64, "item")),
+            summary: format!(
+                "{} the todo list ({})",
+                input.action.verb(),
+                counted(input.todos.len() as u64, "item")
+            ),
             ..Preview::default()
         };
         Planned::ready(preview, input)
     }
 
     async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
-        let todos = items(input.todos)?;
+        let todos = match input.action {
+            TodoAction::Replace => items(Vec::new(), input.todos)?,
+            TodoAction::Add => items(ctx.host.todo(), input.todos)?,
+            TodoAction::Update => updated(ctx.host.todo(), input.todos, input.todo_id)?,
+        };
         ctx.host
             .record(Event::Todo { items: todos.clone() })
             .await
@@ -129,25 +176,26 @@ impl Tool for TodoWrite {
     }
 }
 
-/// The list with ids of its own, checklists taken apart.
-fn items(entries: Vec<TodoEntry>) -> Result<Vec<TodoItem>, ToolError> {
-    let mut items: Vec<TodoItem> = Vec::new();
+/// The list with the new items, checklists taken apart, and ids for those that have none.
+fn items(mut items: Vec<TodoItem>, entries: Vec<TodoEntry>) -> Result<Vec<TodoItem>, ToolError> {
     for entry in entries {
-        let lines: Vec<&str> = entry.content.lines().filter(|line| !line.trim().is_empty()).collect();
+        let (status, priority) = (entry.status.unwrap_or_default(), entry.priority.unwrap_or_default());
+        let content = entry.content.unwrap_or_default();
+        let lines: Vec<&str> = content.lines().filter(|line| !line.trim().is_empty()).collect();
         let is_checklist = lines.iter().any(|line| checklist_line(line).is_some());
         if !is_checklist {
-            push(&mut items, entry.id, entry.content.trim(), entry.status, entry.priority);
+            push(&mut items, entry.id, content.trim(), status, priority);
             continue;
         }
         for line in lines {
             match (checklist_line(line), items.last_mut()) {
-                (Some((status, content)), _) => push(&mut items, None, content, status, entry.priority),
+                (Some((status, content)), _) => push(&mut items, None, content, status, priority),
                 // A line without a mark goes on with the item above it.
                 (None, Some(last)) => {
                     last.content.push(' ');
                     last.content.push_str(line.trim());
                 }
-                (None, None) => push(&mut items, None, line.trim(), entry.status, entry.priority),
+                (None, None) => push(&mut items, None, line.trim(), status, priority),
             }
         }
     }
@@ -155,6 +203,36 @@ fn items(entries: Vec<TodoEntry>) -> Result<Vec<TodoItem>, ToolError> {
         Some(item) => Err(ToolError::validation(format!("the todo `{}` has no content", item.id))),
         None => Ok(items),
     }
+}
+
+/// The list with what the entries say of its items.
+fn updated(
+    mut items: Vec<TodoItem>,
+    entries: Vec<TodoEntry>,
+    todo_id: Option<String>,
+) -> Result<Vec<TodoItem>, ToolError> {
+    let one = entries.len() == 1;
+    for entry in entries {
+        let id = entry.id.or_else(|| todo_id.clone().filter(|_| one));
+        let id = id.ok_or_else(|| {
+            ToolError::parameter("`update` needs the `id` of each item, or `todo_id` where there is one")
+        })?;
+        let known: Vec<String> = items.iter().map(|item| format!("`{}`", item.id)).collect();
+        let item = items.iter_mut().find(|item| item.id == id).ok_or_else(|| {
+            let known = if known.is_empty() { "the list is empty".into() } else { known.join(", ") };
+            ToolError::validation(format!("there is no todo `{id}`; there are {known}"))
+        })?;
+        match entry.content.map(|content| content.trim().to_owned()) {
+            Some(content) if content.is_empty() => {
+                return Err(ToolError::validation(format!("the todo `{id}` would have no content")));
+            }
+            Some(content) => item.content = content,
+            None => {}
+        }
+        item.status = entry.status.unwrap_or(item.status);
+        item.priority = entry.priority.unwrap_or(item.priority);
+    }
+    Ok(items)
 }
 
 fn push(
@@ -196,24 +274,39 @@ mod tests {
     use super::*;
 
     fn entry(content: &str) -> TodoEntry {
-        TodoEntry {
-            id: None,
-            content: content.into(),
-            status: TodoStatus::Pending,
-            priority: TodoPriority::Medium,
-        }
+        TodoEntry { content: Some(content.into()), ..TodoEntry::default() }
+    }
+
+    #[test]
+    fn items_are_added_and_updated_by_their_ids() {
+        let list = items(Vec::new(), vec![entry("one"), entry("two")]).expect("items");
+        let list = items(list, vec![entry("three")]).expect("items");
+        let done = TodoEntry { status: Some(TodoStatus::Completed), ..TodoEntry::default() };
+        let high = TodoEntry {
+            id: Some("3".into()),
+            content: Some("the third".into()),
+            priority: Some(TodoPriority::High),
+            status: None,
+        };
+        let list = updated(list, vec![done.clone()], Some("1".into())).expect("an update");
+        let list = updated(list, vec![high], None).expect("an update");
+        let lines: Vec<String> = list.iter().map(line).collect();
+        assert_eq!(lines, ["[x] 1. one", "[ ] 2. two", "[ ] 3. the third (high)"]);
+        assert!(updated(list.clone(), vec![done.clone()], None).is_err());
+        let unknown = updated(list, vec![done], Some("9".into())).expect_err("no such item");
+        assert_eq!(unknown.message, "there is no todo `9`; there are `1`, `2`, `3`");
     }
 
     #[test]
     fn lists_and_checklists_become_items() {
         let entries = vec![entry("plain"), entry("- [x] done\n  - [-] doing\n    and on\n[ ] to do\n")];
-        let lines: Vec<String> = items(entries).expect("items").iter().map(line).collect();
+        let lines: Vec<String> = items(Vec::new(), entries).expect("items").iter().map(line).collect();
         expect![[r"
             [ ] 1. plain
             [x] 2. done
             [-] 3. doing and on
             [ ] 4. to do"]]
         .assert_eq(&lines.join("\n"));
-        assert!(items(vec![entry("  ")]).is_err());
+        assert!(items(Vec::new(), vec![entry("  ")]).is_err());
     }
 }

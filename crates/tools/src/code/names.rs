@@ -11,10 +11,13 @@ use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::Question;
 
 use super::answer::{SymbolQuestion, TextAnswer, note_lines, source_name, unresolved_text};
+use super::below::Below;
 use super::code_tool;
 use super::service::{QueryVectors, SourceChoice};
 
 const MOST_SHOWN: usize = 200;
+/// Hits that are looked at where only those of a folder are wanted.
+const MOST_SEARCHED: usize = 5_000;
 
 code_tool!(
     FindDefinition,
@@ -63,7 +66,7 @@ pub struct ReferencesInput {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct TargetInput {
     /// A name as it is written, or `Type.member`. Not needed with a position.
-    #[schemars(extend("x-aliases" = ["name"]))]
+    #[schemars(extend("x-aliases" = ["name", "symbol_name", "function_name", "function"]))]
     symbol: Option<String>,
     /// The file in which the name stands.
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
@@ -78,7 +81,11 @@ pub struct TargetInput {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct SearchInput {
     query: String,
+    /// Only what lies in this folder or file.
+    #[schemars(extend("x-aliases" = ["dir", "directory", "folder", "directory_prefix"]))]
+    path: Option<String>,
     /// 20 by default.
+    #[schemars(extend("x-aliases" = ["max_results"]))]
     limit: Option<usize>,
     /// Files at hand: what is near them comes first.
     #[serde(default)]
@@ -119,7 +126,7 @@ impl SymbolQuestion for ReferencesInput {
 
 impl SearchInput {
     fn subject(&self) -> (String, Vec<String>) {
-        (format!("`{}`", self.query), Vec::new())
+        (format!("`{}`", self.query), self.path.iter().cloned().collect())
     }
 }
 
@@ -192,14 +199,20 @@ fn search(
     input: &SearchInput,
     vectors: Option<&QueryVectors>,
 ) -> Result<TextAnswer<SearchHits>> {
+    let limit = input.limit.unwrap_or(20).clamp(1, MOST_SHOWN);
+    let below = input.path.as_deref().map(|path| Below::named(index, path)).transpose()?;
     let vector = vectors.and_then(|vectors| vectors.vector.as_ref());
     let request = SearchRequest {
         words: &input.query,
         vector: vector.map(|(embeddings, vector)| (embeddings.as_ref(), vector)),
         open_files: &input.near,
-        limit: input.limit.unwrap_or(20).clamp(1, MOST_SHOWN),
+        limit: if below.is_some() { MOST_SEARCHED } else { limit },
     };
     let mut answer = Ask::new(index).search(&request)?;
+    if let Some(below) = &below {
+        answer.hits.retain(|hit| below.has(&hit.file));
+        answer.hits.truncate(limit);
+    }
     answer.notes.extend(vectors.and_then(|vectors| vectors.note.clone()));
     let mut text = note_lines(&answer.notes);
     if answer.hits.is_empty() {

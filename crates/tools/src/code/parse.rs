@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stepwell_code_intel::languages::Language;
 use stepwell_code_intel::structure::nodes::{self, Bounds, Lines};
 use stepwell_code_intel::structure::{Refusal, SourceText};
 use stepwell_protocol::{Preview, Risk};
@@ -25,6 +26,8 @@ pub struct AstParse(pub Workspace);
 pub struct ParseInput {
     #[schemars(extend("x-aliases" = ["file_path", "path"]))]
     file: String,
+    /// Where the file's name does not tell.
+    language: Option<String>,
     start_line: Option<u32>,
     end_line: Option<u32>,
     /// Such as `(function_item name: (identifier) @name)`.
@@ -50,7 +53,11 @@ impl ParseInput {
         let read = workspace.read_text(&place, LARGEST);
         let text = read.map_err(|error| explained(workspace, Some(&place), error))?.text;
         let refused = |refusal: Refusal| ToolError::validation(format!("`{}`: {refusal}", place.display()));
-        let source = SourceText::read(place.relative(), &text).map_err(refused)?;
+        let source = match self.language.as_deref().filter(|name| !name.trim().is_empty()) {
+            None => SourceText::read(place.relative(), &text),
+            Some(name) => SourceText::of(language_named(name)?, &text),
+        };
+        let source = source.map_err(refused)?;
         let lines = self.lines(text.lines().count().max(1) as u32)?;
         let bounds = Bounds { nodes: MOST_NODES, depth: self.depth.unwrap_or(6).min(60) };
         let shown = match self.query.as_deref().filter(|query| !query.trim().is_empty()) {
@@ -88,6 +95,16 @@ impl ParseInput {
         }
         Ok(Some(Lines { first, last: last.min(count) }))
     }
+}
+
+fn language_named(name: &str) -> Result<Language, ToolError> {
+    Language::called(name).ok_or_else(|| {
+        let known: Vec<&str> = Language::all().map(Language::name).collect();
+        ToolError::parameter(format!(
+            "`{name}` is no language that can be parsed; those are {}",
+            known.join(", ")
+        ))
+    })
 }
 
 #[async_trait]

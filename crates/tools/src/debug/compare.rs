@@ -121,7 +121,7 @@ impl DebugService {
     fn plan_compare(&self, input: CompareInput) -> Planned<ComparePlan> {
         let launches = [&input.first, &input.second].map(|run| self.resolve_launch(&run.run().start()));
         let previews = launches.each_ref().map(|launch| match launch {
-            Ok(launch) => Self::preview_launch(launch),
+            Ok(launch) => self.preview_launch(launch),
             Err(error) => Preview { summary: format!("Start debugging: {error}"), ..Preview::default() },
         });
         let [first, second] = previews;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::answer::Success;
 use super::debug_tool;
-use super::launch::{RunInput, planned_launch};
+use super::launch::RunInput;
 use super::service::DebugService;
 
 /// Runs a failing command or test and tells why it fails: the exception or signal, the frames with their values, where
@@ -56,7 +56,8 @@ pub struct FailureBody {
 impl DebugService {
     fn plan_failure(&self, input: FailureInput) -> Planned<FailurePlan> {
         let launch = self.resolve_launch(&input.run.start());
-        planned_launch(launch, |launch| {
+        self.planned_launch(launch, |launch| {
+            let launch = launch.with_first_failing_tests();
             let follows_writes = input.writes.unwrap_or_default();
             Ok(FailurePlan { launch, follows_writes, failure: input.failure, timeout: input.run.timeout })
         })
@@ -64,12 +65,14 @@ impl DebugService {
 
     async fn debug_failure(&self, ctx: &ToolContext, plan: FailurePlan) -> Result<Success<FailureBody>> {
         let FailurePlan { launch, follows_writes, failure, timeout } = plan;
+        let launch = self.confine(ctx, launch);
         let wait = Self::wait(ctx, timeout, 120);
         let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
         let mut report = self.debugger.explain(launch.clone(), options.clone(), failure, &wait).await?;
         if follows_writes {
             self.debugger.follow_writes(launch, options, &mut report, &wait).await?;
         }
+        self.withhold_hidden(&mut report);
         // The failing frame is told whole, the others by their line.
         for frame in report.frames.iter_mut().skip(1) {
             frame.source = None;

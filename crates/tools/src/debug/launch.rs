@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stepwell_debug::ids::SessionId;
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
-use stepwell_debug::launch_config::{Context, Launch, LaunchFile, Request, resolve_configuration};
+use stepwell_debug::launch_config::{Context, Launch, LaunchFile, Request, SecretUse, resolve_configuration};
 use stepwell_debug::session::ProgramStdin;
 use stepwell_debug::stop_report::StopEventData;
 use stepwell_debug::targets::{self, Description};
@@ -211,6 +211,13 @@ impl DebugService {
 
     fn context_of(&self, input: &StartInput, folder: &Path) -> Result<Context> {
         let mut ctx = launch::context(folder);
+        let secrets = self.debugger.options().removed_variables.iter().cloned().collect();
+        // Only what the person keeps in the folder may name a secret, not what a model writes.
+        ctx.secrets = if input.configuration_name.is_some() {
+            SecretUse::Held(secrets)
+        } else {
+            SecretUse::Refused(secrets)
+        };
         ctx.inputs.extend(input.inputs.clone().unwrap_or_default());
         if let Some(file) = &input.file {
             ctx.editor.file = Some(self.file(file)?);
@@ -265,6 +272,11 @@ impl DebugService {
             LaunchPlan::of_launch(launch, &ctx)?
         } else if let Some(written) = &input.configuration {
             let resolved = resolve_configuration(written, &[], &ctx).map_err(launch::from_launch)?;
+            for path in &resolved.env_files {
+                if let Some(reason) = self.debugger.options().hidden_sources.of(path) {
+                    return Err(Error::parameter(reason));
+                }
+            }
             // Its tasks would come from the folder's tasks.json.
             if resolved.pre_launch_task.is_some() || resolved.post_debug_task.is_some() {
                 self.may_run_launch_json()?;
@@ -300,6 +312,10 @@ impl DebugService {
             plan.set("cwd", &Value::from(run_folder(folder, cwd)?.to_string_lossy().into_owned()));
         }
         if let Some(env) = &input.env {
+            let is_placeholder = |value: &&String| plan.secrets.expanded(value) != **value;
+            if env.values().any(|value| is_placeholder(&value)) {
+                return Err(Error::parameter("`env` names a secret, which only launch.json may"));
+            }
             plan.add_environment(env);
         }
         if let Some(text) = &input.stdin {
@@ -325,7 +341,7 @@ impl DebugService {
         let launch = self.resolve_launch(&input);
         // A configuration says itself where its program reads.
         let is_configured = input.configuration_name.is_some() || input.configuration.is_some();
-        planned_launch(launch, |mut launch| {
+        self.planned_launch(launch, |mut launch| {
             if launch.stdin == ProgramStdin::Nothing && !is_configured {
                 launch.stdin = ProgramStdin::Typed;
             }
@@ -335,7 +351,7 @@ impl DebugService {
     }
 
     /// Previews a launch: everything it will run.
-    pub(super) fn preview_launch(plan: &LaunchPlan) -> Preview {
+    pub(super) fn preview_launch(&self, plan: &LaunchPlan) -> Preview {
         let rows = plan.runs();
         let mut warnings: Vec<String> = rows.iter().filter_map(|row| row.warning.clone()).collect();
         warnings.extend(plan.warnings.iter().cloned());
@@ -345,8 +361,23 @@ impl DebugService {
             summary: format!("Debug {} ({all})", plan.name),
             command: (!command.is_empty()).then_some(command),
             warnings,
-            unconfined: Some("programs that are debugged run outside the sandbox".to_owned()),
+            unconfined: self.unconfined(plan),
             ..Preview::default()
+        }
+    }
+
+    /// Makes the plan of a tool from a launch, and its preview from the same launch.
+    pub(super) fn planned_launch<P>(
+        &self,
+        launch: Result<LaunchPlan>,
+        plan: impl FnOnce(LaunchPlan) -> Result<P>,
+    ) -> Planned<P> {
+        match launch {
+            Ok(launch) => Planned::new(self.preview_launch(&launch), plan(launch).map_err(failed)),
+            Err(error) => {
+                let summary = format!("Start debugging: {error}");
+                Planned::new(Preview { summary, ..Preview::default() }, Err(failed(error)))
+            }
         }
     }
 
@@ -463,19 +494,5 @@ fn from_folder(description: Description, cwd: &Path, root: &Path) -> Description
             Description::Core { core: found(&core), program: program.as_ref().map(found) }
         }
         other => other,
-    }
-}
-
-/// Makes the plan of a tool from a launch, and its preview from the same launch.
-pub(super) fn planned_launch<P>(
-    launch: Result<LaunchPlan>,
-    plan: impl FnOnce(LaunchPlan) -> Result<P>,
-) -> Planned<P> {
-    match launch {
-        Ok(launch) => Planned::new(DebugService::preview_launch(&launch), plan(launch).map_err(failed)),
-        Err(error) => {
-            let summary = format!("Start debugging: {error}");
-            Planned::new(Preview { summary, ..Preview::default() }, Err(failed(error)))
-        }
     }
 }

@@ -20,6 +20,8 @@ use tokio::time::Instant;
 
 use super::answer::{RunAnswer, RunOutcome};
 use super::functions::SyntaxFunctions;
+use super::sources::hidden_sources;
+use crate::shell::confine::Confinement;
 
 /// The longest any call waits; its own deadline is shorter.
 pub const LONGEST_CALL: Duration = Duration::from_secs(660);
@@ -36,12 +38,15 @@ pub struct DebugOptions {
     pub debugger: DebuggerOptions,
     /// The person trusts the folder, so its launch.json may run programs.
     pub trusted: bool,
+    /// How programs are confined: as commands are.
+    pub confinement: Confinement,
 }
 
 pub struct DebugService {
     pub debugger: Arc<Debugger>,
     pub workspace: Workspace,
     pub trusted: bool,
+    pub(super) confinement: Confinement,
     /// The sessions as front ends were last shown them.
     shown: Mutex<Vec<DebugSessionSummary>>,
     /// Who started each session.
@@ -52,11 +57,13 @@ impl DebugService {
     pub fn new(workspace: Workspace, options: &DebugOptions) -> Arc<Self> {
         let mut debugger_options = options.debugger.clone();
         debugger_options.function_finder.get_or_insert_with(|| Arc::new(SyntaxFunctions));
+        debugger_options.hidden_sources = hidden_sources(&workspace, &options.confinement);
         let debugger = Arc::new(Debugger::new(debugger_options));
         Arc::new(Self {
             debugger,
             workspace,
             trusted: options.trusted,
+            confinement: options.confinement.clone(),
             shown: Mutex::default(),
             owners: Mutex::default(),
         })
@@ -108,6 +115,12 @@ impl DebugService {
         let given = PathBuf::from(path);
         let absolute = if given.is_absolute() { given } else { self.workspace.root().join(given) };
         let resolved = files::resolved(&absolute);
+        if let Some(reason) = self.debugger.options().hidden_sources.of(&resolved) {
+            return Err(Error::Parameter {
+                what: reason,
+                hint: Some("the person keeps it from you; go on without it".to_owned()),
+            });
+        }
         if !resolved.is_file() {
             return Err(Error::Parameter {
                 what: format!("there is no file `{path}`"),

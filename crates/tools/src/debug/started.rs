@@ -26,7 +26,7 @@ impl DebugService {
         launch: LaunchPlan,
         options: &LaunchOptions,
     ) -> Result<StartedSessions> {
-        let Launched { sessions, notes } = launch.start(&self.debugger, options).await?;
+        let Launched { sessions, notes } = self.confine(ctx, launch).start(&self.debugger, options).await?;
         let mut owners = self.owners.lock();
         let known = self.debugger.sessions();
         owners.retain(|id, _| known.iter().any(|session| session.id == *id));

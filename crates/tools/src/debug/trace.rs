@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::answer::{DebugAnswer, RunAnswer, Success, failed};
 use super::debug_tool;
 use super::function_search::{self, FunctionPlace};
-use super::launch::{RunInput, planned_launch};
+use super::launch::RunInput;
 use super::service::{DebugService, RUN_WAIT};
 
 /// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
@@ -84,7 +84,7 @@ impl DebugService {
     fn plan_trace(&self, input: TraceInput) -> Planned<TracePlan> {
         if input.run.names_something() {
             let launch = self.resolve_launch(&input.run.start());
-            return planned_launch(launch, |launch| {
+            return self.planned_launch(launch, |launch| {
                 let target = self.trace_target(&input, Some(&launch))?;
                 Ok(TracePlan { launch: Some(launch), target, input })
             });

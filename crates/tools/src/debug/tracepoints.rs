@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::answer::{RunAnswer, Success, failed};
 use super::debug_tool;
-use super::launch::{RunInput, planned_launch};
+use super::launch::RunInput;
 use super::service::{DebugService, RUN_WAIT};
 use super::started::StartedSessions;
 
@@ -141,7 +141,7 @@ impl DebugService {
             })
         };
         if input.run.names_something() {
-            return planned_launch(self.resolve_launch(&input.run.start()), |launch| plan(Some(launch)));
+            return self.planned_launch(self.resolve_launch(&input.run.start()), |launch| plan(Some(launch)));
         }
         let summary = "Go on and read values at points".to_owned();
         Planned::new(Preview { summary, ..Preview::default() }, plan(None).map_err(failed))

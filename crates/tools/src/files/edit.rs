@@ -139,6 +139,10 @@ impl Tool for Edit {
     type Plan = EditPlan;
     type Output = ChangedFile;
 
+    fn is_basic(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "edit",

@@ -1,13 +1,19 @@
 //! `edit_by_ast`: code changed by its structure, in one file or in all that mean the same.
 
-use async_trait::async_trait;
-use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec};
+use std::borrow::Cow;
 
+use async_trait::async_trait;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use stepwell_protocol::Risk;
+use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
+
+use super::batch_edit::BatchEditInput;
 use super::edit_plan::{Asked, EditPlan};
 use super::report::ChangedFiles;
 use super::service::{Caller, Change, FileService};
-use super::structure::StructureEditInput;
+use super::structure::{OneEdit, StructureEditInput};
 use crate::code::LONGEST_CALL;
 
 pub struct EditByAst {
@@ -20,19 +26,90 @@ impl EditByAst {
     }
 }
 
-fn planned(
-    input: &StructureEditInput,
-    service: &FileService,
-    caller: &Caller,
-) -> Result<Vec<Change>, ToolError> {
-    let mut changes = Vec::new();
-    input.plan(service, caller, &mut changes)?;
-    Ok(changes)
+/// One edit, or several of one file in `edits`.
+#[derive(Clone, Debug)]
+pub enum EditByAstInput {
+    One(Box<StructureEditInput>),
+    Several(BatchEditInput),
+}
+
+impl<'de> Deserialize<'de> for EditByAstInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let failed = <D::Error as serde::de::Error>::custom;
+        let mut value = Value::deserialize(deserializer)?;
+        let file = value.get("file_path").cloned();
+        let edits = value.get_mut("edits").map(Value::take).filter(|edits| !edits.is_null());
+        let Some(Value::Array(mut edits)) = edits else {
+            return serde_json::from_value(value).map(|edit| Self::One(Box::new(edit))).map_err(failed);
+        };
+        for edit in edits.iter_mut().filter_map(Value::as_object_mut) {
+            if let Some(file) = &file {
+                edit.entry("file_path").or_insert_with(|| file.clone());
+            }
+        }
+        let edits: Vec<OneEdit> = serde_json::from_value(edits.into()).map_err(failed)?;
+        Ok(Self::Several(BatchEditInput { edits }))
+    }
+}
+
+impl JsonSchema for EditByAstInput {
+    fn schema_name() -> Cow<'static, str> {
+        StructureEditInput::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = StructureEditInput::json_schema(generator);
+        // Each edit of `edits` has its own.
+        schema.remove("required");
+        let mut edits = json!({"type": "array", "x-hidden": true});
+        edits["items"] = OneEdit::json_schema(generator).to_value();
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.insert("edits".into(), edits);
+        }
+        schema.insert(
+            "examples".into(),
+            json!([{"operation": "replace_body", "symbol": "total", "file_path": "src/invoice.py", "code": "return 1"}]),
+        );
+        schema
+    }
+}
+
+impl EditByAstInput {
+    fn summary(&self) -> String {
+        match self {
+            Self::One(edit) => edit.summary(),
+            Self::Several(batch) => {
+                let count = counted(batch.edits.len() as u64, "edit");
+                match batch.edits.iter().find_map(OneEdit::path) {
+                    Some(path) => format!("Make {count} in `{path}`"),
+                    None => format!("Make {count}"),
+                }
+            }
+        }
+    }
+
+    fn paths(&self) -> Vec<String> {
+        match self {
+            Self::One(edit) => edit.file_path.iter().cloned().collect(),
+            Self::Several(batch) => batch.edits.iter().filter_map(OneEdit::path).collect(),
+        }
+    }
+
+    fn planned(&self, service: &FileService, caller: &Caller) -> Result<Vec<Change>, ToolError> {
+        match self {
+            Self::One(edit) => {
+                let mut changes = Vec::new();
+                edit.plan(service, caller, &mut changes)?;
+                Ok(changes)
+            }
+            Self::Several(batch) => batch.planned(service, caller),
+        }
+    }
 }
 
 #[async_trait]
 impl Tool for EditByAst {
-    type Input = StructureEditInput;
+    type Input = EditByAstInput;
     type Plan = EditPlan;
     type Output = ChangedFiles;
 
@@ -48,9 +125,8 @@ impl Tool for EditByAst {
     }
 
     async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<EditPlan> {
-        let asked =
-            Asked { summary: input.summary(), diff: None, paths: input.file_path.iter().cloned().collect() };
-        self.service.plan_edit(ctx, asked, move |service, caller| planned(&input, service, caller)).await
+        let asked = Asked { summary: input.summary(), diff: None, paths: input.paths() };
+        self.service.plan_edit(ctx, asked, move |service, caller| input.planned(service, caller)).await
     }
 
     fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {

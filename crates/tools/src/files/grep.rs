@@ -65,6 +65,10 @@ pub struct GrepInput {
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["ignore_case", "-i"]))]
     case_insensitive: bool,
+    /// Lines are always numbered.
+    #[serde(rename = "line_numbers")]
+    #[schemars(extend("x-hidden" = true, "x-aliases" = ["-n"]))]
+    _line_numbers: Option<bool>,
     /// The pattern is plain text.
     #[serde(default)]
     #[schemars(extend("x-aliases" = ["fixed_strings"]))]
@@ -168,6 +172,10 @@ impl Tool for Grep {
     type Input = GrepInput;
     type Plan = GrepInput;
     type Output = GrepOutput;
+
+    fn is_basic(&self) -> bool {
+        true
+    }
 
     fn spec(&self) -> ToolSpec {
         ToolSpec {

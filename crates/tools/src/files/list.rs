@@ -87,6 +87,10 @@ impl Tool for List {
     type Plan = ListInput;
     type Output = ListOutput;
 
+    fn is_basic(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "list",

@@ -155,6 +155,10 @@ impl Tool for Read {
     type Plan = ReadInput;
     type Output = ReadOutput;
 
+    fn is_basic(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "read",

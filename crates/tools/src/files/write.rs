@@ -95,6 +95,10 @@ impl Tool for Write {
     type Plan = EditPlan;
     type Output = ChangedFile;
 
+    fn is_basic(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "write",

@@ -174,6 +174,10 @@ impl Tool for Bash {
     type Plan = BashPlan;
     type Output = BashOutput;
 
+    fn is_basic(&self) -> bool {
+        true
+    }
+
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "bash",

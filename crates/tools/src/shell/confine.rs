@@ -43,7 +43,9 @@ impl TemporaryFolder {
     /// Makes a folder below `place`, and clears away those whose process died without doing so.
     fn make(place: &Path) -> stepwell_workspace::Result<Self> {
         let process_of = |path: &Path| -> Option<u32> {
-            path.file_name()?.to_str()?.strip_prefix(BEGINNING)?.split_once('-')?.0.parse().ok()
+            let name = path.file_name()?.to_str()?;
+            // Those of sockets begin with the process.
+            name.strip_prefix(BEGINNING).unwrap_or(name).split_once('-')?.0.parse().ok()
         };
         for path in files::list_dir(place)? {
             if process_of(&path).is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
@@ -78,9 +80,15 @@ impl std::fmt::Debug for Confinement {
     }
 }
 
+impl Default for Confinement {
+    fn default() -> Self {
+        Self::Off { reason: "no sandbox was set up".to_owned() }
+    }
+}
+
 impl Confinement {
     /// Why a command would run without walls, or without one of them.
-    pub(super) fn missing(&self) -> Option<String> {
+    pub(crate) fn missing(&self) -> Option<String> {
         match self {
             Self::Walls(walls) => walls.sandbox.layers().missing(),
             Self::Off { reason } => Some(reason.clone()),
@@ -98,18 +106,7 @@ impl Confinement {
             let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
             ToolError::execution(format!("the command was not run: {error}{hint}"))
         };
-        let mut policy = walls.policy.clone();
-        policy.temporary = Some(walls.temporary().map_err(|error| told(error.into()))?);
-        let proxy = match network {
-            Some(network) => {
-                let gate = Arc::new(CallGate { listed: walls.hosts.clone(), network });
-                Some(Proxy::start(&walls.place, gate).map_err(told)?)
-            }
-            None => None,
-        };
-        if let Some(proxy) = &proxy {
-            policy.network = Network::Proxy { socket: proxy.socket().to_path_buf() };
-        }
+        let (policy, proxy) = walls.policy_of_call(network).map_err(told)?;
         Ok(Confined { call: walls.sandbox.confine(&policy, call).map_err(told)?, proxy })
     }
 }
@@ -130,9 +127,32 @@ impl HostGate for CallGate {
         }
         self.network.admit(host, port).await
     }
+
+    fn loopback_ports(&self) -> Vec<u16> {
+        let mut ports = self.network.loopback_ports();
+        ports.extend(self.listed.iter().flat_map(|listed| listed.loopback_ports()));
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
 }
 
 impl Walls {
+    /// The policy of one call, and its way to the network, which must live as long as what the call starts.
+    pub(crate) fn policy_of_call(
+        &self,
+        network: Option<Arc<dyn NetworkGate>>,
+    ) -> stepwell_sandbox::Result<(Policy, Option<Proxy>)> {
+        let mut policy = self.policy.clone();
+        policy.temporary = Some(self.temporary()?);
+        let Some(network) = network else { return Ok((policy, None)) };
+        let gate = Arc::new(CallGate { listed: self.hosts.clone(), network });
+        let loopback = gate.loopback_ports();
+        let proxy = Proxy::start(&self.place, gate)?;
+        policy.network = Network::Proxy { socket: proxy.socket().to_path_buf(), loopback };
+        Ok((policy, Some(proxy)))
+    }
+
     fn temporary(&self) -> stepwell_workspace::Result<PathBuf> {
         if let Some(folder) = self.temporary.get() {
             return Ok(folder.0.clone());

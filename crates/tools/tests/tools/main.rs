@@ -6,6 +6,7 @@ mod attacks;
 mod bench;
 mod boundary;
 mod corpus;
+mod documented;
 mod editing;
 mod files;
 mod fuzz_smoke;

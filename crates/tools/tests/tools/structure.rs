@@ -61,11 +61,9 @@ async fn a_tree_is_shown_by_lines_or_by_a_query() {
              ^"#]])
         .await;
     bench.put("a.txt", b"text\n");
-    bench.put("b.toml", b"a = 1\n");
     bench.put("c.py", b"\x00\x01\x02");
     for (file, told) in [
         ("a.txt", "language is not known"),
-        ("b.toml", "TOML has no syntax tree"),
         ("c.py", "is not text"),
         ("none.py", "does not exist"),
         ("../x.py", "outside"),
