@@ -22,6 +22,8 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 struct State {
     budget: Budget,
+    /// What the person allowed beyond the budget.
+    granted: Budget,
     used: Usage,
 }
 
@@ -60,11 +62,16 @@ impl fmt::Display for Exhausted {
 
 impl Ledger {
     pub fn new(budget: Budget, used: Usage) -> Self {
-        Self { state: Mutex::new(State { budget, used }) }
+        Self { state: Mutex::new(State { budget, granted: Budget::default(), used }) }
     }
 
     pub fn add(&self, usage: Usage) {
         self.state.lock().used += usage;
+    }
+
+    /// Holds another budget from now on; what was used stays used.
+    pub fn set_budget(&self, budget: Budget) {
+        self.state.lock().budget = budget;
     }
 
     pub fn used(&self) -> Usage {
@@ -74,12 +81,15 @@ impl Ledger {
     /// Whether another request may be sent.
     pub fn check(&self) -> Result<(), Exhausted> {
         let state = self.state.lock();
-        if let Some(limit) = state.budget.max_tokens
+        let granted = state.granted.max_tokens.unwrap_or(0);
+        if let Some(limit) = state.budget.max_tokens.map(|limit| limit.saturating_add(granted))
             && state.used.total() >= limit
         {
             return Err(Exhausted::Tokens { used: state.used.total(), limit });
         }
-        if let (Some(limit), Some(cost)) = (state.budget.max_cost_usd, state.used.cost_usd)
+        let granted = state.granted.max_cost_usd.unwrap_or(0.0);
+        let limit = state.budget.max_cost_usd.map(|limit| limit + granted);
+        if let (Some(limit), Some(cost)) = (limit, state.used.cost_usd)
             && cost >= limit
         {
             return Err(Exhausted::Cost { used_usd: cost, limit_usd: limit });
@@ -87,16 +97,14 @@ impl Ledger {
         Ok(())
     }
 
-    /// The person allowed as much again.
+    /// The person allowed as much again, from what is used now.
     pub fn extend(&self) {
         let mut state = self.state.lock();
-        let used = state.used;
-        if let Some(limit) = &mut state.budget.max_tokens {
-            *limit = used.total().saturating_add(*limit);
-        }
-        if let Some(limit) = &mut state.budget.max_cost_usd {
-            *limit += used.cost_usd.unwrap_or(0.0);
-        }
+        let (used, cost) = (state.used.total(), state.used.cost_usd.unwrap_or(0.0));
+        state.granted = Budget {
+            max_tokens: state.budget.max_tokens.map(|_| used),
+            max_cost_usd: state.budget.max_cost_usd.map(|_| cost),
+        };
     }
 }
 

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use stepwell_protocol::{ChangedFile, Event, FileChange, ToolCallId};
 use stepwell_store::checkpoints::{
-    Begun, Cause, Change, CheckpointLimits, Checkpoints as Store, EntryKind, Scope,
+    Begun, Cause, Change, CheckpointLimits, Checkpoints as Store, EntryKind, Lost, RepositoryDamage, Scope,
 };
 use stepwell_store::{Error, Home};
-use stepwell_tool_runtime::{AfterCall, CheckpointCall, CheckpointReach, Checkpoints, Kept};
+use stepwell_tool_runtime::{AfterCall, CallChanges, CheckpointCall, CheckpointReach, Checkpoints, Kept};
 use stepwell_workspace::Workspace;
 
 /// Files an event names at most; the journal has them all.
@@ -92,7 +92,8 @@ impl Inner {
             };
             match folder.store.lock().begin(cause.clone(), scope) {
                 Ok(one) => {
-                    notices.extend(large_files(&one.too_large, self.limits.largest_file));
+                    let paths: Vec<_> = one.too_large.iter().map(|(path, _)| path.clone()).collect();
+                    notices.extend(large_files(&paths, self.limits.largest_file));
                     begun.push((index, one));
                 }
                 Err(error @ Error::TooLargeForCheckpoints { .. }) => {
@@ -126,14 +127,35 @@ impl Inner {
     }
 }
 
-fn large_files(files: &[(PathBuf, u64)], limit: u64) -> Option<String> {
-    let names: Vec<String> =
-        files.iter().take(NAMED_LARGE).map(|(path, _)| path.display().to_string()).collect();
-    let more = files.len().saturating_sub(NAMED_LARGE);
+fn large_files(files: &[PathBuf], limit: u64) -> Option<String> {
+    let named = named(files)?;
+    Some(format!("changes to files over {} MB cannot be undone: {named}", limit >> 20))
+}
+
+/// The first of some paths, and how many more there are.
+fn named(paths: &[PathBuf]) -> Option<String> {
+    let names: Vec<String> = paths.iter().take(NAMED_LARGE).map(|path| path.display().to_string()).collect();
+    let more = paths.len().saturating_sub(NAMED_LARGE);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| {
-        format!("changes to files over {} MB cannot be undone: {}{rest}", limit >> 20, names.join(", "))
-    })
+    (!names.is_empty()).then(|| format!("{}{rest}", names.join(", ")))
+}
+
+/// Says what of a call's work cannot be undone.
+fn lost_notices(lost: &Lost, limit: u64) -> Vec<String> {
+    let mut notices: Vec<String> = large_files(&lost.too_large, limit).into_iter().collect();
+    let special = named(&lost.special);
+    notices
+        .extend(special.map(|named| format!("pipes, sockets and devices are not covered by undo: {named}")));
+    for (folder, damage) in &lost.repositories {
+        let git = folder.join(".git");
+        let what = match damage {
+            RepositoryDamage::Removed => "was removed, and the repository's history with it",
+            RepositoryDamage::Head => "has no usable HEAD any more",
+            RepositoryDamage::Objects => "lost objects of its history",
+        };
+        notices.push(format!("`{}` {what}; undo does not cover it", git.display()));
+    }
+    notices
 }
 
 #[async_trait]
@@ -147,7 +169,7 @@ impl Checkpoints for WorkspaceCheckpoints {
             format!("{error}{hint}")
         })?;
         let folders = self.inner.folders.lock().clone().unwrap_or_default();
-        let after = Open { folders, begun, call_id };
+        let after = Open { folders, begun, call_id, largest_file: self.inner.limits.largest_file };
         Ok(Kept { notices, after: (!after.begun.is_empty()).then(|| Box::new(after) as Box<dyn AfterCall>) })
     }
 }
@@ -157,6 +179,7 @@ struct Open {
     folders: Arc<Vec<Folder>>,
     begun: Vec<(usize, Begun)>,
     call_id: ToolCallId,
+    largest_file: u64,
 }
 
 impl Open {
@@ -165,22 +188,25 @@ impl Open {
             folders: Arc::clone(&self.folders),
             begun: std::mem::take(&mut self.begun),
             call_id: self.call_id.clone(),
+            largest_file: self.largest_file,
         }
     }
 
-    fn end(mut self) -> Option<Event> {
-        let mut event = None;
+    fn end(mut self) -> CallChanges {
+        let mut found = CallChanges::default();
         for (index, begun) in std::mem::take(&mut self.begun) {
             let Some(folder) = self.folders.get(index) else { continue };
             match folder.store.lock().end(&begun) {
-                Ok(changes) if !changes.is_empty() && event.is_none() => {
-                    event = Some(saved(&self.call_id, &begun, &folder.path, &changes));
+                Ok(ended) => {
+                    found.notices.extend(lost_notices(&ended.lost, self.largest_file));
+                    if !ended.changes.is_empty() && found.event.is_none() {
+                        found.event = Some(saved(&self.call_id, &begun, &folder.path, &ended.changes));
+                    }
                 }
-                Ok(_) => {}
                 Err(error) => tracing::warn!(%error, "what the call changed could not be noted"),
             }
         }
-        event
+        found
     }
 }
 
@@ -195,9 +221,9 @@ impl Drop for Open {
 
 #[async_trait]
 impl AfterCall for Open {
-    async fn done(mut self: Box<Self>) -> Option<Event> {
+    async fn done(mut self: Box<Self>) -> CallChanges {
         let open = self.take();
-        tokio::task::spawn_blocking(move || open.end()).await.ok().flatten()
+        tokio::task::spawn_blocking(move || open.end()).await.unwrap_or_default()
     }
 }
 

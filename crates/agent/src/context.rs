@@ -5,21 +5,20 @@
 
 use std::sync::{Arc, Weak};
 
-use stepwell_llm::{estimate_message, estimate_text, estimate_tool};
-use stepwell_protocol::{Message, Part, Role, ToolDefinition};
+use serde_json::Value;
+use stepwell_llm::estimate_message;
+use stepwell_protocol::{Message, Part, Role};
 
 /// After a cut this share of the room is used; the rest is for the turns to come.
 const REFILL_PERCENT: u64 = 70;
 /// What the note about left-out messages costs at most.
 const NOTE_TOKENS: u64 = 64;
 /// A message is never clipped below this many bytes of text.
-const SMALLEST_CLIP: usize = 400;
+const SMALLEST_CLIP: usize = 120;
 
 /// Keeps the place of the last cut and the size of every message.
 #[derive(Debug, Default)]
 pub struct ContextWindow {
-    /// The tools last measured, with the size of what is the same every turn.
-    fixed: Option<(Arc<[ToolDefinition]>, u64)>,
     sizes: Vec<Size>,
     /// Index of the first message kept after the goal.
     start: usize,
@@ -42,6 +41,8 @@ pub struct Fitted {
     pub tokens: u64,
     /// How many messages of the history are not among them.
     pub dropped: usize,
+    /// Messages of the history before this one are left out, except the goal.
+    pub start: usize,
     /// Whether this turn moved the cut.
     pub moved: bool,
     /// Whether messages that are sent had to be shortened.
@@ -66,6 +67,7 @@ impl ContextWindow {
                 messages: history.to_vec(),
                 tokens: whole,
                 dropped: 0,
+                start: 0,
                 moved: false,
                 clipped: false,
             });
@@ -95,19 +97,7 @@ impl ContextWindow {
         if clipped {
             kept = clip(&mut messages, room)?;
         }
-        Ok(Fitted { messages, tokens: kept, dropped, moved, clipped })
-    }
-
-    /// Tokens of the parts of a request that are the same every turn; measured anew when the tools change.
-    pub fn fixed_tokens(&mut self, system: &str, tools: &Arc<[ToolDefinition]>) -> u64 {
-        match &self.fixed {
-            Some((measured, tokens)) if Arc::ptr_eq(measured, tools) => *tokens,
-            _ => {
-                let tokens = estimate_text(system) + tools.iter().map(estimate_tool).sum::<u64>();
-                self.fixed = Some((Arc::clone(tools), tokens));
-                tokens
-            }
-        }
+        Ok(Fitted { messages, tokens: kept, dropped, start: self.start, moved, clipped })
     }
 
     fn tail_tokens(&self) -> u64 {
@@ -154,36 +144,65 @@ fn with_note(goal: &Arc<Message>, left_out: usize) -> Arc<Message> {
     Arc::new(goal)
 }
 
-/// Shortens the longest texts until the messages fit.
+/// Shortens the longest texts until the messages fit. What was added about the surroundings goes first: nobody said it.
 fn clip(messages: &mut [Arc<Message>], room: u64) -> Result<u64, DoesNotFit> {
-    let mut tokens: u64 = messages.iter().map(|message| estimate_message(message)).sum();
+    let size = |messages: &[Arc<Message>]| messages.iter().map(|message| estimate_message(message)).sum();
+    for message in messages.iter_mut() {
+        if message.parts.iter().skip(1).any(Part::is_surroundings) {
+            let mut first = true;
+            let is_said = |part: &Part| std::mem::take(&mut first) || !part.is_surroundings();
+            Arc::make_mut(message).parts.retain(is_said);
+        }
+    }
+    let mut tokens: u64 = size(messages);
     let mut limit = 64 * 1024;
     while tokens > room && limit >= SMALLEST_CLIP {
         for message in messages.iter_mut() {
-            if message.parts.iter().any(|part| text_len(part) > limit) {
+            if message.parts.iter().any(|part| longest_text(part) > limit) {
                 let message = Arc::make_mut(message);
                 message.parts.iter_mut().for_each(|part| clip_part(part, limit));
             }
         }
-        tokens = messages.iter().map(|message| estimate_message(message)).sum();
+        tokens = size(messages);
         limit /= 2;
     }
     if tokens > room { Err(DoesNotFit { needed: tokens, room }) } else { Ok(tokens) }
 }
 
-fn text_len(part: &Part) -> usize {
+fn longest_text(part: &Part) -> usize {
     match part {
-        Part::Text { text } => text.len(),
+        // Reasoning that a provider signed must go back as it came.
+        Part::Text { text } | Part::Reasoning { text, opaque: None } => text.len(),
         Part::ToolResult { result } => result.output.len(),
-        Part::Reasoning { .. } | Part::Image { .. } | Part::ToolCall { .. } => 0,
+        Part::ToolCall { call } => longest_string(&call.arguments),
+        Part::Reasoning { .. } | Part::Image { .. } => 0,
+    }
+}
+
+fn longest_string(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(longest_string).max().unwrap_or(0),
+        Value::Object(fields) => fields.values().map(longest_string).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 
 fn clip_part(part: &mut Part, limit: usize) {
     match part {
-        Part::Text { text } => clip_text(text, limit),
+        Part::Text { text } | Part::Reasoning { text, opaque: None } => clip_text(text, limit),
         Part::ToolResult { result } => clip_text(&mut result.output, limit),
-        Part::Reasoning { .. } | Part::Image { .. } | Part::ToolCall { .. } => {}
+        Part::ToolCall { call } => clip_strings(&mut call.arguments, limit),
+        Part::Reasoning { .. } | Part::Image { .. } => {}
+    }
+}
+
+fn clip_strings(value: &mut Value, limit: usize) {
+    match value {
+        Value::String(text) => clip_text(text, limit),
+        Value::Array(items) => items.iter_mut().for_each(|item| clip_strings(item, limit)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| clip_strings(field, limit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

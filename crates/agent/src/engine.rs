@@ -5,26 +5,26 @@ mod queries;
 mod restore;
 mod runs;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use stepwell_protocol::{Event, Part, PermissionMode, Seq, TaskId, TaskInfo, Timestamp, Usage};
 use stepwell_store::{Home, ModelHistory, OnDamage, TaskLog};
-use stepwell_tool_runtime::{HookCall, LoopGuard, LoopLimits};
+use stepwell_tool_runtime::HookCall;
 use stepwell_transcript::TaskSummary;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::Ledger;
 use crate::connection::{Connection, connect};
 use crate::error::{Error, Result, broken};
 use crate::feed::Follower;
 use crate::presence::{Attendance, Presence};
 use crate::session::{Session, SessionParts};
 use crate::task_list::{TaskListFeed, TaskListFollower};
+use crate::tree::Tree;
 use crate::workspace::{AgentWorkspace, WorkspaceSource};
 
 /// Limits of an engine.
@@ -52,6 +52,8 @@ struct Inner {
     options: EngineOptions,
     /// Open tasks, and those that are being opened.
     sessions: Mutex<HashMap<TaskId, Arc<OnceCell<Arc<Session>>>>>,
+    /// What the trees of the open tasks share, by their roots.
+    trees: Mutex<HashMap<TaskId, Weak<Tree>>>,
     list: Arc<TaskListFeed>,
     attendance: Arc<Attendance>,
 }
@@ -74,6 +76,7 @@ impl Engine {
             workspaces,
             options,
             sessions: Mutex::default(),
+            trees: Mutex::default(),
             list: Arc::default(),
             attendance: Arc::default(),
         };
@@ -131,7 +134,34 @@ impl Engine {
         // A task whose folder is gone can still be looked at; running it says what is wrong.
         let workspace = self.workspace(&root.unwrap_or_default()).await.ok();
         let summary = resumed.folds.transcript.summary;
-        Ok(self.hold(resumed.log, resumed.folds.model, summary, None, workspace.as_ref()))
+        let tree = self.tree_of(&summary, workspace.as_ref()).await?;
+        Ok(self.hold(resumed.log, resumed.folds.model, summary, tree, workspace.as_ref()))
+    }
+
+    /// What the tree of a task shares. A tree of which no task is open has used what its logs say.
+    async fn tree_of(&self, summary: &TaskSummary, workspace: Option<&AgentWorkspace>) -> Result<Arc<Tree>> {
+        let root = summary.info.as_ref().map_or_else(TaskId::generate, |info| info.root.clone());
+        if let Some(tree) = self.open_tree(&root) {
+            return Ok(tree);
+        }
+        let (home, own, start) = (self.inner.home.clone(), summary.totals.usage, root.clone());
+        let own_id = summary.info.as_ref().map(|info| info.id.clone());
+        let used = tokio::task::spawn_blocking(move || tree_usage(&home, &start, own_id.as_ref(), own));
+        let used = used.await.map_err(broken)?;
+        // Another task of the tree may have been opened meanwhile.
+        let mut trees = self.inner.trees.lock();
+        if let Some(tree) = trees.get(&root).and_then(Weak::upgrade) {
+            return Ok(tree);
+        }
+        let tree = Arc::new(Tree::new(workspace, used));
+        trees.insert(root, Arc::downgrade(&tree));
+        Ok(tree)
+    }
+
+    fn open_tree(&self, root: &TaskId) -> Option<Arc<Tree>> {
+        let mut trees = self.inner.trees.lock();
+        trees.retain(|_, tree| tree.strong_count() > 0);
+        trees.get(root).and_then(Weak::upgrade)
     }
 
     /// Opens the workspace of a folder, with the settings of that folder.
@@ -211,7 +241,8 @@ impl Engine {
         let opened = created.await.map_err(broken)??;
         let history = ModelHistory::of(&opened.records);
         let summary = TaskSummary::of(&opened.records);
-        let session = self.hold(opened.log, history, summary, parent.as_deref(), Some(&workspace));
+        let tree = self.tree_of(&summary, Some(&workspace)).await?;
+        let session = self.hold(opened.log, history, summary, tree, Some(&workspace));
         let cell = Arc::new(OnceCell::new_with(Some(Arc::clone(&session))));
         self.inner.sessions.lock().insert(session.task.clone(), cell);
         if let Some(permission_mode) = new.permission_mode {
@@ -234,30 +265,15 @@ impl Engine {
         log: TaskLog,
         history: ModelHistory,
         summary: TaskSummary,
-        parent: Option<&Session>,
+        tree: Arc<Tree>,
         workspace: Option<&AgentWorkspace>,
     ) -> Arc<Session> {
-        let settings = workspace.map(|workspace| &workspace.settings);
-        // A sub-task spends from its parent's budget and is watched by the same guard.
-        let (ledger, loop_guard) = match parent {
-            Some(parent) => (Arc::clone(&parent.ledger), Arc::clone(&parent.loop_guard)),
-            None => (
-                Arc::new(Ledger::new(
-                    settings.map(|settings| settings.budget).unwrap_or_default(),
-                    Usage::default(),
-                )),
-                Arc::new(LoopGuard::new(
-                    settings.map_or(LoopLimits::STANDARD, |settings| settings.loop_limits),
-                )),
-            ),
-        };
         let session = Arc::new(Session::new(SessionParts {
             home: self.inner.home.clone(),
             log,
             history,
             summary,
-            ledger,
-            loop_guard,
+            tree,
             list: Arc::clone(&self.inner.list),
             attendance: Arc::clone(&self.inner.attendance),
         }));
@@ -268,6 +284,30 @@ impl Engine {
         self.inner.list.changed(&session.task);
         session
     }
+}
+
+/// What a task and its sub-tasks have used, by their logs. `own` is the task that is open and what it has used.
+fn tree_usage(home: &Home, root: &TaskId, own_id: Option<&TaskId>, own: Usage) -> Usage {
+    let mut used = own;
+    let mut known: HashSet<TaskId> = own_id.cloned().into_iter().collect();
+    let mut waiting = vec![root.clone()];
+    let mut looked_at = HashSet::new();
+    while let Some(task) = waiting.pop() {
+        if !looked_at.insert(task.clone()) {
+            continue;
+        }
+        // A task that was deleted has taken its books with it.
+        let Ok(records) = stepwell_store::read_log(home, &task) else { continue };
+        for record in &records {
+            match &record.event {
+                Event::Usage { usage, .. } if !known.contains(&task) => used += *usage,
+                Event::SubtaskStarted { task, .. } => waiting.push(task.clone()),
+                _ => {}
+            }
+        }
+        known.insert(task);
+    }
+    used
 }
 
 fn no_model() -> Error {

@@ -1,6 +1,7 @@
 //! What can go wrong between a door and the engine.
 
 use stepwell_protocol::{ErrorKind, ErrorReport, TaskId};
+use stepwell_tool_runtime::near_names;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -45,13 +46,17 @@ impl Error {
             Self::Workspace(error) => (ErrorKind::Store, error.hint().map(str::to_owned)),
             Self::Model(error) => return error.report(),
             Self::Setup { hint, .. } => (ErrorKind::Internal, hint.clone()),
+            Self::UnknownMode { mode, known } => {
+                let near = near_names(mode, known.split(", "));
+                let hint = near.first().map(|name| format!("did you mean `{name}`?"));
+                (ErrorKind::Rejected, hint)
+            }
             Self::NotOpen { .. }
             | Self::Working { .. }
             | Self::NoSuchRequest { .. }
             | Self::NoSuchProcess { .. }
             | Self::NoCheckpoints { .. }
-            | Self::NoConversation { .. }
-            | Self::UnknownMode { .. } => (ErrorKind::Rejected, None),
+            | Self::NoConversation { .. } => (ErrorKind::Rejected, None),
             Self::Unsupported { .. } => (ErrorKind::Unsupported, None),
         };
         ErrorReport { kind, message: self.to_string(), hint }

@@ -15,8 +15,10 @@ mod host;
 mod presence;
 pub mod prompt;
 mod react;
+mod request;
 mod session;
 mod task_list;
+mod tree;
 mod turn;
 mod workspace;
 
@@ -28,6 +30,7 @@ pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Result};
 pub use feed::Follower;
 pub use presence::Presence;
+pub use request::{Built, RequestBuilder, RequestParts, SystemPrompt};
 pub use session::Session;
 pub use task_list::TaskListFollower;
 pub use workspace::{AgentWorkspace, InstructionSource, ModelSource, RunSettings, WorkspaceSource};

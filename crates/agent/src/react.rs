@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use stepwell_llm::{Model, Request, RequestOptions, StopReason};
+use stepwell_llm::{Model, Overflow, Request, RequestOptions, StopReason, WindowSize, WindowSource};
 use stepwell_protocol::{
     AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, Question, QuestionId,
     QuestionKind, QuestionOption, Risk, RunEnd, TaskState, ToolCall,
 };
-use stepwell_tool_runtime::{CallEnv, HookCall, HookEvent, Host, Outcome, RefusedBy};
+use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, HookEvent, Host, Outcome, RefusedBy};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{ContextWindow, DoesNotFit};
+use crate::context::DoesNotFit;
 use crate::error::Result;
 use crate::host::SessionHost;
+use crate::request::{Built, RequestBuilder, RequestParts, SystemPrompt};
 use crate::session::Session;
 use crate::turn::{self, Received, Turn};
 
-/// Kept free for the answer when the model's own limit is not known.
-const ANSWER_RESERVE: u64 = 8_192;
-/// How often a context the server finds too long is shortened before the run fails.
-const SHORTENINGS: u32 = 3;
+/// How often in a row a context the server finds too long is shortened before the run fails. Without numbers of the
+/// server each request is half as long as the one before.
+const SHORTENINGS: u32 = 8;
 /// How often an empty answer is asked for again.
 const EMPTY_ANSWERS: u32 = 2;
 /// How often hooks may send the model back to work at the end of a run.
@@ -32,7 +32,7 @@ pub struct Run {
     pub model_name: String,
     pub env: CallEnv,
     pub host: Arc<SessionHost>,
-    pub system: Arc<str>,
+    pub system: SystemPrompt,
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
     pub cancel: CancellationToken,
@@ -103,7 +103,7 @@ impl Run {
     }
 
     async fn turns(&self) -> Result<RunEnd> {
-        let mut window = ContextWindow::default();
+        let mut builder = RequestBuilder::default();
         let mut turns = 0_u32;
         let mut shortenings = 0;
         let mut empty_answers = 0;
@@ -128,12 +128,11 @@ impl Run {
             if let Some(end) = self.check_budget().await {
                 return Ok(end);
             }
-            let request = match self.request(&mut window, shortenings).await? {
+            let request = match self.request(&mut builder).await? {
                 Ok(request) => request,
                 Err(end) => return Ok(end),
             };
             self.session.show(Event::AgentStateChanged { state: AgentState::Thinking });
-            turns += 1;
             let mut turn =
                 match turn::receive(&self.session, self.model.stream(request), &self.cancel).await? {
                     Received::Whole(turn) => turn,
@@ -142,14 +141,18 @@ impl Run {
                         if error.kind == ErrorKind::LlmContextTooLong && shortenings < SHORTENINGS =>
                     {
                         shortenings += 1;
-                        let text = "the server finds the context too long; it is shortened".to_owned();
-                        self.session.record(vec![Event::Notice { text }]).await?;
+                        builder.refused(error.overflow);
+                        self.notices(vec![too_long(error.overflow)]).await?;
                         continue;
                     }
                     Received::Failed(error) => return Ok(RunEnd::Failed { error: error.report() }),
                 };
+            // A request that the server refused or that got lost was no turn.
+            turns += 1;
+            shortenings = 0;
             if let Some(usage) = turn.usage {
-                self.session.ledger.add(usage);
+                builder.answered(&usage);
+                self.session.tree.ledger.add(usage);
                 self.env.permission.spent(usage.cost_usd.unwrap_or(0.0));
             }
             if !turn.calls.is_empty() {
@@ -209,52 +212,78 @@ impl Run {
     }
 
     /// Puts together the request, or says why there is none.
-    async fn request(
-        &self,
-        window: &mut ContextWindow,
-        shortenings: u32,
-    ) -> Result<std::result::Result<Request, RunEnd>> {
-        let tools = self.env.tools.definitions(self.env.services.executor.registry());
-        let info = self.model.info();
-        let reserve = info.max_output_tokens.unwrap_or(ANSWER_RESERVE).min(info.context_window / 4);
-        let fixed = window.fixed_tokens(&self.system, &tools);
-        let mut room = info.context_window.saturating_sub(reserve + fixed);
-        for _ in 0..shortenings {
-            room = room * 3 / 4;
-        }
+    async fn request(&self, builder: &mut RequestBuilder) -> Result<std::result::Result<Request, RunEnd>> {
+        let window = tokio::select! {
+            window = self.model.window() => window,
+            () = self.cancel.cancelled() => return Ok(Err(RunEnd::Cancelled)),
+        };
+        let parts = RequestParts {
+            system: &self.system,
+            registry: self.env.services.executor.registry(),
+            tools: &self.env.tools,
+            options: &self.options,
+            answer_limit: self.model.info().max_output_tokens,
+            window,
+        };
         let history = self.session.messages();
-        match window.fit(&history, room) {
-            Ok(fitted) => {
-                if fitted.clipped {
-                    let text =
-                        "a message is too long for the model's window; its middle is left out".to_owned();
-                    self.session.record(vec![Event::Notice { text }]).await?;
-                }
-                if fitted.moved && fitted.dropped > 0 {
-                    self.session
-                        .record(vec![Event::ContextTruncated {
-                            dropped_messages: fitted.dropped as u64,
-                            estimated_tokens: fitted.tokens,
-                        }])
-                        .await?;
-                }
-                Ok(Ok(Request {
-                    system: Arc::clone(&self.system),
-                    messages: fitted.messages,
-                    tools,
-                    options: self.options.clone(),
-                }))
+        let detail = builder.detail();
+        let built = match builder.build(&parts, &history) {
+            Ok(built) => built,
+            Err(misfit) => return Ok(Err(RunEnd::Failed { error: self.does_not_fit(&misfit, window) })),
+        };
+        let mut events = Vec::new();
+        if builder.detail() != detail {
+            let text = format!(
+                "the window of `{}` has {} tokens; instructions and tools are told in short",
+                self.model_name, window.tokens
+            );
+            events.push(Event::Notice { text });
+        }
+        let Built { system, tools, options, fitted } = built;
+        if fitted.clipped {
+            let text = "a message is too long for the model's window; its middle is left out".to_owned();
+            events.push(Event::Notice { text });
+        }
+        if fitted.moved && fitted.dropped > 0 {
+            self.forget_calls(&history[..fitted.start]);
+            events.push(Event::ContextTruncated {
+                dropped_messages: fitted.dropped as u64,
+                estimated_tokens: fitted.tokens,
+            });
+        }
+        if !events.is_empty() {
+            self.session.record(events).await?;
+        }
+        Ok(Ok(Request { system, messages: fitted.messages, tools, options }))
+    }
+
+    /// Tells the loop guard which results the model sees no more: it may ask for them again.
+    fn forget_calls(&self, left_out: &[Arc<Message>]) {
+        let registry = self.env.services.executor.registry();
+        let calls = left_out.iter().flat_map(|message| message.tool_calls());
+        let keys = calls.map(|call| {
+            let tool = registry.get(&call.name);
+            CallKey::new(tool.as_ref().map_or(&call.name, |tool| tool.name()), &call.arguments)
+        });
+        self.env.loop_guard.left_context(&self.env.task, &keys.collect());
+    }
+
+    fn does_not_fit(&self, misfit: &DoesNotFit, window: WindowSize) -> ErrorReport {
+        let DoesNotFit { needed, room } = misfit;
+        let (hint, assumed) = match window.source {
+            WindowSource::Assumed => {
+                ("set `context_window` of the model in the settings: its window is assumed", " (assumed)")
             }
-            Err(DoesNotFit { needed, room }) => Ok(Err(RunEnd::Failed {
-                error: ErrorReport {
-                    kind: ErrorKind::LlmContextTooLong,
-                    message: format!(
-                        "the newest messages alone need about {needed} tokens; `{}` has room for {room}",
-                        self.model_name
-                    ),
-                    hint: Some("send less at once, or choose a model with a larger window".into()),
-                },
-            })),
+            _ => ("send less at once, or choose a model with a larger window", ""),
+        };
+        ErrorReport {
+            kind: ErrorKind::LlmContextTooLong,
+            message: format!(
+                "the newest messages alone need about {needed} tokens; `{}` has room for {room} of its window of \
+                 {}{assumed}",
+                self.model_name, window.tokens
+            ),
+            hint: Some(hint.into()),
         }
     }
 
@@ -355,7 +384,7 @@ impl Run {
 
     /// Asks the person when the budget is used up; stops where nobody can answer.
     async fn check_budget(&self) -> Option<RunEnd> {
-        let exhausted = self.session.ledger.check().err()?;
+        let exhausted = self.session.tree.ledger.check().err()?;
         let question = Question {
             id: QuestionId::generate(),
             kind: QuestionKind::Continue,
@@ -376,7 +405,7 @@ impl Run {
         };
         let answer = self.host.ask(question).await;
         if answer.option.as_deref() == Some("continue") {
-            self.session.ledger.extend();
+            self.session.tree.ledger.extend();
             return None;
         }
         Some(RunEnd::Stopped {
@@ -410,6 +439,17 @@ impl Run {
             None => format!("{}\n\n{done}", error.message),
         }
     }
+}
+
+/// What the person is told when a server finds the context too long.
+fn too_long(overflow: Overflow) -> String {
+    let numbers = match (overflow.sent, overflow.limit) {
+        (Some(sent), Some(limit)) => format!(" ({sent} tokens for a window of {limit})"),
+        (None, Some(limit)) => format!(" for its window of {limit} tokens"),
+        (Some(sent), None) => format!(" ({sent} tokens)"),
+        (None, None) => String::new(),
+    };
+    format!("the server finds the context too long{numbers}; it is shortened")
 }
 
 fn empty_answer(stop: Option<StopReason>) -> ErrorReport {

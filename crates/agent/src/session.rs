@@ -10,24 +10,23 @@ use stepwell_protocol::{
     RunEnd, Seq, TaskId, TaskListItem, TaskState, Timestamp,
 };
 use stepwell_store::{Home, ModelHistory, TaskLog};
-use stepwell_tool_runtime::{HookFacts, Hooks, LoopGuard, PermissionJudge, ToolGate, WorkspaceServices};
+use stepwell_tool_runtime::{HookFacts, Hooks, PermissionJudge, ToolGate, WorkspaceServices};
 use stepwell_transcript::TaskSummary;
 use stepwell_workspace::files;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::Ledger;
 use crate::error::{Error, Result, broken};
 use crate::feed::{Feed, Follower};
 use crate::presence::Attendance;
 use crate::task_list::TaskListFeed;
+use crate::tree::Tree;
 
 pub struct Session {
     pub task: TaskId,
     home: Home,
     /// Shared with the whole tree of tasks.
-    pub ledger: Arc<Ledger>,
-    pub loop_guard: Arc<LoopGuard>,
+    pub tree: Arc<Tree>,
     /// Which tools the task may see and call.
     pub tools: Arc<ToolGate>,
     /// Held while records are written and synced, so only threads that may block take it.
@@ -54,8 +53,7 @@ pub struct SessionParts {
     pub log: TaskLog,
     pub history: ModelHistory,
     pub summary: TaskSummary,
-    pub ledger: Arc<Ledger>,
-    pub loop_guard: Arc<LoopGuard>,
+    pub tree: Arc<Tree>,
     pub list: Arc<TaskListFeed>,
     pub attendance: Arc<Attendance>,
 }
@@ -81,13 +79,12 @@ struct Control {
 impl Session {
     /// Takes over an opened log and the folds of what it holds.
     pub fn new(parts: SessionParts) -> Self {
-        let SessionParts { home, log, history, summary, ledger, loop_guard, list, attendance } = parts;
+        let SessionParts { home, log, history, summary, tree, list, attendance } = parts;
         let bytes = log.bytes();
         Self {
             task: log.id().clone(),
             home,
-            ledger,
-            loop_guard,
+            tree,
             tools: Arc::default(),
             feed: Arc::new(Feed::new(log.last_seq())),
             log: Mutex::new(log),

@@ -11,8 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Engine, no_model};
 use crate::error::{Error, Result};
 use crate::host::SessionHost;
-use crate::prompt::{PromptFacts, system_prompt};
+use crate::prompt::{PromptFacts, brief_prompt, system_prompt};
 use crate::react::Run;
+use crate::request::SystemPrompt;
 use crate::session::{Session, SessionHooks};
 use crate::workspace::AgentWorkspace;
 
@@ -130,15 +131,20 @@ impl Engine {
         let model = models.connect(&model_name)?;
         let permission_mode = chosen.unwrap_or(policy.judge.mode);
         session.tools.replace(settings.tools.clone());
-        let system = system_prompt(&PromptFacts {
+        session.tree.ledger.set_budget(settings.budget);
+        let instructions = instructions.instructions(&mode)?;
+        let guidance = session.tools.guidance(services.executor.registry());
+        let facts = PromptFacts {
             mode: &mode,
             workspace: &services.root,
             extra_roots: &services.extra_roots,
-            instructions: &instructions.instructions(&mode)?,
-            guidance: &session.tools.guidance(services.executor.registry()),
+            instructions: &instructions,
+            guidance: &guidance,
+            permission_mode,
             attended: session.is_attended(),
             date: &settings.date,
-        });
+        };
+        let system = SystemPrompt { full: system_prompt(&facts).into(), brief: brief_prompt(&facts).into() };
         let deadline = self.inner.options.approval_deadline;
         let host = Arc::new(SessionHost { session: Arc::clone(session), cancel: cancel.clone(), deadline });
         let permission = session.permission(|| {
@@ -151,7 +157,7 @@ impl Engine {
             host: host.clone(),
             cancel: cancel.clone(),
             permission,
-            loop_guard: Arc::clone(&session.loop_guard),
+            loop_guard: Arc::clone(&session.tree.loop_guard),
             hooks: policy.hooks,
             permission_mode,
             transcript_path: self.inner.home.log_path(&session.task)?,
@@ -163,7 +169,7 @@ impl Engine {
             model_name,
             env: CallEnv::new(services, setup),
             host,
-            system: system.into(),
+            system,
             options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
             max_turns: settings.max_turns,
             cancel,

@@ -34,6 +34,7 @@ pub struct Instruction {
 pub enum InstructionSource {
     Settings,
     File(PathBuf),
+    CommandLine,
 }
 
 impl fmt::Display for InstructionSource {
@@ -41,6 +42,7 @@ impl fmt::Display for InstructionSource {
         match self {
             Self::Settings => f.write_str("the settings"),
             Self::File(path) => write!(f, "{}", path.display()),
+            Self::CommandLine => f.write_str("the command line"),
         }
     }
 }

@@ -17,7 +17,9 @@ use stepwell_agent::prompt::Instructions;
 use stepwell_agent::{
     AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, RunSettings, Session, WorkspaceSource,
 };
-use stepwell_llm::{Delta, DeltaStream, Error, Model, ModelInfo, Request, RequestOptions, StopReason};
+use stepwell_llm::{
+    Delta, DeltaStream, Error, Model, ModelInfo, Overflow, Request, RequestOptions, StopReason, WindowSource,
+};
 use stepwell_protocol::{
     Command, ErrorClass, ErrorKind, ErrorReport, Event, EventRecord, ModeItem, ModelItem, Part,
     PermissionMode, Preview, Risk, RunEnd, Seq, TaskId, ToolCallId, Usage,
@@ -46,6 +48,7 @@ pub struct ScriptedModel {
     turns: Mutex<VecDeque<Vec<Step>>>,
     pub requests: Mutex<Vec<Request>>,
     hanging: Arc<Notify>,
+    server: Option<CountingServer>,
     /// Delays the first delta of every request while set.
     held: watch::Sender<bool>,
 }
@@ -56,7 +59,11 @@ impl Model for ScriptedModel {
     }
 
     fn stream(&self, request: Request) -> DeltaStream {
+        let refusal = self.server.as_ref().and_then(|server| server.refusal(&request));
         self.requests.lock().push(request);
+        if let Some(refusal) = refusal {
+            return futures::stream::iter([Err(refusal)]).boxed();
+        }
         let steps = self.turns.lock().pop_front().unwrap_or_else(|| say("the script is at its end"));
         let hanging = Arc::clone(&self.hanging);
         let mut held = self.held.subscribe();
@@ -81,6 +88,42 @@ impl Model for ScriptedModel {
                 }
             })
             .boxed()
+    }
+}
+
+/// A server that counts tokens in its own way and refuses what is too long.
+#[derive(Clone, Copy, Debug)]
+pub struct CountingServer {
+    pub limit: u64,
+    /// Whether a refusal names the limit and what was sent.
+    pub tells_limit: bool,
+    pub tells_sent: bool,
+}
+
+impl CountingServer {
+    /// About twice what is estimated.
+    pub fn count(request: &Request) -> u64 {
+        let messages = request.messages.iter().flat_map(|message| &message.parts).map(|part| match part {
+            Part::Text { text } => text.len(),
+            Part::ToolCall { call } => call.arguments.to_string().len(),
+            Part::ToolResult { result } => result.output.len(),
+            _ => 0,
+        });
+        let tools =
+            request.tools.iter().map(|tool| tool.description.len() + tool.input_schema.to_string().len());
+        (messages.chain(tools).sum::<usize>() + request.system.len()) as u64 / 2
+    }
+
+    fn refusal(self, request: &Request) -> Option<Error> {
+        let sent = Self::count(request);
+        (sent > self.limit).then(|| {
+            let mut error = Error::new(ErrorKind::LlmContextTooLong, "the conversation is too long");
+            error.overflow = Overflow {
+                limit: self.tells_limit.then_some(self.limit),
+                sent: self.tells_sent.then_some(sent),
+            };
+            error
+        })
     }
 }
 
@@ -218,6 +261,7 @@ impl ModelSource for OneModel {
         vec![ModelItem {
             name: "test/scripted".into(),
             context_window: self.0.info.context_window,
+            window_assumed: false,
             images: true,
             input_price: None,
             output_price: None,
@@ -244,6 +288,7 @@ pub struct Setup {
     pub max_turns: Option<u32>,
     pub budget: Budget,
     pub window: u64,
+    pub server: Option<CountingServer>,
     pub loop_limits: LoopLimits,
 }
 
@@ -256,6 +301,7 @@ impl Setup {
             max_turns: None,
             budget: Budget::default(),
             window: 100_000,
+            server: None,
             loop_limits: LoopLimits::STANDARD,
         }
     }
@@ -292,6 +338,7 @@ impl Harness {
                 provider: "test".into(),
                 id: "scripted".into(),
                 context_window: setup.window,
+                window_source: WindowSource::Settings,
                 max_output_tokens: Some(100),
                 images: true,
                 price: None,
@@ -299,6 +346,7 @@ impl Harness {
             turns: Mutex::new(setup.turns.into()),
             requests: Mutex::default(),
             hanging: Arc::clone(&reached),
+            server: setup.server,
             held: watch::Sender::new(false),
         });
         let calls = Arc::new(AtomicUsize::new(0));

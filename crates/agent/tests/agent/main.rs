@@ -3,6 +3,7 @@
 // Helpers of tests are test code too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod budgets;
 mod context;
 mod doors;
 mod front_end;
@@ -11,3 +12,4 @@ mod limits;
 mod people;
 mod properties;
 mod resume;
+mod small_windows;
