@@ -2,6 +2,8 @@
 
 mod index;
 mod mcp;
+mod run;
+mod tasks;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +14,8 @@ use stepwell_protocol::PermissionMode;
 
 pub use index::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget, SourceArg};
 pub use mcp::{ALL_TOOLS, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools};
+pub use run::{EffortArg, InputFormat, OutputFormat, RunArgs};
+pub use tasks::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 
 const EXIT_CODES: &str = "Exit codes:\n  \
     0    done\n  \
@@ -19,6 +23,7 @@ const EXIT_CODES: &str = "Exit codes:\n  \
     2    the command line or the settings are wrong\n  \
     3    an approval was needed that the policy refused\n  \
     4    the budget or the turns are used up\n  \
+    5    the answer does not fit --output-schema\n  \
     130  interrupted";
 
 /// An AI coding agent that looks inside running programs before it changes them.
@@ -28,6 +33,9 @@ pub struct Cli {
     /// Report progress on standard error; repeat for more detail (-v info, -vv debug, -vvv trace)
     #[arg(short, long, action = clap::ArgAction::Count, global = true)]
     pub verbose: u8,
+    /// Set one setting, such as `max_turns=5` or `sandbox.enabled=false`, over all files (may be given several times)
+    #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true)]
+    pub config: Vec<String>,
     #[command(subcommand)]
     pub door: Door,
 }
@@ -93,61 +101,6 @@ pub struct ServeArgs {
     /// Work in this folder instead of the current one
     #[arg(short = 'C', long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The request; `-` stands for standard input, which is also read when nothing is given
-    #[arg(value_name = "PROMPT")]
-    pub prompt: Vec<String>,
-    /// Read the request from a file
-    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
-    pub prompt_file: Option<PathBuf>,
-    /// How the result is written to standard output
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
-    pub output_format: OutputFormat,
-    /// Model as PROVIDER/MODEL; `replay:FILE` plays a recorded run, `replay-lenient:FILE` without comparing every word
-    #[arg(short, long, value_name = "MODEL")]
-    pub model: Option<String>,
-    /// Mode to work in; `code` is the only one yet
-    #[arg(long, value_name = "MODE")]
-    pub mode: Option<String>,
-    /// What may be done without asking
-    #[arg(long, value_name = "MODE", value_parser = permission_modes(), ignore_case = true)]
-    pub permission_mode: Option<PermissionMode>,
-    /// Stop after this many turns
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_turns: Option<u32>,
-    /// Stop when this much is spent, in US dollars
-    #[arg(long, value_name = "USD", value_parser = parse_cost)]
-    pub max_cost: Option<f64>,
-    /// Stop when this many tokens are used
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_tokens: Option<u64>,
-    /// Go on with a task: its number, id or the start of its id; without one, the newest of this folder
-    #[arg(short, long, value_name = "TASK", num_args = 0..=1, default_missing_value = "latest")]
-    pub resume: Option<String>,
-    /// Work on a copy of a task instead: TASK or TASK@MESSAGE
-    #[arg(long, value_name = "TASK[@MESSAGE]", conflicts_with = "resume")]
-    pub fork: Option<String>,
-    /// Work in this folder
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
-    /// Open a further folder to the agent (may be given several times)
-    #[arg(long, value_name = "DIR")]
-    pub add_dir: Vec<PathBuf>,
-    /// Show the model an image (may be given several times)
-    #[arg(long, value_name = "FILE")]
-    pub image: Vec<PathBuf>,
-    /// Record the model's answers into a file, for `--model replay:FILE`
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-    /// How hard the model should think
-    #[arg(long, value_enum, value_name = "EFFORT")]
-    pub effort: Option<EffortArg>,
-    /// Write nothing but the answer
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -228,123 +181,6 @@ pub enum RestoreWhat {
     /// The task goes on from before that call
     Conversation,
     Both,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OutputFormat {
-    /// The answer
-    Text,
-    /// One JSON object at the end
-    Json,
-    /// A JSON object per event, as it happens
-    StreamJson,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EffortArg {
-    None,
-    Low,
-    Medium,
-    High,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum TasksCommand {
-    /// List tasks, the newest first
-    #[command(visible_alias = "ls")]
-    List(TasksListArgs),
-    /// Show a task as the person saw it
-    Show {
-        /// Number, id, or the start of an id; `latest` for the newest of this folder
-        task: String,
-        #[arg(long)]
-        json: bool,
-    },
-    /// Find tasks by what was said in them
-    Search {
-        text: Vec<String>,
-        #[arg(long, default_value_t = 20, value_name = "N")]
-        limit: u32,
-        #[arg(long)]
-        json: bool,
-    },
-    /// Write a task to a file others can read
-    Export {
-        task: String,
-        /// Format; taken from the file name when not given
-        #[arg(long, value_enum, value_name = "FORMAT")]
-        format: Option<ExportFormat>,
-        /// File (a folder for `roo`); standard output when not given
-        #[arg(short, long, value_name = "PATH")]
-        output: Option<PathBuf>,
-    },
-    /// Make a task of an exported one (JSON, or a Roo-Code task folder)
-    Import {
-        path: PathBuf,
-        #[arg(long)]
-        json: bool,
-    },
-    /// Delete tasks for good
-    #[command(visible_alias = "rm")]
-    Delete {
-        #[arg(required = true)]
-        tasks: Vec<String>,
-    },
-    /// Copy a task, whole or up to a message
-    Fork {
-        task: String,
-        /// The last message to copy
-        #[arg(long, value_name = "MESSAGE")]
-        message: Option<String>,
-        #[arg(long)]
-        json: bool,
-    },
-    /// Give a task another title
-    Rename { task: String, title: String },
-    /// Mark a task as a favourite, or take the mark away
-    Favourite {
-        task: String,
-        #[arg(long)]
-        off: bool,
-    },
-    /// Go on with what is whole of a damaged task; the rest is kept beside it
-    Repair { task: String },
-    /// Build the search index anew from the logs
-    RebuildIndex,
-}
-
-#[derive(Debug, Args)]
-pub struct TasksListArgs {
-    /// Tasks of every folder, not only of this one
-    #[arg(short, long)]
-    pub all: bool,
-    #[arg(long)]
-    pub favourites: bool,
-    #[arg(long, value_enum, default_value_t = TaskSort::Updated, value_name = "ORDER")]
-    pub sort: TaskSort,
-    #[arg(short = 'n', long, default_value_t = 30, value_name = "N")]
-    pub limit: u32,
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TaskSort {
-    Updated,
-    Created,
-    Cost,
-    Tokens,
-    Size,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// Versioned JSON that can be imported again
-    Json,
-    /// Markdown to read
-    Markdown,
-    /// A task folder in Roo-Code's layout
-    Roo,
 }
 
 #[derive(Debug, Subcommand)]
@@ -579,16 +415,9 @@ pub enum ConfigCommand {
 }
 
 /// The permission modes by their names, as `--help` lists them.
-fn permission_modes() -> impl TypedValueParser<Value = PermissionMode> {
+pub(crate) fn permission_modes() -> impl TypedValueParser<Value = PermissionMode> {
     PossibleValuesParser::new(PermissionMode::ALL.map(PermissionMode::name)).map(|name| {
         let named = |mode: &PermissionMode| mode.name().eq_ignore_ascii_case(&name);
         PermissionMode::ALL.into_iter().find(named).unwrap_or_default()
     })
-}
-
-fn parse_cost(text: &str) -> Result<f64, String> {
-    match text.trim_start_matches('$').parse::<f64>() {
-        Ok(cost) if cost.is_finite() && cost > 0.0 => Ok(cost),
-        _ => Err("an amount above zero, such as 0.50".into()),
-    }
 }

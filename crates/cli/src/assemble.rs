@@ -24,7 +24,7 @@ use crate::report;
 use crate::settings::{Places, Settings, SettingsLayer};
 use crate::terminal::{self, Style};
 
-pub use workspaces::{OpenWorkspace, Workspaces};
+pub use workspaces::{OpenWorkspace, RequestAdditions, Workspaces};
 
 pub struct AssemblyOptions {
     pub workspace: PathBuf,
@@ -46,8 +46,29 @@ pub struct Assembly {
 
 impl Assembly {
     pub fn new(options: AssemblyOptions) -> anyhow::Result<Self> {
-        let places = Places::find()?;
+        Self::in_places(Places::find()?, options, RequestAdditions::default())
+    }
+
+    /// An assembly for given folders, with additions to every request.
+    pub fn in_places(
+        places: Places,
+        options: AssemblyOptions,
+        additions: RequestAdditions,
+    ) -> anyhow::Result<Self> {
         let settings = Settings::load(&places, &options.workspace, options.command_line.clone())?;
+        Ok(Self::of(places, settings, options, additions))
+    }
+
+    /// The current folder with what of its settings can be used, and what is wrong with the rest: for looking, not
+    /// for working, because a rule may be missing.
+    pub fn for_diagnosis() -> anyhow::Result<(Self, Vec<anyhow::Error>)> {
+        let options = Self::nothing_more(workspace_root(None)?);
+        let places = Places::find()?;
+        let (settings, problems) = Settings::load_usable(&places, &options.workspace)?;
+        Ok((Self::of(places, settings, options, RequestAdditions::default()), problems))
+    }
+
+    fn of(places: Places, settings: Settings, options: AssemblyOptions, additions: RequestAdditions) -> Self {
         let home = Home::new(&places.data);
         let redactor = crate::logging::redactor();
         redactor.add_secrets(keys::all_known(&places, &settings));
@@ -58,15 +79,16 @@ impl Assembly {
             options.extra_roots,
             options.record,
             Arc::clone(&redactor),
-        );
-        Ok(Self {
+        )
+        .with_additions(additions);
+        Self {
             workspace: options.workspace,
             places,
             settings: Arc::new(settings),
             home,
             workspaces: Arc::new(workspaces),
             redactor,
-        })
+        }
     }
 
     /// The current folder, with nothing from the command line.
@@ -76,12 +98,16 @@ impl Assembly {
 
     /// A folder, or the current one, with nothing from the command line.
     pub fn in_folder(folder: Option<&Path>) -> anyhow::Result<Self> {
-        Self::new(AssemblyOptions {
-            workspace: workspace_root(folder)?,
+        Self::new(Self::nothing_more(workspace_root(folder)?))
+    }
+
+    fn nothing_more(workspace: PathBuf) -> AssemblyOptions {
+        AssemblyOptions {
+            workspace,
             extra_roots: Vec::new(),
             command_line: SettingsLayer::default(),
             record: None,
-        })
+        }
     }
 
     pub fn home(&self) -> &Home {
@@ -133,8 +159,12 @@ impl Assembly {
     }
 
     pub fn engine(&self) -> Engine {
+        self.engine_with(EngineOptions::default())
+    }
+
+    pub fn engine_with(&self, options: EngineOptions) -> Engine {
         let workspaces: Arc<dyn WorkspaceSource> = Arc::clone(&self.workspaces) as _;
-        Engine::new(self.home.clone(), workspaces, EngineOptions::default())
+        Engine::new(self.home.clone(), workspaces, options)
     }
 }
 

@@ -12,6 +12,8 @@ pub enum Exit {
     Usage,
     Refused,
     LimitReached,
+    /// The answer does not fit the schema it had to fit.
+    Unfit,
     Interrupted,
     /// As the command ended that the person ran through us.
     Command(u8),
@@ -25,6 +27,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Refused => 3,
             Self::LimitReached => 4,
+            Self::Unfit => 5,
             Self::Interrupted => 130,
             Self::Command(code) => code,
         }

@@ -2,6 +2,8 @@
 //!
 //! A message that comes from deeper inside stays as it is; its kind is told in the person's language before it.
 
+pub mod help;
+
 use stepwell_protocol::{ErrorKind, ErrorReport};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

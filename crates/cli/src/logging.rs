@@ -38,10 +38,17 @@ pub fn redactor() -> Arc<Redactor> {
     Arc::clone(&REDACTOR)
 }
 
+/// Whether what is logged is kept in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeepLog {
+    InFile,
+    Nowhere,
+}
+
 /// Installs the subscriber. `verbosity` is how often `-v` was given.
 ///
 /// Without `-v`, `STEPWELL_LOG` filters the file; with it, standard error.
-pub fn install(verbosity: u8) {
+pub fn install(verbosity: u8, keep: KeepLog) {
     let directives = std::env::var(DIRECTIVES).ok().filter(|text| !text.trim().is_empty());
     let (for_file, for_stderr) = if verbosity == 0 { (directives, None) } else { (None, directives) };
     let file = tracing_subscriber::fmt::layer()
@@ -52,7 +59,10 @@ pub fn install(verbosity: u8) {
             is_verbose: verbosity > 0,
         })
         .with_filter(filter(for_file.as_deref(), LevelFilter::INFO));
-    let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = vec![file.boxed()];
+    let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = Vec::new();
+    if keep == KeepLog::InFile {
+        layers.push(file.boxed());
+    }
     if verbosity > 0 {
         let level = match verbosity {
             1 => LevelFilter::INFO,

@@ -2,11 +2,13 @@
 
 mod args;
 mod assemble;
+mod columns;
 mod doors;
 mod exit;
 mod interrupts;
 mod keys;
 mod language;
+mod lines;
 mod logging;
 mod models;
 mod needed;
@@ -17,12 +19,16 @@ mod terminal;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches};
 use stepwell_sandbox::init;
+use stepwell_tool_runtime::near_names;
 use stepwell_workspace::process::keeper;
 
 use crate::args::{Cli, Door, McpCommand};
 use crate::exit::Exit;
+use crate::language::Language;
+use crate::logging::KeepLog;
 
 fn main() -> ExitCode {
     // Nothing that is started from here on, in whatever way, gets more than its standard streams.
@@ -46,11 +52,46 @@ fn main() -> ExitCode {
     {
         return ExitCode::from(stepwell_tools::pdf_text_main());
     }
-    let cli = Cli::parse();
-    logging::install(cli.verbose);
-    match open(cli.door) {
+    let cli = parse().unwrap_or_else(|error| error.exit());
+    logging::install(cli.verbose, keep_log(&cli.door));
+    match settings::keep_given(&cli.config).and_then(|()| open(cli.door)) {
         Ok(exit) => exit.into(),
         Err(error) => report::print(&error).into(),
+    }
+}
+
+/// Reads the command line. Its help is in the person's language; the settings are not read for it.
+fn parse() -> Result<Cli, clap::Error> {
+    let setting = std::env::var("STEPWELL_LANGUAGE").ok().filter(|language| !language.is_empty());
+    let command = language::help::in_language(Cli::command(), Language::choose(setting.as_deref()));
+    let mut matches = command.try_get_matches().map_err(with_suggestion)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))
+}
+
+/// Adds the commands that a misspelt one is close to, where clap finds none: it passes over short words.
+fn with_suggestion(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand).cloned() else {
+        return error;
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_none() {
+        let mut parent = Cli::command();
+        for argument in std::env::args().skip(1).take_while(|argument| *argument != word) {
+            parent = parent.find_subcommand(&argument).cloned().unwrap_or(parent);
+        }
+        let near = near_names(&word, parent.get_subcommands().map(clap::Command::get_name));
+        if !near.is_empty() {
+            let near = near.into_iter().map(str::to_owned).collect();
+            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+        }
+    }
+    error
+}
+
+/// A run that leaves nothing behind leaves nothing in the log file either.
+fn keep_log(door: &Door) -> KeepLog {
+    match door {
+        Door::Run(args) if args.ephemeral => KeepLog::Nowhere,
+        _ => KeepLog::InFile,
     }
 }
 
@@ -95,7 +136,12 @@ fn manual_page(words: &[String]) -> anyhow::Result<Vec<u8>> {
     page_of.build();
     for word in words {
         page_of = page_of.find_subcommand(word).cloned().ok_or_else(|| {
-            report::usage(format!("there is no command `{word}`"), "`stepwell --help` lists the commands")
+            let near = near_names(word, page_of.get_subcommands().map(clap::Command::get_name));
+            let hint = match near.first() {
+                Some(name) => format!("did you mean `{name}`? `stepwell --help` lists the commands"),
+                None => "`stepwell --help` lists the commands".to_owned(),
+            };
+            report::usage(format!("there is no command `{word}`"), hint)
         })?;
     }
     let mut page = Vec::new();

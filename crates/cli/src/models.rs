@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use stepwell_agent::ModelSource;
 use stepwell_llm::{
     Catalog, ConnectOptions, Error, Matching, Model, ModelFacts, ModelInfo, Normalizer, Provider, Recorder,
-    Replay, RetryPolicy,
+    Replay, RetryPolicy, WindowSource,
 };
 use stepwell_net::{HttpClient, Timeouts};
 use stepwell_protocol::{ErrorKind, ModelItem};
@@ -124,14 +124,15 @@ impl Models {
     /// that failed, why.
     pub async fn reachable(&self) -> (Vec<ModelInfo>, Vec<(String, anyhow::Error)>) {
         let local = stepwell_llm::local_servers(&self.client).await;
-        let mut found = Vec::new();
+        let (mut found, mut local_names) = (Vec::new(), Vec::new());
         let mut failed = Vec::new();
         for server in local {
             for model in server.models {
-                let name = format!("{}/{model}", server.preset.name);
-                found.extend(self.connect(&name).map(|model| model.info().clone()));
+                local_names.push(format!("{}/{model}", server.preset.name));
             }
         }
+        let local = local_names.iter().map(|name| self.asked(name));
+        found.extend(futures::future::join_all(local).await.into_iter().flatten());
         // Asked side by side: one slow server does not hold up the others.
         let asked = self.worth_asking().into_iter().map(|name| async move {
             let listed = self.list_of(&name).await;
@@ -151,11 +152,17 @@ impl Models {
         let provider = self.provider(name)?;
         let (key, _) = self.key(&provider)?;
         let ids = stepwell_llm::list_models(&provider, key, &self.client, LIST_DEADLINE).await?;
-        let mut found = Vec::new();
-        for id in ids {
-            found.push(self.connect(&format!("{name}/{id}"))?.info().clone());
-        }
-        Ok(found)
+        let names: Vec<String> = ids.iter().map(|id| format!("{name}/{id}")).collect();
+        let asked = names.iter().map(|name| self.asked(name));
+        Ok(futures::future::try_join_all(asked).await?)
+    }
+
+    /// What is known of a model, with the window its server runs it with.
+    async fn asked(&self, name: &str) -> Result<ModelInfo, Error> {
+        let model = self.connect(name)?;
+        let window = model.window().await;
+        let info = model.info().clone();
+        Ok(ModelInfo { context_window: window.tokens, window_source: window.source, ..info })
     }
 
     /// Providers of the settings and those with a key. Local servers are found by their ports.
@@ -215,6 +222,7 @@ fn item(info: &ModelInfo) -> ModelItem {
     ModelItem {
         name: format!("{}/{}", info.provider, info.id),
         context_window: info.context_window,
+        window_assumed: info.window_source == WindowSource::Assumed,
         images: info.images,
         input_price: info.price.map(|price| price.input),
         output_price: info.price.map(|price| price.output),

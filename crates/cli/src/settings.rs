@@ -5,11 +5,13 @@
 //! the agent may do, never widen it, and can neither name servers nor programs.
 
 mod code;
+mod given;
 mod in_force;
 mod keep;
 mod layer;
 mod links;
 mod places;
+mod read;
 mod sandbox;
 mod steering;
 mod tools;
@@ -24,12 +26,14 @@ use stepwell_protocol::PermissionMode;
 use stepwell_tool_runtime::{
     AutoApprove, DeniedReads, FollowLinks, JudgePlaces, LookAtGit, LoopLimits, Rule, RuleSource,
 };
-use stepwell_workspace::{Denial, files};
+use stepwell_workspace::Denial;
 
 pub use code::{CodeSettings, EmbeddingSettings, LanguageServer, ServersSetting};
+pub use given::keep as keep_given;
 pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, JavaScriptDebugger, SettingsLayer};
 pub use places::Places;
+use read::Place;
 pub use sandbox::SandboxSettings;
 pub use steering::named_files;
 pub use tools::ToolSettings;
@@ -68,9 +72,30 @@ pub struct Settings {
 impl Settings {
     /// Reads every layer that applies to a workspace.
     pub fn load(places: &Places, workspace: &Path, command_line: SettingsLayer) -> anyhow::Result<Self> {
+        let mut problems = Vec::new();
+        let settings = Self::gather(places, workspace, command_line, &mut problems)?;
+        match problems.into_iter().next() {
+            Some(problem) => Err(problem),
+            None => Ok(settings),
+        }
+    }
+
+    /// Reads every layer that can be used, and says what is wrong with the others.
+    pub fn load_usable(places: &Places, workspace: &Path) -> anyhow::Result<(Self, Vec<anyhow::Error>)> {
+        let mut problems = Vec::new();
+        let settings = Self::gather(places, workspace, SettingsLayer::default(), &mut problems)?;
+        Ok((settings, problems))
+    }
+
+    fn gather(
+        places: &Places,
+        workspace: &Path,
+        command_line: SettingsLayer,
+        problems: &mut Vec<anyhow::Error>,
+    ) -> anyhow::Result<Self> {
         let mut layers = Vec::new();
         for path in [Places::managed_settings(), places.user_settings()] {
-            if let Some(layer) = read_layer(&path)? {
+            if let Some(layer) = usable(read::file(&path), problems).flatten() {
                 layers.push((Source::File(path), layer));
             }
         }
@@ -79,7 +104,7 @@ impl Settings {
         // Looked at only where there is something to trust.
         let trusted = trusted_files(project)?.is_empty() || is_trusted(places, project)?;
         let path = Places::project_settings(project);
-        if let Some(mut layer) = read_layer(&path)? {
+        if let Some(mut layer) = usable(read::file(&path), problems).flatten() {
             if !trusted {
                 let before = Self { layers: layers.clone(), withheld: Vec::new(), trusted };
                 withheld = layer.narrow(before.permission_mode());
@@ -89,11 +114,20 @@ impl Settings {
         if !trusted && trusted_files(project)?.iter().any(|path| trust::is_prompt(path)) {
             withheld.push("the system prompt".into());
         }
-        layers.push((Source::Environment, SettingsLayer::from_environment()?));
+        layers.extend(
+            usable(SettingsLayer::from_environment(), problems).map(|layer| (Source::Environment, layer)),
+        );
+        // Flags such as `--model` say the same more plainly, so they come last.
+        layers.extend(given::layer().map(|layer| (Source::CommandLine, layer.clone())));
         layers.push((Source::CommandLine, command_line));
-        let settings = Self { layers, withheld, trusted };
+        let mut settings = Self { layers, withheld, trusted };
         // Rules are tried here, so that a mistake in one is told before anything is done.
-        settings.rules(places, &judge_places(places, workspace, &[]))?;
+        if let Err(problem) = settings.rules(places, &judge_places(places, workspace, &[])) {
+            problems.push(problem);
+            for (_, layer) in &mut settings.layers {
+                layer.permissions = None;
+            }
+        }
         Ok(settings)
     }
 
@@ -101,17 +135,23 @@ impl Settings {
     pub fn rules(&self, places: &Places, judged: &JudgePlaces) -> anyhow::Result<Vec<Rule>> {
         let mut rules = Vec::new();
         for (source, layer) in &self.layers {
-            let (Source::File(path), Some(permissions)) = (source, &layer.permissions) else { continue };
-            let from = match path {
-                path if *path == Places::managed_settings() => RuleSource::Managed,
-                path if *path == places.user_settings() => RuleSource::User,
-                _ => RuleSource::Project,
+            let Some(permissions) = &layer.permissions else { continue };
+            let (from, place) = match source {
+                Source::File(path) => {
+                    let from = match path {
+                        path if *path == Places::managed_settings() => RuleSource::Managed,
+                        path if *path == places.user_settings() => RuleSource::User,
+                        _ => RuleSource::Project,
+                    };
+                    (from, Place::File(path.clone()))
+                }
+                Source::BuiltIn | Source::Environment => continue,
+                Source::CommandLine => (RuleSource::User, Place::CommandLine),
             };
             let found = permissions.rules(from, judged).map_err(|problem| {
-                crate::report::usage(
-                    format!("the settings in `{}` cannot be used: {problem}", path.display()),
-                    "docs/permissions.md tells how rules are written; `stepwell permissions test` tries them",
-                )
+                let hint =
+                    "docs/permissions.md tells how rules are written; `stepwell permissions test` tries them";
+                read::unusable(&place, &problem, Some(hint.into()))
             })?;
             rules.extend(found);
         }
@@ -265,6 +305,11 @@ impl Settings {
     }
 }
 
+/// What was read, unless it cannot be used.
+fn usable<T>(read: anyhow::Result<T>, problems: &mut Vec<anyhow::Error>) -> Option<T> {
+    read.map_err(|problem| problems.push(problem)).ok()
+}
+
 /// The folders that paths in rules and calls are judged against.
 pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path::PathBuf]) -> JudgePlaces {
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
@@ -286,26 +331,4 @@ pub fn denial(denied: Option<DeniedReads>) -> Denial {
     denied.map_or_else(Denial::default, |denied| {
         Denial::new(move |path: &Path| denied.rule_for(&path.to_string_lossy()))
     })
-}
-
-fn read_layer(path: &Path) -> anyhow::Result<Option<SettingsLayer>> {
-    let unusable = |problem: String| {
-        crate::report::usage(
-            format!("the settings in `{}` cannot be used: {problem}", path.display()),
-            "`stepwell config schema` prints what is allowed",
-        )
-    };
-    // Anything but a plain file, such as a pipe, could keep us waiting for ever.
-    if path.exists() && !path.is_file() {
-        return Err(unusable("it is no plain file".into()));
-    }
-    let text = match files::read_if_exists(path) {
-        Ok(Some(text)) => text,
-        Ok(None) => return Ok(None),
-        Err(error) => return Err(unusable(error.to_string())),
-    };
-    match toml::from_str(&text) {
-        Ok(layer) => Ok(Some(layer)),
-        Err(error) => Err(unusable(format!("\n{error}"))),
-    }
 }

@@ -90,13 +90,13 @@ pub fn error_line(text: &str) {
     io::stderr().lock().write_all(format!("{text}\n").as_bytes()).ok();
 }
 
-pub fn stderr_is_terminal() -> bool {
-    io::stderr().is_terminal()
+/// Writes a piece of another program's output as it came.
+pub fn error_text(text: &str) {
+    io::stderr().lock().write_all(text.as_bytes()).ok();
 }
 
-/// Writes over the line of a terminal that was written last.
-pub fn replace_line(text: &str) {
-    io::stderr().lock().write_all(format!("\r\x1b[K{text}").as_bytes()).ok();
+pub fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
 }
 
 /// Text from a model or a tool without the control characters that could take over a terminal.

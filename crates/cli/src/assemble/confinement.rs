@@ -64,7 +64,7 @@ pub fn policy(
         (Ok(rest), Some(home)) => home.join(rest),
         _ => workspace.join(path),
     };
-    let mut hidden: Vec<PathBuf> = vec![places.data.clone(), places.config.clone()];
+    let mut hidden: Vec<PathBuf> = vec![places.data.clone(), places.shared.clone(), places.config.clone()];
     // A workspace in a private place was opened by the person.
     let private = private::places(home);
     hidden.extend(private.into_iter().filter(|path| !roots.iter().any(|root| root.starts_with(path))));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use stepwell_debug::DebuggerOptions;
 use stepwell_debug::adapters::{ConfiguredAdapter, Search};
-use stepwell_tools::{DebugOptions, SyntaxFunctions, secret_variables};
+use stepwell_tools::{Confinement, DebugOptions, SyntaxFunctions, secret_variables};
+use stepwell_workspace::Denial;
 
 use super::confinement::OWN_PROGRAM;
 use crate::doors::adapters::OnDemand;
@@ -18,7 +19,7 @@ pub const ADAPTERS_VARIABLE: &str = "STEPWELL_ADAPTERS";
 /// Stepwell's own folder of debug adapters.
 pub fn adapters_folder(places: &Places) -> PathBuf {
     let named = std::env::var_os(ADAPTERS_VARIABLE).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    named.unwrap_or_else(|| places.data.join("adapters"))
+    named.unwrap_or_else(|| places.shared.join("adapters"))
 }
 
 pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow::Result<Search> {
@@ -55,17 +56,30 @@ pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow:
     Ok(search)
 }
 
-pub fn options(places: &Places, settings: &Settings, workspace: &Path) -> anyhow::Result<DebugOptions> {
-    let debugger = DebuggerOptions {
+pub fn options(
+    places: &Places,
+    settings: &Settings,
+    workspace: &Path,
+    confinement: Confinement,
+) -> anyhow::Result<DebugOptions> {
+    let debugger = debugger_options(places, settings, workspace)?;
+    Ok(DebugOptions { debugger, trusted: settings.trusted, confinement })
+}
+
+pub fn debugger_options(
+    places: &Places,
+    settings: &Settings,
+    workspace: &Path,
+) -> anyhow::Result<DebuggerOptions> {
+    Ok(DebuggerOptions {
         search: search(places, settings, workspace)?,
         keeper: Some(OWN_PROGRAM.into()),
         breakpoint_file: Some(places.data.join("breakpoints").join(file_name(workspace))),
         removed_variables: secret_variables().into_iter().map(|(name, _)| name).collect(),
-        confine: None,
+        hidden_sources: Denial::default(),
         function_finder: Some(Arc::new(SyntaxFunctions)),
         installer: settings.auto_installs_adapters().then(|| OnDemand::allowed(places)),
-    };
-    Ok(DebugOptions { debugger, trusted: settings.trusted })
+    })
 }
 
 /// A name for the file of a workspace's breakpoints: readable, and different for different folders.

@@ -106,8 +106,8 @@ fn is_private(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let name = name.to_lowercase();
     let is_hidden = name.starts_with('.');
-    let is_file = path.is_file();
-    is_file && ENDINGS.iter().any(|end| name.ends_with(end))
+    // The name decides first: a home may have thousands of entries, and each look at a file costs.
+    ENDINGS.iter().any(|end| name.ends_with(end)) && path.is_file()
         || is_hidden && BEGINNINGS.iter().any(|start| name.starts_with(start))
-        || (is_hidden || is_file) && PARTS.iter().any(|part| name.contains(part))
+        || PARTS.iter().any(|part| name.contains(part)) && (is_hidden || path.is_file())
 }

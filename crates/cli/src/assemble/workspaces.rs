@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use stepwell_agent::prompt::Instructions;
-use stepwell_agent::prompt::instructions::{self, InstructionPlaces};
+use serde_json::Value;
+use stepwell_agent::prompt::instructions::{
+    self, Instruction, InstructionPlaces, InstructionSource as InstructionOrigin, Instructions,
+};
 use stepwell_agent::{AgentWorkspace, Budget, RunSettings, WorkspaceCheckpoints, WorkspaceSource};
 use stepwell_llm::RequestOptions;
 use stepwell_protocol::ModeItem;
@@ -29,6 +31,15 @@ use crate::settings::{self, Places, Settings, SettingsLayer, UserSettingsKeeper}
 /// The modes there are; custom ones are data files and come with the mode system.
 const MODES: [(&str, &str); 1] = [("code", "Code")];
 
+/// What the command line adds to every request to a model.
+#[derive(Clone, Debug, Default)]
+pub struct RequestAdditions {
+    /// Stands at the end of the instructions.
+    pub system_prompt: Option<String>,
+    /// The JSON Schema that the final answer must fit.
+    pub answer_schema: Option<Arc<Value>>,
+}
+
 /// What workspaces are opened with.
 pub struct Workspaces {
     places: Arc<Places>,
@@ -36,6 +47,7 @@ pub struct Workspaces {
     command_line: SettingsLayer,
     extra_roots: Vec<PathBuf>,
     record: Option<PathBuf>,
+    additions: RequestAdditions,
     redactor: Arc<Redactor>,
     open: Mutex<HashMap<PathBuf, Shared>>,
 }
@@ -69,7 +81,13 @@ impl Workspaces {
         record: Option<PathBuf>,
         redactor: Arc<Redactor>,
     ) -> Self {
-        Self { places, command_line, extra_roots, record, redactor, open: Mutex::default() }
+        let additions = RequestAdditions::default();
+        Self { places, command_line, extra_roots, record, additions, redactor, open: Mutex::default() }
+    }
+
+    /// The same with additions to every request.
+    pub fn with_additions(self, additions: RequestAdditions) -> Self {
+        Self { additions, ..self }
     }
 
     /// Opens a folder. Its settings are read anew; its services are those that are open already, or new ones.
@@ -113,11 +131,12 @@ impl Workspaces {
     fn services(&self, settings: &Settings, root: &Path) -> anyhow::Result<WorkspaceServices> {
         let denied = self.denied_reads(settings, root)?;
         let workspace = self.open_folder(settings, root)?;
+        let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
+        let confinement = options.confinement.clone();
         let debugger = DebugService::new(
             workspace.clone(),
-            &debugging::options(&self.places, settings, workspace.root())?,
+            &debugging::options(&self.places, settings, workspace.root(), confinement)?,
         );
-        let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
         let code: Arc<CodeService> = catalog::code_service(&workspace, &options);
         let background = BackgroundCommands::default();
         let registry = Arc::new(Registry::new());
@@ -175,7 +194,7 @@ impl Workspaces {
                 workspace.root(),
                 denied.cloned(),
             )?,
-            unfinished_edits: self.places.data.join("edits"),
+            unfinished_edits: self.places.shared.join("edits"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
         })
     }
@@ -256,6 +275,7 @@ impl WorkspaceSource for Workspaces {
                 max_output_tokens: settings.max_output_tokens(),
                 temperature: settings.temperature(),
                 effort: settings.effort(),
+                answer_schema: self.additions.answer_schema.clone(),
                 ..RequestOptions::default()
             },
             loop_limits: settings.loop_limits(),
@@ -265,7 +285,14 @@ impl WorkspaceSource for Workspaces {
             date: today(),
         };
         let places = Arc::clone(&self.places);
-        let instructions = move |mode: &str| Self::instructions(&places, &settings, &root, mode);
+        let added = self.additions.system_prompt.clone();
+        let instructions = move |mode: &str| {
+            let mut found = Self::instructions(&places, &settings, &root, mode)?;
+            found.items.extend(
+                added.clone().map(|text| Instruction { source: InstructionOrigin::CommandLine, text }),
+            );
+            Ok(found)
+        };
         Ok(AgentWorkspace { services, policy, settings: run, models, instructions: Arc::new(instructions) })
     }
 }

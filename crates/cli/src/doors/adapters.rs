@@ -119,8 +119,8 @@ async fn doctor(
     names: &[String],
     json: bool,
 ) -> anyhow::Result<Exit> {
-    let options = debugging::options(&assembly.places, &assembly.settings, &assembly.workspace)?;
-    let debugger = Debugger::new(options.debugger);
+    let options = debugging::debugger_options(&assembly.places, &assembly.settings, &assembly.workspace)?;
+    let debugger = Debugger::new(options);
     let style = Style::for_stdout();
     let mut rows = Vec::new();
     let mut failed = false;

@@ -190,12 +190,15 @@ impl Door {
                 .map(|(path, why)| json!({"path": path.to_string_lossy(), "why": why}))
                 .collect();
             let value = json!({
-                "checkpoint": restored.id, "dry_run": dry_run, "undone": plan.reversed,
+                "checkpoint": restored.id, "dry_run": dry_run, "undone": plan.reversed, "commands": plan.commands,
                 "changes": restored.changes, "left": obstacles,
             });
             out_line(&serde_json::to_string_pretty(&value)?);
         } else {
             self.tell(&restored, nothing, way, dry_run);
+            if !restored.changes.is_empty() && way == Way::Back {
+                self.tell_of_commands(&plan.commands, dry_run);
+            }
         }
         let is_left = restored.obstacles.iter().any(|(_, why)| *why != Obstacle::NotEmpty);
         Ok(if is_left && restored.changes.is_empty() { Exit::Failed } else { Exit::Done })
@@ -239,6 +242,27 @@ impl Door {
             (false, None) => return,
         };
         out_line(&style.dim(&ending));
+    }
+
+    /// Nobody can tell who changed a file while a command ran, so the person is told.
+    fn tell_of_commands(&self, commands: &[String], dry_run: bool) {
+        let Some((first, rest)) = commands.split_first() else { return };
+        let more = if rest.is_empty() { String::new() } else { format!(" (+{})", rest.len()) };
+        let first = crate::terminal::harmless(first);
+        let words = match self.language {
+            Language::English => {
+                let undone = if dry_run { "would be" } else { "was" };
+                format!(
+                    "if you changed one of these files while it ran, that {undone} undone too: {first}{more}; `stepwell redo` brings it back"
+                )
+            }
+            Language::Chinese => {
+                format!(
+                    "若您在命令运行期间改动过这些文件，改动也一并撤销：{first}{more}；可用 `stepwell redo` 恢复"
+                )
+            }
+        };
+        out_line(&Style::for_stdout().dim(&words));
     }
 
     /// The message in which a checkpoint's call was made, and its task.

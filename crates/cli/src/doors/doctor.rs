@@ -35,14 +35,15 @@ enum State {
 }
 
 pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
-    let assembly = Assembly::here()?;
+    let (assembly, problems) = Assembly::for_diagnosis()?;
     let models = assembly.models();
-    let mut findings = vec![
+    let mut findings = settings(&assembly, &problems);
+    findings.extend([
         data_folder(&assembly),
         log_file(&assembly),
         program(&assembly, "git", "looking at the history of a repository"),
         program(&assembly, "bash", "the `bash` tool"),
-    ];
+    ]);
     findings.extend(sandbox::findings(&assembly));
     findings.extend(providers(&assembly, &models, args.offline).await?);
     if !args.offline {
@@ -93,6 +94,18 @@ impl Finding {
             out_line(&format!("  {} {hint}", style.cyan("hint:")));
         }
     }
+}
+
+/// Whether the settings can be used; what is wrong with each file that cannot.
+fn settings(assembly: &Assembly, problems: &[anyhow::Error]) -> Vec<Finding> {
+    if problems.is_empty() {
+        return vec![Finding::good("settings", assembly.places.user_settings().display().to_string())];
+    }
+    let finding = |problem: &anyhow::Error| {
+        let report = crate::report::to_error_report(problem);
+        Finding::bad("settings", report.message, report.hint)
+    };
+    problems.iter().map(finding).collect()
 }
 
 /// Whether tasks can be kept.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use stepwell_sandbox::{Network, Proxy, Sandbox};
+use stepwell_sandbox::{HostGate, Network, Proxy, Sandbox};
 use stepwell_tool_runtime::DeniedReads;
 use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
 
@@ -54,13 +54,14 @@ async fn run_command(args: SandboxRunArgs) -> anyhow::Result<Exit> {
     let mut hosts = assembly.settings.sandbox().network;
     hosts.extend(args.network);
     let hosts = confinement::allowed_hosts(&hosts)?;
+    let loopback = hosts.loopback_ports();
     let proxy = if hosts.is_empty() {
         None
     } else {
         Some(Proxy::start(&assembly.places.data.join("sandbox"), Arc::new(hosts)).map_err(told)?)
     };
     if let Some(proxy) = &proxy {
-        policy.network = Network::Proxy { socket: proxy.socket().to_path_buf() };
+        policy.network = Network::Proxy { socket: proxy.socket().to_path_buf(), loopback };
     }
     let call = ProgramCall {
         program: program.clone(),

@@ -7,17 +7,16 @@ use std::time::Duration;
 
 use futures::{SinkExt, Stream, StreamExt};
 use stepwell_protocol::{ClientMessage, ErrorKind, ErrorReport, ServerMessage};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
 use crate::args::ServeArgs;
 use crate::assemble::Assembly;
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
+use crate::lines::Lines;
 use crate::report;
 
-/// Bytes of one message at most: an image and a long text fit.
-const LONGEST_LINE: usize = 64 << 20;
 /// How long the last messages may take to be read.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -94,39 +93,4 @@ fn read(line: &[u8]) -> Result<Option<ClientMessage>, ErrorReport> {
         message: format!("the line is no message of the protocol: {error}"),
         hint: Some("docs/schema/protocol.json describes `ClientMessage`".into()),
     })
-}
-
-/// Lines of a bounded length. Reading one can be broken off at any time without losing a byte.
-struct Lines<R> {
-    input: R,
-    line: Vec<u8>,
-}
-
-impl<R: tokio::io::AsyncBufRead + Unpin> Lines<R> {
-    fn new(input: R) -> Self {
-        Self { input, line: Vec::new() }
-    }
-
-    /// The next line without its end; `None` at the end of the input.
-    async fn next(&mut self) -> anyhow::Result<Option<Vec<u8>>> {
-        loop {
-            let available = self.input.fill_buf().await?;
-            if available.is_empty() {
-                let rest = std::mem::take(&mut self.line);
-                return Ok((!rest.is_empty()).then_some(rest));
-            }
-            let (taken, ended) = match available.iter().position(|byte| *byte == b'\n') {
-                Some(end) => (end, true),
-                None => (available.len(), false),
-            };
-            self.line.extend_from_slice(&available[..taken]);
-            self.input.consume(taken + usize::from(ended));
-            if self.line.len() > LONGEST_LINE {
-                anyhow::bail!("a message is longer than {LONGEST_LINE} bytes");
-            }
-            if ended {
-                return Ok(Some(std::mem::take(&mut self.line)));
-            }
-        }
-    }
 }

@@ -1,22 +1,24 @@
 //! `stepwell tasks`: look at, search, export, import, repair and delete tasks.
 
-mod columns;
 mod import;
+mod pager;
 mod table;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use clap::Parser;
 use serde_json::json;
 use stepwell_protocol::{MessageId, TaskId};
-use stepwell_store::{Conversation, Home, Index, TaskQuery, TaskSort as StoreSort};
+use stepwell_store::{Conversation, Home, Index, MarkdownOptions, TaskQuery, TaskSort as StoreSort};
 use stepwell_workspace::files::{self, Privacy};
 
-use crate::args::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
+use crate::args::{Cli, Door, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
+use crate::columns;
 use crate::exit::Exit;
 use crate::report;
 use crate::settings::Places;
-use crate::terminal::{harmless, out_line};
+use crate::terminal::{self, harmless, out_line};
 
 use table::Folders;
 
@@ -25,7 +27,17 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
     let here = crate::assemble::workspace_root(None)?;
     match command {
         TasksCommand::List(args) => list(&home, &here, &args)?,
-        TasksCommand::Show { task, json } => show(&home, &resolve(&home, &task, &here)?, json)?,
+        TasksCommand::Show { task, tail, ids, no_pager, json } => {
+            let options = MarkdownOptions { message_ids: ids, last_entries: tail };
+            let text = shown(&home, &resolve(&home, &task, &here)?, options, json)?;
+            if no_pager || json { print_content(text.trim_end_matches('\n')) } else { pager::show(&text) }
+        }
+        TasksCommand::Edit(args) => {
+            let Door::Run(args) = Cli::try_parse_from(args.into_run())?.door else {
+                anyhow::bail!("`tasks edit` became another command");
+            };
+            return crate::wait(crate::doors::run::run(*args));
+        }
         TasksCommand::Search { text, limit, json } => search(&home, &text.join(" "), limit, json)?,
         TasksCommand::Export { task, format, output } => {
             export(&home, &resolve(&home, &task, &here)?, format, output)?;
@@ -34,15 +46,7 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
             let task = import::import(&home, &path, &here)?;
             say_task(&home, "imported as", &task, json)?;
         }
-        TasksCommand::Delete { tasks } => {
-            // All references are checked before the first task goes.
-            let ids =
-                tasks.iter().map(|task| resolve(&home, task, &here)).collect::<anyhow::Result<Vec<_>>>()?;
-            for id in ids {
-                stepwell_store::delete_task(&home, &id)?;
-                out_line(&format!("deleted {id}"));
-            }
-        }
+        TasksCommand::Delete { tasks, yes } => return delete(&home, &here, &tasks, yes),
         TasksCommand::Fork { task, message, json } => {
             let source = resolve(&home, &task, &here)?;
             let message = message.map(MessageId::from);
@@ -131,16 +135,53 @@ fn list(home: &Home, here: &Path, args: &TasksListArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(home: &Home, task: &TaskId, json: bool) -> anyhow::Result<()> {
+/// A task as text: Markdown for people, a record a line for programs.
+fn shown(home: &Home, task: &TaskId, options: MarkdownOptions, json: bool) -> anyhow::Result<String> {
     let records = stepwell_store::read_log(home, task)?;
-    if json {
-        for record in &records {
-            print_content(&serde_json::to_string(record)?);
-        }
-    } else {
-        print_content(&stepwell_store::to_markdown(home, &records));
+    if !json {
+        return Ok(stepwell_store::to_markdown_with(home, &records, options));
     }
-    Ok(())
+    let skipped = options.last_entries.map_or(0, |last| records.len().saturating_sub(last));
+    let mut text = String::new();
+    for record in &records[skipped..] {
+        text.push_str(&serde_json::to_string(record)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Deletes tasks once the person has said so: here, or with `--yes`.
+fn delete(home: &Home, here: &Path, tasks: &[String], yes: bool) -> anyhow::Result<Exit> {
+    // All references are checked before the first task goes.
+    let ids = tasks.iter().map(|task| resolve(home, task, here)).collect::<anyhow::Result<Vec<_>>>()?;
+    if !yes {
+        if !std::io::stdin().is_terminal() || !terminal::stderr_is_terminal() {
+            return Err(report::usage(
+                "deleting tasks cannot be undone, and there is no terminal to ask on",
+                "give `--yes` if you mean it",
+            ));
+        }
+        for id in &ids {
+            let info = stepwell_store::read_info(home, id);
+            let title =
+                info.map_or_else(|_| id.to_string(), |info| format!("{:>5}  {}", info.number, info.title));
+            terminal::error_line(&columns::fit(&columns::one_line(&title), columns::of_stderr()));
+        }
+        let count =
+            if ids.len() == 1 { "this task".to_owned() } else { format!("these {} tasks", ids.len()) };
+        terminal::error_text(&format!("delete {count} for good? [y/N] "));
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+            terminal::error_line("nothing was deleted");
+            return Ok(Exit::Interrupted);
+        }
+    }
+    for id in ids {
+        stepwell_store::delete_task(home, &id)?;
+        out_line(&format!("deleted {id}"));
+    }
+    Ok(Exit::Done)
 }
 
 /// Prints what a task holds: as it is for a program, without what could take over the terminal for a person.

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::ToolCommand;
 use crate::assemble::{Assembly, AssemblyOptions, OpenWorkspace, workspace_root};
+use crate::columns;
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::report;
@@ -67,7 +68,9 @@ fn list(json: bool) -> anyhow::Result<Exit> {
         let first = first.trim_end_matches(['.', ':']);
         let name = format!("{:<20}", tool.name());
         let risk = format!("{:<8}", format!("{:?}", tool.spec().risk).to_lowercase());
-        out_line(&format!("{} {} {first}", style.bold(&name), style.dim(&risk)));
+        let taken = name.chars().count() + risk.len() + 2;
+        let room = columns::of_stdout().map(|columns| columns.saturating_sub(taken));
+        out_line(&format!("{} {} {}", style.bold(&name), style.dim(&risk), columns::fit(first, room)));
     }
     Ok(Exit::Done)
 }

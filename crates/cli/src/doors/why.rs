@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::interrupts::Interrupts;
 use crate::language::Language;
 use crate::report;
-use crate::terminal::{Style, error_line, out, out_line};
+use crate::terminal::{Style, error_line, error_text, out, out_line};
 
 /// What a second run may take beyond three times the first.
 const SECOND_RUN: Duration = Duration::from_secs(15);
@@ -124,7 +124,8 @@ async fn explain(
                 error_line(&style.dim(again));
             }
             let time = (started.elapsed() * 3 + SECOND_RUN).min(time);
-            let (options, wait) = bounds(args, time, cancel);
+            let (mut options, wait) = bounds(args, time, cancel);
+            options.on_output = Arc::new(|_| {});
             // The failure is known; that it could not be followed is only a note.
             if let Err(error) = debugger.follow_writes(plan.clone(), options, &mut found, &wait).await {
                 found.notes.push(error.to_string());
@@ -140,13 +141,14 @@ fn planned(words: &[String], workspace: &std::path::Path) -> anyhow::Result<(Lau
     let target = targets::describe(&Description::Command(words.to_vec()), &ctx)
         .map_err(|error| reported(launch::from_target(error)))?;
     let how = target.how.clone();
-    Ok((LaunchPlan::of_target(target), how))
+    Ok((LaunchPlan::of_target(target).with_first_failing_tests(), how))
 }
 
 fn bounds(args: &WhyArgs, time: Duration, cancel: &CancellationToken) -> (LaunchOptions, Wait) {
     let mut options = LaunchOptions::new(time, cancel.clone());
     if !args.quiet {
-        options.on_output = Arc::new(|text| error_line(text.trim_end()));
+        // A build's output comes in pieces of lines.
+        options.on_output = Arc::new(error_text);
     }
     (options, Wait { deadline: Instant::now() + time, cancel: cancel.clone() })
 }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Places {
     pub config: PathBuf,
+    /// Tasks, checkpoints and indexes. A folder of its own for a run that keeps nothing.
     pub data: PathBuf,
+    /// What every run shares and leaves in order: installed debug adapters, edits that a crash cut off.
+    pub shared: PathBuf,
     /// What may be lost: log files.
     pub state: PathBuf,
     pub user_home: Option<PathBuf>,
@@ -47,7 +50,18 @@ impl Places {
         let state = folder("XDG_STATE_HOME")
             .or_else(|| user_home.as_ref().map(|home| home.join(".local/state")))
             .map_or_else(|| data.join("state"), |path| path.join("stepwell"));
-        Ok(Self { config: below("STEPWELL_CONFIG", "XDG_CONFIG_HOME", ".config")?, data, state, user_home })
+        Ok(Self {
+            config: below("STEPWELL_CONFIG", "XDG_CONFIG_HOME", ".config")?,
+            shared: data.clone(),
+            data,
+            state,
+            user_home,
+        })
+    }
+
+    /// The same places with another folder for what tasks leave behind.
+    pub fn with_data(self, data: PathBuf) -> Self {
+        Self { data, ..self }
     }
 
     pub fn managed_settings() -> PathBuf {

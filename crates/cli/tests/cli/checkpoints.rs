@@ -56,16 +56,17 @@ fn changes_are_listed_shown_undone_and_redone() {
     world.check(
         &["undo", "2", "--dry-run"],
         expect![[r#"
-        exit code: 0
-        --- stdout
-        D made/
-        D made/by_command.txt
-        D notes/
-        D notes/new.txt
-        A old/
-        A old/data.txt
-        nothing was touched (--dry-run)
-    "#]],
+            exit code: 0
+            --- stdout
+            D made/
+            D made/by_command.txt
+            D notes/
+            D notes/new.txt
+            A old/
+            A old/data.txt
+            nothing was touched (--dry-run)
+            if you changed one of these files while it ran, that would be undone too: Run `rm -r old; mkdir made; echo x > made/by_command.txt`; `stepwell redo` brings it back
+        "#]],
     );
     assert_eq!(read(&world, "old/data.txt"), None);
     world.check(
@@ -80,6 +81,7 @@ fn changes_are_listed_shown_undone_and_redone() {
             A old/
             A old/data.txt
             done; `stepwell redo` takes it back (checkpoint 4)
+            if you changed one of these files while it ran, that was undone too: Run `rm -r old; mkdir made; echo x > made/by_command.txt`; `stepwell redo` brings it back
         "#]],
     );
     assert_eq!(read(&world, "old/data.txt").as_deref(), Some("precious\n"));
@@ -126,12 +128,13 @@ fn one_file_or_hunk_goes_back_alone() {
     world.check(
         &["checkpoints", "restore", "1", "--path", "old"],
         expect![[r#"
-        exit code: 0
-        --- stdout
-        A old/
-        A old/data.txt
-        done; `stepwell redo` takes it back (checkpoint 4)
-    "#]],
+            exit code: 0
+            --- stdout
+            A old/
+            A old/data.txt
+            done; `stepwell redo` takes it back (checkpoint 4)
+            if you changed one of these files while it ran, that was undone too: Run `rm -r old; mkdir made; echo x > made/by_command.txt`; `stepwell redo` brings it back
+        "#]],
     );
     assert_eq!(read(&world, "old/data.txt").as_deref(), Some("precious\n"));
     assert_eq!(read(&world, "main.py").as_deref(), Some("print(1)\n"));
@@ -148,11 +151,12 @@ fn one_file_or_hunk_goes_back_alone() {
     world.check(
         &["checkpoints", "restore", "1", "--path", "main.py", "--hunk", "1"],
         expect![[r#"
-        exit code: 0
-        --- stdout
-        M main.py
-        done; `stepwell redo` takes it back (checkpoint 5)
-    "#]],
+            exit code: 0
+            --- stdout
+            M main.py
+            done; `stepwell redo` takes it back (checkpoint 5)
+            if you changed one of these files while it ran, that was undone too: Run `rm -r old; mkdir made; echo x > made/by_command.txt`; `stepwell redo` brings it back
+        "#]],
     );
     assert_eq!(read(&world, "main.py").as_deref(), Some("print(1 / 0)\n"));
     world.check(
@@ -184,17 +188,18 @@ fn what_the_person_changed_since_is_left_and_told() {
     world.check(
         &["checkpoints", "restore", "1"],
         expect![[r#"
-        exit code: 0
-        --- stdout
-        D made/
-        D made/by_command.txt
-        D notes/
-        D notes/new.txt
-        A old/
-        A old/data.txt
-        ! main.py left as it is: changed by somebody else since; --force restores it too
-        done; `stepwell redo` takes it back (checkpoint 5)
-    "#]],
+            exit code: 0
+            --- stdout
+            D made/
+            D made/by_command.txt
+            D notes/
+            D notes/new.txt
+            A old/
+            A old/data.txt
+            ! main.py left as it is: changed by somebody else since; --force restores it too
+            done; `stepwell redo` takes it back (checkpoint 5)
+            if you changed one of these files while it ran, that was undone too: Run `rm -r old; mkdir made; echo x > made/by_command.txt`; `stepwell redo` brings it back
+        "#]],
     );
     assert_eq!(read(&world, "main.py").as_deref(), Some("print(1)  # mine\n"));
     let output = world.output(&["checkpoints", "restore", "1", "--force", "--json"]);
@@ -213,17 +218,18 @@ fn the_conversation_goes_back_with_the_files() {
     world.check(
         &["checkpoints", "restore", &id, "--what", "both"],
         expect![[r#"
-        exit code: 0
-        --- stdout
-        D made/
-        D made/by_command.txt
-        D notes/
-        D notes/new.txt
-        A old/
-        A old/data.txt
-        done; `stepwell redo` takes it back (checkpoint 4)
-        the conversation goes on from before that call ([TASK])
-    "#]],
+            exit code: 0
+            --- stdout
+            D made/
+            D made/by_command.txt
+            D notes/
+            D notes/new.txt
+            A old/
+            A old/data.txt
+            done; `stepwell redo` takes it back (checkpoint 4)
+            if you changed one of these files while it ran, that was undone too: Run `rm -r old; mkdir made; echo x > made/by_command.txt`; `stepwell redo` brings it back
+            the conversation goes on from before that call ([TASK])
+        "#]],
     );
     assert_eq!(read(&world, "old/data.txt").as_deref(), Some("precious\n"));
 

@@ -29,6 +29,30 @@ fn help_lists_the_doors_and_the_exit_codes() {
 }
 
 #[test]
+fn help_is_in_the_language_of_the_person() {
+    let world = World::new([]);
+    for (variable, value, word) in [
+        ("LANG", "zh_CN.UTF-8", "用法："),
+        ("STEPWELL_LANGUAGE", "Chinese", "用法："),
+        ("LANG", "en_US.UTF-8", "Usage:"),
+    ] {
+        for arguments in [&["--help"][..], &["run", "--help"], &["tasks", "list", "-h"], &["help", "tasks"]] {
+            let output = world.command(arguments).env(variable, value).output().unwrap();
+            let text = world.show(&output);
+            assert!(output.status.code() == Some(0) && text.contains(word), "{value} {arguments:?}: {text}");
+        }
+    }
+    let output = world.command(&["run", "--help"]).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
+    let text = world.show(&output);
+    assert!(
+        text.contains("选项") && text.contains("从文件读取请求") && text.contains("130  被中断"),
+        "{text}"
+    );
+    let output = world.command(&["tasks", "list"]).env("LANG", "zh_CN.UTF-8").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
+}
+
+#[test]
 fn asking_for_help_creates_nothing() {
     let world = World::new([]);
     for arguments in [

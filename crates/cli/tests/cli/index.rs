@@ -224,6 +224,7 @@ fn the_agents_tools_ask_the_same_index() {
         ("codebase_search", r#"{"query": "what somebody bought"}"#, "shop/model.py:1-5: Order: class Order"),
         ("ast_find_symbols", r#"{"file": "app.py", "kinds": ["function"]}"#, "4-5: function pay: def pay()"),
         ("list_code_definition_names", r#"{"path": "shop/model.py"}"#, "class Order"),
+        ("ast_find_symbols", r#"{"file": "shop"}"#, "# shop/model.py\n1-5: class Order"),
         ("ast_extract_function", r#"{"file": "shop/model.py", "name": "Order.total"}"#, "        return 1"),
         ("ast_get_imports", r#"{"file": "app.py"}"#, "1: shop.model (Order)"),
         ("code_index_build", r#"{"fresh": true}"#, "2 files"),
@@ -241,7 +242,6 @@ fn the_agents_tools_ask_the_same_index() {
         ("find_definition", r#"{"symbol": "main", "file": "app.py", "line": 5}"#, "it stands in line 8"),
         ("find_references", r#"{"file": "app.py", "line": 5}"#, "the line has `Order` at 12, `total` at 20"),
         ("call_graph", r#"{"symbol": "gone", "file": "app.py"}"#, "`app.py` does not have the name `gone`"),
-        ("ast_find_symbols", r#"{"file": "shop"}"#, "it is a folder"),
     ] {
         let output = world.output(&["tool", "call", tool, arguments]);
         let shown = world.show(&output);

@@ -21,6 +21,20 @@ fn is_alive(process: &str) -> bool {
     state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
+/// The number that a process of a sandbox has outside, by its number inside and the folder it runs in.
+fn number_outside(inside: &str, folder: &std::path::Path) -> Option<String> {
+    let folder = folder.canonicalize().unwrap();
+    let mut all = std::fs::read_dir("/proc").unwrap().flatten();
+    let found = all.find(|process| {
+        let status = std::fs::read_to_string(process.path().join("status")).unwrap_or_default();
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+        let numbers: Vec<&str> = numbers.split_whitespace().collect();
+        let runs_there = || std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder);
+        numbers.len() > 1 && numbers.last() == Some(&inside) && runs_there()
+    });
+    Some(found?.file_name().to_string_lossy().into_owned())
+}
+
 /// The state of a process changes by itself; nothing tells when.
 fn until_gone(process: &str) {
     let start = Instant::now();
@@ -65,6 +79,23 @@ fn tools_are_served_by_group() {
         }
         client.end();
     }
+}
+
+#[test]
+fn a_tool_that_a_rule_denies_is_not_listed() {
+    let world = World::new([]);
+    world.set_config("[permissions]\ndeny = [\"bash\", \"write_to_file\", \"read(secret/**)\"]\n");
+    let mut client = Talker::start(&world, &["--tools", "files,shell"]);
+    client.hello("2025-06-18", json!({}));
+    let listed = names(&client.ask("tools/list", json!({})));
+    assert!(listed.contains(&"read".to_owned()) && listed.contains(&"edit".to_owned()), "{listed:?}");
+    for (name, rule) in [("bash", "bash"), ("write", "write_to_file")] {
+        assert!(!listed.contains(&name.to_owned()), "{name} in {listed:?}");
+        let refused = client.call(name, json!({}));
+        let message = refused["error"]["message"].as_str().unwrap_or_else(|| panic!("{refused}"));
+        assert!(message.contains(&format!("rule {rule} denies it")), "{message}");
+    }
+    client.end();
 }
 
 #[test]

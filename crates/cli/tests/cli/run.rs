@@ -22,6 +22,7 @@ fn an_answer_is_all_that_standard_output_has() {
             --- stderr
             I look first.
             ● bash echo hello from bash
+              hello from bash
             2 turns, 20 in, 10 out, [TIME]; resume with `stepwell run --resume 1`
         "#]],
     );
@@ -194,6 +195,52 @@ fn a_model_that_writes_xml_can_call_tools() {
     assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nIt printed its line.\n");
     let last = world.server.last_request();
     assert!(last.messages().iter().any(|message| message.text.contains("via xml")), "{:?}", last.messages());
+}
+
+/// Each form that models of other agents write runs the tool; none is taken for the final answer.
+#[test]
+fn xml_calls_by_alias_and_in_other_forms_run_tools() {
+    let forms = [
+        ("<execute_command>\n<command>echo by-alias</command>\n<cwd>.</cwd>\n</execute_command>", "by-alias"),
+        ("<read_file>\n<path>a.txt</path>\n</read_file>", "content of a"),
+        (
+            "<read_file>\n<args>\n<file>\n<path>a.txt</path>\n</file>\n<file><path>b.txt</path><line_range>2-2</line_range></file>\n</args>\n</read_file>",
+            "second of b",
+        ),
+        ("<read>\n<files>\n<file><path>b.txt</path></file>\n</files>\n</read>", "first of b"),
+        ("<search_files>\n<path>.</path>\n<regex>second of .</regex>\n</search_files>", "b.txt"),
+        ("<list_files><path>.</path><recursive>false</recursive></list_files>", "a.txt"),
+        ("<list_code_definition_names>\n<path>.</path>\n</list_code_definition_names>", "greet"),
+        ("<bash><args><command>echo wrapped</command></args></bash>", "wrapped"),
+        ("<bash><comand>echo no</comand></bash>", "did you mean `command`?"),
+        ("<update_todo_list>\n<todos>\n[x] one\n[ ] two\n</todos>\n</update_todo_list>", "[ ] 2. two"),
+        (
+            "<tool_call>{\"name\": \"execute_command\", \"arguments\": {\"command\": \"echo as-json\"}}</tool_call>",
+            "as-json",
+        ),
+        (
+            "<function=execute_command><parameter=command>echo as-function</parameter></function>",
+            "as-function",
+        ),
+    ];
+    let world = World::new(forms.iter().map(|(text, _)| Turn::text(*text)).chain([Turn::text("All done.")]));
+    world.write("a.txt", "content of a\n");
+    world.write("b.txt", "first of b\nsecond of b\n");
+    world.write("c.py", "def greet():\n    pass\n");
+    let config = std::fs::read_to_string(world.config().join("config.toml")).unwrap();
+    world.set_config(&format!("{config}tool_calls = \"xml\"\n"));
+    let output = world.output(&["run", "--quiet", "--permission-mode", "bypassPermissions", "go"]);
+    assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nAll done.\n");
+    let requests = world.server.requests();
+    for ((text, expected), after) in forms.iter().zip(&requests[1..]) {
+        let messages = after.messages();
+        let result = messages.last().unwrap_or_else(|| panic!("{text}: no result"));
+        assert!(result.text.contains(expected), "{text}: {}", result.text);
+    }
+    // Every example in the prompt is filled.
+    let first = requests[0].body.to_string();
+    assert!(first.contains("<read>\\n<file_path>src/main.rs</file_path>\\n</read>"), "{first}");
+    assert!(!first.contains(">...<"), "{first}");
 }
 
 #[test]

@@ -97,10 +97,10 @@ fn rename_favourite_fork_delete() {
     let text = world.show(&world.output(&["tasks", "list", "--sort", "created"]));
     assert!(text.contains("★ Reading"), "{text}");
     assert_eq!(text.matches("Reading").count(), 2, "{text}");
-    let output = world.output(&["tasks", "delete", "1", "77"]);
+    let output = world.output(&["tasks", "delete", "--yes", "1", "77"]);
     assert_eq!(output.status.code(), Some(1), "{}", world.show(&output));
     assert_eq!(world.home().task_ids().unwrap().len(), 2, "one wrong name and nothing is deleted");
-    world.output(&["tasks", "delete", "1", "2"]);
+    world.output(&["tasks", "delete", "--yes", "1", "2"]);
     assert!(world.home().task_ids().unwrap().is_empty());
     assert!(world.show(&world.output(&["tasks", "list"])).contains("no tasks"));
 }

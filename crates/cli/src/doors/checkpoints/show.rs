@@ -24,8 +24,8 @@ pub fn list(all: &[Checkpoint], language: Language, as_json: bool) -> anyhow::Re
     let style = Style::for_stdout();
     for checkpoint in all {
         let what = match &checkpoint.kind {
-            CheckpointKind::Call { cause, is_ended: true } => harmless(&cause.summary),
-            CheckpointKind::Call { cause, is_ended: false } => {
+            CheckpointKind::Call { cause, is_ended: true, .. } => harmless(&cause.summary),
+            CheckpointKind::Call { cause, is_ended: false, .. } => {
                 let cut_off = language.pick("cut off", "被中断");
                 format!("{} ({cut_off})", harmless(&cause.summary))
             }

@@ -2,33 +2,48 @@
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
+use std::time::Duration;
 
 use base64::Engine as _;
 use stepwell_protocol::{Image, Part};
 use stepwell_workspace::files;
 
-use crate::args::RunArgs;
+use crate::args::{InputFormat, RunArgs};
+use crate::doors::demo::DEMO_VARIABLE;
+use crate::language::Language;
 use crate::report;
+use crate::terminal;
 
 /// What a model takes at most in one image, as most providers have it.
 const IMAGE_LIMIT: u64 = 20 << 20;
 /// A request longer than this belongs in a file the agent can read.
 const PROMPT_LIMIT: u64 = 10 << 20;
 
+/// How long standard input may say nothing before the person is told what is waited for.
+const SILENCE: Duration = Duration::from_secs(3);
+
 /// The parts of the first message; `None` when nothing was given and there is no pipe to read from.
 pub fn read(args: &RunArgs) -> anyhow::Result<Option<Vec<Part>>> {
     let here = crate::assemble::current_dir()?;
-    let text = match &args.prompt_file {
+    let given = match &args.prompt_file {
         Some(path) => Some(prompt_file(&super::beside(&here, path))?),
-        None if args.prompt.is_empty() => {
-            // With --resume a run may go on without a word, so a pipe nobody writes to is not waited for.
-            if args.resume.is_some() || std::io::stdin().is_terminal() {
-                None
-            } else {
-                Some(standard_input()?)
-            }
-        }
+        None if args.prompt.is_empty() => None,
         None => Some(join_arguments(&args.prompt)?),
+    };
+    let reads_pipe = match &given {
+        // It stands where the `-` is.
+        Some(_) if args.prompt.iter().any(|word| word == "-") => false,
+        Some(_) => true,
+        // With --resume a run may go on without a word, so a pipe nobody writes to is not waited for.
+        None => args.resume.is_none() || args.edit.is_some(),
+    };
+    let piped = if reads_pipe && is_piped(args) { Some(standard_input()?) } else { None };
+    let piped = piped.filter(|text| !text.trim().is_empty());
+    let text = match (given, piped) {
+        (Some(given), Some(piped)) => {
+            Some(format!("{}\n\n<stdin>\n{}\n</stdin>", given.trim_end(), piped.trim_end_matches('\n')))
+        }
+        (given, piped) => given.or(piped),
     };
     let text = text.filter(|text| !text.trim().is_empty());
     if text.is_none() && args.image.is_empty() {
@@ -39,6 +54,13 @@ pub fn read(args: &RunArgs) -> anyhow::Result<Option<Vec<Part>>> {
         parts.push(Part::Image { image: read_image(&super::beside(&here, path))? });
     }
     Ok(Some(parts))
+}
+
+/// Whether standard input is for the request: not a terminal, no program that talks, and not what the demo inherited.
+fn is_piped(args: &RunArgs) -> bool {
+    args.input_format == InputFormat::Text
+        && !std::io::stdin().is_terminal()
+        && std::env::var_os(DEMO_VARIABLE).is_none()
 }
 
 fn prompt_file(path: &Path) -> anyhow::Result<String> {
@@ -70,6 +92,7 @@ fn join_arguments(words: &[String]) -> anyhow::Result<String> {
 
 fn standard_input() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
+    tell_silence();
     std::io::stdin().lock().take(PROMPT_LIMIT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > PROMPT_LIMIT {
         return Err(report::usage(
@@ -79,6 +102,19 @@ fn standard_input() -> anyhow::Result<String> {
     }
     String::from_utf8(bytes)
         .map_err(|error| report::usage(format!("standard input is not UTF-8: {error}"), "convert it first"))
+}
+
+/// Says what is waited for where nothing comes: who started us may have left a pipe open by mistake.
+fn tell_silence() {
+    let stdin = std::io::stdin();
+    let mut waiting = [rustix::event::PollFd::new(&stdin, rustix::event::PollFlags::IN)];
+    let silence = rustix::event::Timespec { tv_sec: SILENCE.as_secs() as i64, tv_nsec: 0 };
+    if matches!(rustix::event::poll(&mut waiting, Some(&silence)), Ok(0)) {
+        terminal::error_line(Language::choose(None).pick(
+            "waiting for standard input to end; `< /dev/null` gives none",
+            "正在等待标准输入结束；用 `< /dev/null` 表示没有输入",
+        ));
+    }
 }
 
 fn read_image(path: &Path) -> anyhow::Result<Image> {

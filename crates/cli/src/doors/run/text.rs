@@ -5,15 +5,16 @@
 
 use std::io::IsTerminal;
 
-use stepwell_protocol::{
-    AnswerOrigin, ErrorReport, Event, EventRecord, Part, RunEnd, TaskId, ToolCall, ToolDetail, ToolResult,
-};
+use stepwell_protocol::{AnswerOrigin, ErrorReport, Event, EventRecord, Part, RunEnd, TaskId, ToolDetail};
 use stepwell_transcript::{CheckpointMark, Transcript};
 
-use super::{RunResult, Show};
+use super::Show;
+use super::notes::{action_line, observation_lines, todo_lines};
+use super::result::RunResult;
+use crate::args::RunArgs;
 use crate::doors::demo::DEMO_VARIABLE;
 use crate::language::Language;
-use crate::terminal::{self, Style, harmless, visible};
+use crate::terminal::{self, Style, harmless};
 
 pub struct TextShow {
     quiet: bool,
@@ -21,6 +22,8 @@ pub struct TextShow {
     style: Style,
     /// Words are shown as they come.
     live: bool,
+    /// The answer is checked first, and shown at the end.
+    holds_answer: bool,
     /// Whether live words stand in a line that is not ended yet.
     in_line: bool,
     /// Whether live words of the current message were shown.
@@ -30,12 +33,14 @@ pub struct TextShow {
 }
 
 impl TextShow {
-    pub fn new(quiet: bool, language: Language) -> Self {
+    pub fn new(args: &RunArgs, language: Language) -> Self {
+        let holds_answer = args.output_schema.is_some();
         Self {
-            quiet,
+            quiet: args.quiet,
             language,
             style: Style::for_stderr(),
-            live: std::io::stdout().is_terminal(),
+            live: std::io::stdout().is_terminal() && !holds_answer,
+            holds_answer,
             in_line: false,
             shown_live: false,
             calls: 0,
@@ -141,7 +146,7 @@ impl Show for TextShow {
                 self.note(&action_line(self.style, call));
             }
             Event::Observation { result } => {
-                let lines = observation_lines(self.style, result);
+                let lines = observation_lines(self.style, self.language, result);
                 // Results of calls that ran side by side stand below all of them, so each says whose it is.
                 if self.calls > 1 && !lines.is_empty() {
                     self.note(&self.style.dim(&format!("  {}:", harmless(&result.tool))));
@@ -156,6 +161,12 @@ impl Show for TextShow {
                     self.note(&self.style.dim(&self.changed_line(mark)));
                 }
             }
+            Event::Todo { items } => {
+                for line in todo_lines(self.style, items) {
+                    self.note(&line);
+                }
+            }
+            Event::Answer { .. } if self.holds_answer => {}
             Event::Answer { content, origin, .. } => {
                 // A completion was not streamed: it stood in a call's arguments.
                 self.shown_live &= *origin == AnswerOrigin::Text;
@@ -198,6 +209,17 @@ impl Show for TextShow {
 
     fn end(&mut self, result: &RunResult) {
         self.end_line();
+        if let (true, Some(answer)) = (self.holds_answer, result.answer()) {
+            self.answer(answer);
+        }
+        if let Some(problems) = result.misfit() {
+            let what = self.language.pick(
+                "the answer does not fit the schema, also after it was asked for again:",
+                "回答不符合要求的 JSON Schema，重新要求后仍不符合：",
+            );
+            let problems = harmless(&problems.join("\n  "));
+            terminal::error_line(&format!("{} {what}\n  {problems}", self.style.red(self.language.error())));
+        }
         match &result.end {
             RunEnd::Failed { error } => self.print_error(error),
             // What was reached is the answer above; only what to do is left to say.
@@ -223,12 +245,12 @@ impl Show for TextShow {
         if !self.quiet {
             let cost = result.usage.cost_usd.map_or(String::new(), |cost| format!(", ${cost:.4}"));
             let (input, output) = (result.usage.total_input(), result.usage.output_tokens);
-            let (turns, seconds, task) =
-                (self.language.turns(result.turns), result.duration.as_secs_f64(), result.number);
-            let resume = match self.language {
-                _ if std::env::var_os(DEMO_VARIABLE).is_some() => String::new(),
-                Language::English => format!("; resume with `stepwell run --resume {task}`"),
-                Language::Chinese => format!("；用 `stepwell run --resume {task}` 继续"),
+            let (turns, seconds) = (self.language.turns(result.turns), result.duration.as_secs_f64());
+            let number = result.number.filter(|_| std::env::var_os(DEMO_VARIABLE).is_none());
+            let resume = match (self.language, number) {
+                (_, None) => String::new(),
+                (Language::English, Some(task)) => format!("; resume with `stepwell run --resume {task}`"),
+                (Language::Chinese, Some(task)) => format!("；用 `stepwell run --resume {task}` 继续"),
             };
             let line = match self.language {
                 Language::English => {
@@ -241,53 +263,4 @@ impl Show for TextShow {
             terminal::error_line(&self.style.dim(&line));
         }
     }
-}
-
-/// The call in one line: the tool and the argument that says most.
-fn action_line(style: Style, call: &ToolCall) -> String {
-    const SPEAKING: [&str; 7] = ["command", "file_path", "path", "pattern", "question", "result", "url"];
-    const LONGEST: usize = 100;
-    let argument = SPEAKING.iter().find_map(|name| call.arguments.get(name)?.as_str()).unwrap_or_default();
-    let line = argument.lines().next().unwrap_or_default();
-    let mut short: String = line.chars().take(LONGEST).collect();
-    if short.len() < argument.len() {
-        short.push('…');
-    }
-    format!("{} {} {}", style.cyan("●"), style.bold(&visible(&call.name)), visible(&short))
-}
-
-/// What of a result a person wants to see: why it failed, how a command ended, what an edit changed.
-fn observation_lines(style: Style, result: &ToolResult) -> Vec<String> {
-    const LONGEST_DIFF: usize = 24;
-    if let Some(error) = &result.error {
-        let first = error.message.lines().next().unwrap_or_default();
-        return vec![style.red(&format!("  {}", harmless(first)))];
-    }
-    let diff = match &result.detail {
-        Some(ToolDetail::Command { command }) => {
-            let code = command.exit_code.filter(|code| *code != 0);
-            return code.map(|code| style.yellow(&format!("  exit code {code}"))).into_iter().collect();
-        }
-        Some(detail) => detail.diff(),
-        None => None,
-    };
-    let Some(diff) = diff else { return Vec::new() };
-    let changes: Vec<&str> =
-        diff.lines().filter(|line| !line.starts_with("---") && !line.starts_with("+++")).collect();
-    let mut lines: Vec<String> = changes
-        .iter()
-        .take(LONGEST_DIFF)
-        .map(|line| {
-            let shown = format!("  {}", harmless(line));
-            match line.as_bytes().first() {
-                Some(b'+') => style.green(&shown),
-                Some(b'-') => style.red(&shown),
-                _ => style.dim(&shown),
-            }
-        })
-        .collect();
-    if changes.len() > LONGEST_DIFF {
-        lines.push(style.dim(&format!("  … {} more lines", changes.len() - LONGEST_DIFF)));
-    }
-    lines
 }

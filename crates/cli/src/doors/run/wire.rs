@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use stepwell_protocol::{Event, EventRecord, RunEnd, Seq, TaskId, Timestamp};
 use stepwell_transcript::Transcript;
 
-use super::{RunResult, Show};
+use super::Show;
+use super::result::RunResult;
 use crate::terminal;
 
 pub struct JsonShow;
@@ -78,6 +79,7 @@ pub fn print_failure(error: &stepwell_protocol::ErrorReport, exit: crate::exit::
 /// The last line of both forms; the field names are those other agents' scripts know.
 fn result_object(result: &RunResult) -> Value {
     let (subtype, text, error) = match &result.end {
+        RunEnd::Answered if result.misfit().is_some() => ("error_output_schema", None, None),
         RunEnd::Answered if result.refused.is_empty() => ("success", result.answer(), None),
         RunEnd::Answered => ("error_permission_refused", result.answer(), None),
         RunEnd::Paused => ("paused", None, None),
@@ -90,7 +92,7 @@ fn result_object(result: &RunResult) -> Value {
         },
         RunEnd::Failed { error } => ("error_during_execution", None, Some(error)),
     };
-    json!({
+    let mut object = json!({
         "type": "result",
         "subtype": subtype,
         "is_error": result.exit != crate::exit::Exit::Done,
@@ -104,5 +106,11 @@ fn result_object(result: &RunResult) -> Value {
         "total_cost_usd": result.usage.cost_usd,
         "usage": result.usage,
         "permission_denials": result.refused,
-    })
+    });
+    match &result.fit {
+        Some(Ok(fitting)) => object["structured_output"] = fitting.value.clone(),
+        Some(Err(problems)) => object["schema_errors"] = json!(problems),
+        None => {}
+    }
+    object
 }

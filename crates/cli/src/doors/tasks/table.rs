@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 use stepwell_protocol::Timestamp;
 use stepwell_store::{SearchHit, TaskRow};
 
-use super::columns::{self, cut_end, cut_start, one_line, width};
+use crate::columns::{self, cut_end, cut_start, one_line, width};
 use crate::terminal::{Style, out_line};
 
 /// What a title is left at least, however long the folders are.
-const SHORTEST_TITLE: usize = 24;
+const SHORTEST_TITLE: usize = 16;
+/// The same of a folder.
+const SHORTEST_FOLDER: usize = 8;
+/// The column of numbers, with the space behind it.
+const NUMBER_WIDTH: usize = 7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Folders {
@@ -24,13 +28,69 @@ pub fn print(rows: &[TaskRow], folders: Folders) {
     }
 }
 
+/// A fact about a task that has a column where there is room for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fact {
+    Updated,
+    State,
+    Tokens,
+    Cost,
+}
+
+impl Fact {
+    const ALL: [Self; 4] = [Self::Updated, Self::State, Self::Tokens, Self::Cost];
+    /// What is left out first on a narrow terminal.
+    const LEAST_FIRST: [Self; 4] = [Self::Cost, Self::Tokens, Self::Updated, Self::State];
+
+    fn head(self) -> String {
+        match self {
+            Self::Updated => format!("{:<16}  ", "updated"),
+            Self::State => format!("{:<11}  ", "state"),
+            Self::Tokens => format!("{:>8}  ", "tokens"),
+            Self::Cost => format!("{:>9}  ", "cost"),
+        }
+    }
+
+    fn of(self, row: &TaskRow) -> String {
+        match self {
+            Self::Updated => format!("{:<16}  ", when(row.updated_at)),
+            Self::State => format!("{:<11}  ", row.state_name()),
+            Self::Tokens => {
+                let cached = row.cache_read_tokens + row.cache_write_tokens;
+                format!("{:>8}  ", short_count(row.input_tokens + row.output_tokens + cached))
+            }
+            Self::Cost => {
+                let cost = row.cost_usd.map_or("-".to_owned(), |cost| format!("${cost:.4}"));
+                format!("{cost:>9}  ")
+            }
+        }
+    }
+
+    /// Those that leave room for a title, and for a folder where one is named.
+    fn fitting(columns: Option<usize>, folders: Folders) -> Vec<Self> {
+        let mut facts = Self::ALL.to_vec();
+        let folder = if folders == Folders::Named { SHORTEST_FOLDER + 2 } else { 0 };
+        for least in Self::LEAST_FIRST {
+            let taken: usize = facts.iter().map(|fact| width(&fact.head())).sum();
+            if columns.is_none_or(|columns| NUMBER_WIDTH + taken + folder + SHORTEST_TITLE <= columns) {
+                break;
+            }
+            facts.retain(|fact| *fact != least);
+        }
+        facts
+    }
+}
+
 fn lines(rows: &[TaskRow], folders: Folders, columns: Option<usize>) -> Vec<String> {
-    let head = format!("{:>5}  {:<16}  {:<11}  {:>8}  {:>9}  ", "task", "updated", "state", "tokens", "cost");
+    let facts = Fact::fitting(columns, folders);
+    let head: String =
+        std::iter::once(format!("{:>5}  ", "task")).chain(facts.iter().map(|fact| fact.head())).collect();
     let left = columns.map(|columns| columns.saturating_sub(width(&head)));
     let paths: Vec<String> = match folders {
         Folders::One => Vec::new(),
         Folders::Named => {
-            let most = left.map_or(usize::MAX, |left| left.saturating_sub(SHORTEST_TITLE + 2).max(8));
+            let most =
+                left.map_or(usize::MAX, |left| left.saturating_sub(SHORTEST_TITLE + 2).max(SHORTEST_FOLDER));
             rows.iter().map(|row| cut_start(&one_line(&row.workspace), most)).collect()
         }
     };
@@ -46,16 +106,10 @@ fn lines(rows: &[TaskRow], folders: Folders, columns: Option<usize>) -> Vec<Stri
     let named = |path: &'static str| (folders == Folders::Named).then_some(path);
     let mut lines = vec![line(head, named("folder"), "title")];
     for (index, row) in rows.iter().enumerate() {
-        let tokens = row.input_tokens + row.output_tokens + row.cache_read_tokens + row.cache_write_tokens;
-        let cost = row.cost_usd.map_or("-".to_owned(), |cost| format!("${cost:.4}"));
         let star = if row.favourite { "★ " } else { "" };
-        let facts = format!(
-            "{:>5}  {:<16}  {:<11}  {:>8}  {cost:>9}  ",
-            row.number,
-            when(row.updated_at),
-            row.state_name(),
-            short_count(tokens),
-        );
+        let facts: String = std::iter::once(format!("{:>5}  ", row.number))
+            .chain(facts.iter().map(|fact| fact.of(row)))
+            .collect();
         let title = format!("{star}{}", one_line(&row.title));
         lines.push(line(facts, paths.get(index).map(String::as_str), &title));
     }
@@ -214,9 +268,9 @@ mod tests {
             Folders::Named,
             Some(30),
             expect![[r#"
-                | task  updated           stat…
-                |    1  -                 runn…
-                |    2  -                 inte…"#]],
+                | task  folder    title
+                |    1  …me/me/a  ★ two lines …
+                |    2  /w        修复登录页面…"#]],
         );
     }
 }

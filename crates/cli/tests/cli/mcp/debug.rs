@@ -224,6 +224,7 @@ fn a_wait_ends_in_time_and_by_request_and_the_session_goes_on() {
     );
     let sessions = answer(&mut client, "list_sessions", json!({}));
     let process = sessions["sessions"][0]["process_id"].to_string();
+    let process = super::number_outside(&process, &world.work()).unwrap();
     assert!(is_alive(&process), "{sessions}");
     client.end();
     super::until_gone(&process);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::debug::has_debugpy;
 use super::talker::Talker;
-use super::{is_alive, until_gone};
+use super::{is_alive, number_outside, until_gone};
 use crate::world::World;
 
 /// Whether a program is there; says that a test is skipped where it is not.
@@ -41,14 +41,15 @@ fn answer(client: &mut Talker, tool: &str, arguments: Value) -> Value {
 const FOREVER: &str =
     "import os, time\nopen('pid', 'w').write(str(os.getpid()))\nwhile True:\n    time.sleep(0.02)\n";
 
-/// The process that wrote its number.
+/// The process in a sandbox that wrote its number.
 fn process_of(world: &World) -> String {
     let start = Instant::now();
     loop {
         if let Ok(number) = std::fs::read_to_string(world.work().join("pid"))
             && !number.is_empty()
+            && let Some(process) = number_outside(&number, &world.work())
         {
-            return number;
+            return process;
         }
         assert!(start.elapsed() < Duration::from_secs(60), "the program does not start");
         std::thread::yield_now();
@@ -255,7 +256,13 @@ fn an_attached_program_runs_on_and_is_let_go() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let process = process_of(&world);
+    let process = program.id().to_string();
+    while !world.work().join("pid").exists() {
+        assert!(program.try_wait().unwrap().is_none(), "the program does not start");
+        std::thread::yield_now();
+    }
+    // Nobody is asked; a client that cannot ask would be refused.
+    world.set_config("permission_mode = \"bypassPermissions\"\n");
     let mut client = client(&world);
     let attached =
         answer(&mut client, "start_debugging", json!({"process_id": program.id(), "timeout": 600}));

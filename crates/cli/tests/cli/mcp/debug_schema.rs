@@ -254,7 +254,7 @@ fn every_answer_of_every_tool_fits_its_schema() {
 #[test]
 fn a_refused_call_has_a_status_too() {
     let world = World::new([]);
-    world.set_config("[permissions]\ndeny = [\"start_debugging\"]\n");
+    world.set_config("permission_mode = \"plan\"\n");
     world.write("a.py", "open('ran', 'w')\n");
     let mut client = Talker::start(&world, &[]);
     client.hello("2025-06-18", json!({}));

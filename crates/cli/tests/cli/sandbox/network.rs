@@ -189,6 +189,47 @@ fn a_server_of_the_machine_hears_nothing() {
     assert_eq!(server.join().unwrap(), "only the test");
 }
 
+/// A port of this machine that is named is found at the same port inside, by clients that know of no proxy.
+#[test]
+fn a_named_port_of_the_machine_is_reached_and_no_other() {
+    let world = world();
+    let serve = || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for mut peer in listener.incoming().flatten() {
+                let mut heard = [0; 4];
+                peer.read_exact(&mut heard).ok();
+                peer.write_all(b"heard: ").ok();
+                peer.write_all(&heard).ok();
+            }
+        });
+        port
+    };
+    let (open, closed) = (serve(), serve());
+    let talk =
+        |host: &str, port: u16| format!("exec 3<>/dev/tcp/{host}/{port} && echo -n ping >&3 && cat <&3");
+    let run = |script: &str| {
+        let network = format!("localhost:{open}");
+        let output = world.output(&["sandbox", "run", "--network", &network, "--", "bash", "-c", script]);
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for host in ["localhost", "127.0.0.1", "::1"] {
+        assert_eq!(run(&talk(host, open)), (true, "heard: ping".to_owned()), "{host}");
+    }
+    assert!(!run(&talk("127.0.0.1", closed)).0);
+    // The same by a rule, for the agent's commands.
+    world.set_config(&format!("[permissions]\nallow = [\"network(localhost:{open})\"]\n"));
+    world.write("talk.sh", "exec 3<>/dev/tcp/localhost/$1 && echo -n ping >&3 && cat <&3\n");
+    let call = |port: u16| {
+        let input = serde_json::json!({ "command": format!("bash talk.sh {port}") }).to_string();
+        let never_asked = ["--permission-mode", "bypassPermissions"];
+        world.show(&world.output(&[&["tool", "call", "bash", &input][..], &never_asked].concat()))
+    };
+    assert!(call(open).contains("heard: ping"), "{}", call(open));
+    assert!(!call(closed).contains("heard"), "{}", call(closed));
+}
+
 /// A command that is allowed to run is still asked about every host, and nobody is there to answer.
 #[test]
 fn every_host_of_a_command_is_judged() {

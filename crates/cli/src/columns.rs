@@ -1,18 +1,32 @@
 //! Text fitted into the columns of a terminal.
 
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 
 use crate::terminal::harmless;
 
-/// How many columns a line has; `None` where nobody sees them, as in a pipe.
+/// How many columns a line of standard output has; `None` where nobody sees them, as in a pipe.
 pub fn of_stdout() -> Option<usize> {
-    let stdout = io::stdout();
-    if !stdout.is_terminal() {
+    of(&io::stdout())
+}
+
+/// The same of standard error.
+pub fn of_stderr() -> Option<usize> {
+    of(&io::stderr())
+}
+
+fn of(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    if !stream.is_terminal() {
         return None;
     }
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
-    let asked = || rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
+    let asked = || rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
     said.or_else(asked).filter(|columns| *columns > 0)
+}
+
+/// The beginning of a text that fits the line, where there is a line to fit.
+pub fn fit(text: &str, columns: Option<usize>) -> String {
+    columns.map_or_else(|| text.to_owned(), |columns| cut_end(text, columns))
 }
 
 /// Text from anywhere on one line, with nothing in it that moves the cursor.
