@@ -42,6 +42,9 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     if let ["index", rest @ ..] = arguments {
         return index::run(rest);
     }
+    if arguments == ["steps"] {
+        return steps();
+    }
     let binary = build()?;
     if arguments == ["sandbox"] {
         return sandbox::run(&binary);
@@ -123,6 +126,20 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
         checkpoint::measure(&agents[0], &mut table)?;
     }
     table.print();
+    Ok(())
+}
+
+/// What a step costs with each debugger, in the sandbox and outside: the table is printed by a test that has both.
+fn steps() -> anyhow::Result<()> {
+    let words = ["test", "--quiet", "--package", "stepwell", "--test", "confined", "cost_of_a_step"];
+    let status = Command::new(env!("CARGO"))
+        .args(words)
+        .args(["--", "--ignored", "--nocapture"])
+        .current_dir(crate::root())
+        .status()?;
+    if !status.success() {
+        bail!("the steps could not be measured");
+    }
     Ok(())
 }
 

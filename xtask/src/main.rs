@@ -26,7 +26,7 @@ fn main() -> anyhow::Result<()> {
         ["cost"] => cost::print(),
         ["rename", rest @ ..] => rename::run(rest),
         _ => bail!(
-            "usage: cargo xtask generate | cost | bench [SCENARIO ...] | bench debug | bench tools | bench sandbox | bench index [--tree DIR] | rename LANGUAGE PACKAGE... [--count N] [--seed N]"
+            "usage: cargo xtask generate | cost | bench [SCENARIO ...] | bench debug | bench steps | bench tools | bench sandbox | bench index [--tree DIR] | rename LANGUAGE PACKAGE... [--count N] [--seed N]"
         ),
     }
 }

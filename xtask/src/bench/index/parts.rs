@@ -113,9 +113,7 @@ fn raw(tree: &Path, store: &Path) -> anyhow::Result<Value> {
         let mut parser = tree_sitter::Parser::new();
         while let Some((path, language)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Ok(text) = std::fs::read(path) else { continue };
-            if let Some(grammar) = grammar(*language)
-                && parser.set_language(&grammar).is_ok()
-            {
+            if parser.set_language(&grammar(*language)).is_ok() {
                 parser.parse(&text, None);
             }
         }
