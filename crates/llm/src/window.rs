@@ -190,11 +190,11 @@ impl Server<'_> {
         shown.as_ref().and_then(told::of_show).or(at_most)
     }
 
-    /// An address of the server that is not part of the API: beside `/v1`.
+    /// An address of the server that is not part of the API: beside `/v1`, or `/v1beta` of Gemini's format.
     fn beside_api(&self, segments: &[&str]) -> Option<Url> {
         let mut root = self.peer.base_url.clone();
         let path = root.path().trim_end_matches('/');
-        let outside = path.strip_suffix("/v1").unwrap_or(path).to_owned();
+        let outside = path.strip_suffix("/v1").or_else(|| path.strip_suffix("/v1beta")).unwrap_or(path).to_owned();
         root.set_path(&outside);
         join(&root, segments).ok()
     }

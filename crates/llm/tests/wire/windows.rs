@@ -77,6 +77,15 @@ async fn a_server_of_ones_own_is_asked_for_its_window() {
             size(32768, WindowSource::Server),
         ),
         (
+            "LiteLLM in Gemini's format",
+            Gemini,
+            vec![(
+                "/model/info",
+                json!({"data": [{"model_name": "qwen3-coder", "model_info": {"max_input_tokens": 16384}}]}),
+            )],
+            size(16384, WindowSource::Server),
+        ),
+        (
             "Gemini",
             Gemini,
             vec![(
