@@ -132,8 +132,10 @@ impl ContextWindow {
 /// The next place where the history may be cut: not before a tool result, and not past the newest exchange.
 fn next_start(history: &[Arc<Message>], start: usize, goal: Option<usize>) -> Option<usize> {
     let first = start.max(goal.map_or(0, |index| index + 1));
-    let newest = history.iter().rposition(|message| message.role != Role::Tool)?;
-    (first.max(start + 1)..=newest).find(|index| history[*index].role != Role::Tool)
+    // Environment details belong to the exchange that they follow.
+    let begins = |message: &Message| message.role != Role::Tool && !message.is_environment_details();
+    let newest = history.iter().rposition(|message| begins(message))?;
+    (first.max(start + 1)..=newest).find(|index| begins(&history[*index]))
 }
 
 fn with_note(goal: &Arc<Message>, left_out: usize) -> Arc<Message> {
@@ -145,8 +147,9 @@ fn with_note(goal: &Arc<Message>, left_out: usize) -> Arc<Message> {
 }
 
 /// Shortens the longest texts until the messages fit. What was added about the surroundings goes first: nobody said it.
-fn clip(messages: &mut [Arc<Message>], room: u64) -> Result<u64, DoesNotFit> {
+fn clip(messages: &mut Vec<Arc<Message>>, room: u64) -> Result<u64, DoesNotFit> {
     let size = |messages: &[Arc<Message>]| messages.iter().map(|message| estimate_message(message)).sum();
+    messages.retain(|message| !message.is_environment_details());
     for message in messages.iter_mut() {
         if message.parts.iter().skip(1).any(Part::is_surroundings) {
             let mut first = true;

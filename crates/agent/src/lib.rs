@@ -12,6 +12,7 @@ mod engine;
 mod error;
 mod feed;
 mod host;
+mod overview;
 mod presence;
 pub mod prompt;
 mod react;

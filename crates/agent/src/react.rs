@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::context::DoesNotFit;
 use crate::error::Result;
 use crate::host::SessionHost;
+use crate::overview::PendingOverview;
 use crate::request::{Built, RequestBuilder, RequestParts, SystemPrompt};
 use crate::session::Session;
 use crate::turn::{self, Received, Turn};
@@ -32,6 +33,8 @@ pub struct Run {
     pub model_name: String,
     pub env: CallEnv,
     pub host: Arc<SessionHost>,
+    /// Given once, with the first turn that finds it ready.
+    pub overview: tokio::sync::Mutex<PendingOverview>,
     pub system: SystemPrompt,
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
@@ -116,6 +119,10 @@ impl Run {
                 return Ok(RunEnd::Paused);
             }
             self.session.deliver_queued().await?;
+            if let Some(text) = self.overview.lock().await.if_ready(&self.env) {
+                let message_id = stepwell_protocol::MessageId::generate();
+                self.session.record(vec![Event::EnvironmentDetails { message_id, text }]).await?;
+            }
             if let Some(limit) = self.max_turns.filter(|limit| turns >= *limit) {
                 return Ok(RunEnd::Stopped {
                     error: ErrorReport {

@@ -171,6 +171,9 @@ async fn what_is_told_of_the_surroundings_does_not_matter() {
     for matching in [Matching::Strict, Matching::Lenient] {
         let answer = expect![[r#"Text("hi")"#]];
         check(vec![Message::user("hi")], request(vec![told.clone()]), matching, answer).await;
+        let details = Message::new(Role::User, vec![Part::surroundings("a.py: run:1")]);
+        let answer = expect![[r#"Text("hi")"#]];
+        check(vec![Message::user("hi")], request(vec![Message::user("hi"), details]), matching, answer).await;
     }
 }
 

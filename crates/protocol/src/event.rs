@@ -63,6 +63,12 @@ pub enum Event {
     MessageQueued {
         message: Message,
     },
+    /// What the model is told about its surroundings between two messages, such as an overview of the code. Nobody said
+    /// it, so screens leave it out.
+    EnvironmentDetails {
+        message_id: MessageId,
+        text: String,
+    },
     /// What the model said before acting, or its reasoning before an answer. Comes before every action, also
     /// when the model said nothing.
     Thought {

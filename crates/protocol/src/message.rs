@@ -95,6 +95,11 @@ impl Message {
         said.collect()
     }
 
+    /// Whether nobody said it: it only describes the surroundings.
+    pub fn is_environment_details(&self) -> bool {
+        self.role == Role::User && !self.parts.is_empty() && self.parts.iter().all(Part::is_surroundings)
+    }
+
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolCall { call } => Some(call),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
@@ -71,8 +72,13 @@ pub trait WorkspaceActivity: Send + Sync {
 /// What is known of the files and the code of a workspace.
 #[async_trait]
 pub trait WorkspaceLookup: Send + Sync {
-    /// What a task is told with its first message. Nothing where there is nothing to tell, or where it takes too long.
+    /// An overview of the code, for a task that begins. `None` where there is nothing to say, or where it takes too long.
     async fn overview(&self, cancel: &CancellationToken) -> Option<String>;
+
+    /// How long a task's first message waits for the overview. What takes longer comes with a later turn.
+    fn overview_patience(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Paths of files that match, the best first.
     async fn files(&self, text: &str, limit: usize) -> Result<Vec<String>, String>;

@@ -293,6 +293,7 @@ impl Transcript {
             | Event::FavouriteChanged { .. }
             | Event::StateChanged { .. }
             | Event::MessageQueued { .. }
+            | Event::EnvironmentDetails { .. }
             | Event::Todo { .. }
             | Event::FilesSeen { .. }
             | Event::CallForming { .. }

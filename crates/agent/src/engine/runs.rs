@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Engine, no_model};
 use crate::error::{Error, Result};
 use crate::host::SessionHost;
+use crate::overview::PendingOverview;
 use crate::prompt::{PromptFacts, brief_prompt, system_prompt};
 use crate::react::Run;
 use crate::request::SystemPrompt;
@@ -91,10 +92,8 @@ impl Engine {
             });
         }
         message.parts.extend(outcome.additional_context.into_iter().map(Part::text));
-        if run.session.messages().is_empty() {
-            let overview = run.env.services.lookup.overview(&run.cancel).await;
-            message.parts.extend(overview.map(|text| Part::surroundings(&run.env.redactor.redact(&text))));
-        }
+        let overview = run.overview.lock().await.with_first_message(&run.env).await;
+        message.parts.extend(overview.map(|text| Part::surroundings(&text)));
         let mut events = vec![Event::UserMessage { message }];
         events.extend(outcome.notices.into_iter().map(|text| Event::Notice { text }));
         run.session.record(events).await
@@ -123,6 +122,7 @@ impl Engine {
         let workspace = self.workspace_of(session).await?;
         let AgentWorkspace { services, policy, settings, models, instructions } = workspace;
         session.hold(Arc::clone(&services));
+        let overview = PendingOverview::start(&services, &session.messages(), &cancel);
         let (mode, model_name, chosen) = session
             .read_summary(|summary| (summary.mode.clone(), summary.model.clone(), summary.permission_mode));
         if model_name.is_empty() {
@@ -169,6 +169,7 @@ impl Engine {
             model_name,
             env: CallEnv::new(services, setup),
             host,
+            overview: tokio::sync::Mutex::new(overview),
             system,
             options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
             max_turns: settings.max_turns,

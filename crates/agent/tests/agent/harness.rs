@@ -28,8 +28,8 @@ use stepwell_store::Home;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{
     ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, JudgeOptions, LoopLimits, Planned,
-    Redactor, Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSet, ToolSpec, WorkspacePolicy,
-    WorkspaceServices,
+    Redactor, Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSet, ToolSpec, WorkspaceLookup,
+    WorkspacePolicy, WorkspaceServices,
 };
 use tokio::sync::{Notify, watch};
 
@@ -51,6 +51,17 @@ pub struct ScriptedModel {
     server: Option<CountingServer>,
     /// Delays the first delta of every request while set.
     held: watch::Sender<bool>,
+}
+
+impl ScriptedModel {
+    /// Keeps every request unanswered until [`Self::release`].
+    pub fn hold(&self) {
+        self.held.send_replace(true);
+    }
+
+    pub fn release(&self) {
+        self.held.send_replace(false);
+    }
 }
 
 impl Model for ScriptedModel {
@@ -290,6 +301,8 @@ pub struct Setup {
     pub window: u64,
     pub server: Option<CountingServer>,
     pub loop_limits: LoopLimits,
+    /// What is known of the workspace's code; nothing by default.
+    pub lookup: Option<Arc<dyn WorkspaceLookup>>,
 }
 
 impl Setup {
@@ -303,6 +316,7 @@ impl Setup {
             window: 100_000,
             server: None,
             loop_limits: LoopLimits::STANDARD,
+            lookup: None,
         }
     }
 }
@@ -358,7 +372,11 @@ impl Harness {
         }
         let home = Home::new(folder.path());
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)));
-        let services = WorkspaceServices::new("/work".into(), Arc::new(executor), Arc::new(Redactor::new()));
+        let mut services =
+            WorkspaceServices::new("/work".into(), Arc::new(executor), Arc::new(Redactor::new()));
+        if let Some(lookup) = setup.lookup {
+            services.lookup = lookup;
+        }
         let modes =
             ["code", "ask"].map(|slug| ModeItem { slug: slug.into(), name: slug.into(), when_to_use: None });
         let workspaces = TestWorkspaces {
@@ -401,10 +419,10 @@ impl Harness {
     /// Starts the task, waits for its end, and gives the end and every event, transient ones too.
     pub async fn run(&self, prompt: &str) -> (Ended, Vec<EventRecord>) {
         // The model waits for the follower, so that every token is seen.
-        self.model.held.send_replace(true);
+        self.model.hold();
         let session = self.start(prompt).await;
         let mut follower = self.engine.follow(&self.task, Seq(0)).await.unwrap();
-        self.model.held.send_replace(false);
+        self.model.release();
         let end = self.run_end(&session).await.unwrap();
         session.close();
         let mut events = Vec::new();

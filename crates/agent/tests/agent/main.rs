@@ -9,6 +9,7 @@ mod doors;
 mod front_end;
 mod harness;
 mod limits;
+mod overview;
 mod people;
 mod properties;
 mod resume;

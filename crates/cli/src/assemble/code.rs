@@ -12,9 +12,10 @@ use super::confinement::OWN_PROGRAM;
 use crate::report;
 use crate::settings::{LanguageServer, ServersSetting, Settings};
 
-/// Tokens of the overview, and the seconds a task's first message waits for it, where the settings do not say.
+/// Tokens of the overview where the settings do not say. A task's first message does not wait for it then.
 const OVERVIEW_TOKENS: usize = 1_000;
-const OVERVIEW_SECONDS: u64 = 2;
+/// An overview that takes longer than this is no help any more.
+pub const OVERVIEW_DEADLINE: Duration = Duration::from_secs(120);
 const MOST_OVERVIEW_TOKENS: usize = 20_000;
 const MOST_OVERVIEW_SECONDS: u64 = 120;
 /// How long a question waits for a server, where the settings do not say.
@@ -46,7 +47,7 @@ pub fn servers(settings: &Settings, workspace: &Workspace) -> anyhow::Result<Opt
 /// waited for.
 pub fn overview_limits(settings: &Settings) -> (usize, Duration) {
     let tokens = settings.overview_tokens().unwrap_or(OVERVIEW_TOKENS).min(MOST_OVERVIEW_TOKENS);
-    let seconds = settings.overview_seconds().unwrap_or(OVERVIEW_SECONDS).min(MOST_OVERVIEW_SECONDS);
+    let seconds = settings.overview_seconds().unwrap_or_default().min(MOST_OVERVIEW_SECONDS);
     (tokens, Duration::from_secs(seconds))
 }
 

@@ -17,12 +17,12 @@ pub struct CodeSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 240))]
     pub server_seconds: Option<u64>,
-    /// About how many tokens of the most used symbols the agent is told with a task's first message; 0 for none. 1000 when
-    /// not given.
+    /// Size of the overview of the most used symbols that a task begins with, in tokens; 0 for none. 1000 when not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 20000))]
     pub overview_tokens: Option<usize>,
-    /// Seconds that a task's first message waits for them. 2 when not given.
+    /// Seconds that a task's first message waits for the overview; what takes longer comes with a later turn. 0 when not
+    /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 120))]
     pub overview_seconds: Option<u64>,

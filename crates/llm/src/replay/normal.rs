@@ -81,7 +81,12 @@ impl Normalizer {
                 request.options.effort,
                 request.options.tool_choice
             ),
-            messages: request.messages.iter().map(|message| self.message(message)).collect(),
+            messages: request
+                .messages
+                .iter()
+                .filter(|message| !message.is_environment_details())
+                .map(|message| self.message(message))
+                .collect(),
         }
     }
 

@@ -79,6 +79,16 @@ impl ModelHistory {
                 self.settle_half(None);
                 self.messages.push(Arc::new(message.clone()));
             }
+            Event::EnvironmentDetails { message_id, text } => {
+                self.settle_half(None);
+                self.messages.push(Arc::new(Message {
+                    id: message_id.clone(),
+                    role: Role::User,
+                    parts: vec![Part::surroundings(text)],
+                    ts: record.ts,
+                    interrupted: false,
+                }));
+            }
             Event::Thought { message_id, parts } => self.thought(record.ts, message_id, parts),
             Event::Action { message_id, call } => {
                 self.settle_half(Some(message_id));
