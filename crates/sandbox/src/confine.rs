@@ -15,6 +15,7 @@ use crate::init::{JOIN, LAUNCHER_WORD, START};
 use crate::layers::Layers;
 use crate::nested::Nested;
 use crate::plan::{HostPath, Launch, Plan};
+use crate::prepared::{ConfinedCall, PreparedSandbox};
 use crate::protect::Protections;
 use crate::{Error, Network, Policy, Result, UnixSockets};
 
@@ -89,19 +90,52 @@ impl Sandbox {
     /// The call that runs `call` as the policy says. What [`Layers::missing`] names does not hold for it: the
     /// caller asks before it runs such a call.
     pub fn confine(&self, policy: &Policy, call: ProgramCall) -> Result<ProgramCall> {
-        let launch = self.layers().launch().clone();
-        let plan = plan(policy, launch, &call.folder, &self.nested)?;
+        let plan = self.plan(policy, &call.folder)?;
         let mut arguments = vec![LAUNCHER_WORD.into(), START.into()];
         arguments.extend(plan.to_words(&call.program, &call.arguments)?);
         let environment = environment(call.environment, policy);
         Ok(ProgramCall { program: self.launcher.clone().into(), arguments, environment, ..call })
     }
 
+    /// As [`Self::confine`], in a sandbox that was prepared where that is still as the policy says. Otherwise the
+    /// prepared one is dropped and a new one built.
+    pub fn confine_prepared(
+        &self,
+        prepared: Option<PreparedSandbox>,
+        policy: &Policy,
+        call: ProgramCall,
+    ) -> Result<ConfinedCall> {
+        let plan = self.plan(policy, &call.folder)?;
+        match prepared.filter(|prepared| prepared.fits(&plan)) {
+            Some(prepared) => prepared.with_call(plan, call, |given| environment(given, policy)),
+            None => Ok(self.confine(policy, call)?.into()),
+        }
+    }
+
+    /// Starts a sandbox that is built at once and waits for its command. `None` where only a new sandbox per command
+    /// can be trusted to be as planned.
+    pub fn prepare(&self, policy: &Policy) -> Result<Option<PreparedSandbox>> {
+        let mut plan = self.plan(policy, Path::new("/"))?;
+        if plan.launch != Launch::Own {
+            return Ok(None);
+        }
+        plan.waits = true;
+        PreparedSandbox::start(plan, |plan| self.waiting_call(plan))
+    }
+
+    fn plan(&self, policy: &Policy, folder: &Path) -> Result<Plan> {
+        plan(policy, self.layers().launch().clone(), folder, &self.nested)
+    }
+
     /// The call that opens a sandbox without a command, whose first process connects to `control`.
     pub(crate) fn open_call(&self, policy: &Policy, control: &Path) -> Result<ProgramCall> {
-        let launch = self.layers().launch().clone();
-        let mut plan = plan(policy, launch, Path::new("/"), &self.nested)?;
+        let mut plan = self.plan(policy, Path::new("/"))?;
         plan.control = Some(control.into());
+        self.waiting_call(&plan)
+    }
+
+    /// The call that starts the launcher without a command.
+    fn waiting_call(&self, plan: &Plan) -> Result<ProgramCall> {
         let mut arguments = vec![LAUNCHER_WORD.into(), START.into()];
         arguments.extend(plan.to_words("".as_ref(), &[])?);
         // Its programs bring their own variables.
@@ -162,6 +196,7 @@ fn plan(policy: &Policy, launch: Launch, folder: &Path, nested: &Nested) -> Resu
             Network::None => Vec::new(),
             Network::Proxy { loopback, .. } => loopback.clone(),
         },
+        waits: false,
         control: None,
         unix_sockets: policy.unix_sockets == UnixSockets::Inside,
         limits: policy.limits,

@@ -6,6 +6,8 @@
 //! bit is needed. Bubblewrap is the fallback where only it may create namespaces. Debuggers work inside: `ptrace` is
 //! allowed among the sandbox's own processes, and they share a loopback network.
 //!
+//! [`Sandbox::prepare`] builds a sandbox before its command is known, while a model thinks.
+//!
 //! [`OpenSandbox`] is a sandbox for several programs, such as a debugger and what it debugs.
 //!
 //! The only network beyond that are the hosts a [`HostGate`] admits, through a [`Proxy`] outside the sandbox.
@@ -21,6 +23,7 @@ mod nested;
 mod open;
 mod plan;
 mod policy;
+mod prepared;
 mod protect;
 mod proxy;
 mod sys;
@@ -31,5 +34,6 @@ pub use error::{Error, Result};
 pub use layers::{Layer, Layers};
 pub use open::OpenSandbox;
 pub use policy::{Limits, Network, Policy, UnixSockets};
+pub use prepared::{ConfinedCall, PreparedSandbox};
 pub use proxy::{AllowedHosts, Connector, Duplex, HostGate, Proxy, Resolver, System};
 pub use sys::keep_descriptors_private;

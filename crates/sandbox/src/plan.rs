@@ -40,6 +40,8 @@ pub struct Plan {
     pub proxy: Option<HostPath>,
     /// Ports of the machine's loopback that lead there through the proxy.
     pub loopback: Vec<u16>,
+    /// Whether the command is not known yet: it comes on standard input once the sandbox is built.
+    pub waits: bool,
     /// Where Stepwell listens for an open sandbox, which starts programs on request and has no command of its own.
     pub control: Option<HostPath>,
     pub unix_sockets: bool,
@@ -162,6 +164,7 @@ mod tests {
             temporary: None,
             proxy: None,
             loopback: vec![8080],
+            waits: false,
             control: None,
             unix_sockets: true,
             limits: Limits::for_this_machine(),

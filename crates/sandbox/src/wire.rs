@@ -14,12 +14,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stepwell_workspace::process::UserSignal;
 
-use crate::plan::HostPath;
+use crate::plan::{HostPath, Watched};
 
 /// Descriptors that one message carries at most: the standard streams of a program.
 const MOST_DESCRIPTORS: usize = 3;
 /// Bytes of a message; a program's words and variables are below two megabytes, and may double as JSON.
-const LONGEST: usize = 8 << 20;
+pub(crate) const LONGEST: usize = 8 << 20;
 
 /// What Stepwell asks of the first process of an open sandbox. Each has one [`Answer`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -78,13 +78,21 @@ pub(crate) enum Answer {
     },
 }
 
-/// A program to start. Its standard streams come with the message.
+/// A program to start.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Join {
     pub program: HostPath,
     pub arguments: Vec<HostPath>,
     pub folder: HostPath,
     pub environment: Vec<(HostPath, HostPath)>,
+}
+
+/// What a prepared sandbox is given on the launcher's standard input.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Order {
+    /// Folders in which nothing may appear that steers tools or agents, as they are right before the command.
+    pub watched: Vec<Watched>,
+    pub command: Join,
 }
 
 /// A signal that is passed on to a program.

@@ -22,3 +22,4 @@ pub use files::{PDF_TEXT_WORD, patched_paths, pdf_text_main};
 pub use shell::BackgroundCommands;
 pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, is_secret_value, secret_variables};
+pub use shell::spare::SpareSlot;

@@ -8,6 +8,7 @@ mod folder;
 mod output;
 mod plain;
 mod processes;
+pub(crate) mod spare;
 
 pub use background::BackgroundCommands;
 pub use bash::Bash;

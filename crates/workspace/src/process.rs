@@ -116,7 +116,7 @@ pub async fn run(
     cancel: &CancellationToken,
     on_output: impl FnMut(OutputStream, &str) + Send,
 ) -> Result<Finished> {
-    run_through(call, None, None, cancel, on_output).await
+    run_through(call, None, None, None, cancel, on_output).await
 }
 
 /// As [`run`], with all output, kept or shown, passed through filters first.
@@ -126,7 +126,39 @@ pub async fn run_filtered(
     cancel: &CancellationToken,
     on_output: impl FnMut(OutputStream, &str) + Send,
 ) -> Result<Finished> {
-    run_through(call, Some(filters), None, cancel, on_output).await
+    run_through(call, None, Some(filters), None, cancel, on_output).await
+}
+
+/// As [`run_filtered`], by a program that was started before. `call.input` is what it waits for.
+pub async fn run_waiting(
+    waiting: Waiting,
+    call: ProgramCall,
+    filters: OutputFilters,
+    cancel: &CancellationToken,
+    on_output: impl FnMut(OutputStream, &str) + Send,
+) -> Result<Finished> {
+    run_through(call, Some(waiting), Some(filters), None, cancel, on_output).await
+}
+
+/// A program that was started ahead of its call and waits for its standard input. Dropping it ends it.
+pub struct Waiting(ProcessGroup);
+
+impl Waiting {
+    /// Starts a program; its input, time limit and output come with the call that it is used for.
+    pub fn start(call: &ProgramCall) -> Result<Self> {
+        ProcessGroup::spawn(call, true, None).map(Self)
+    }
+
+    /// Whether the program has ended, so that it is of no use.
+    pub fn has_ended(&self) -> bool {
+        self.0.has_ended()
+    }
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Waiting").field(&self.0.pid()).finish()
+    }
 }
 
 /// What a program that runs on is given while it runs.
@@ -146,11 +178,12 @@ pub async fn run_interactive(
     cancel: &CancellationToken,
     on_output: impl FnMut(OutputStream, &str) + Send,
 ) -> Result<Finished> {
-    run_through(call, Some(filters), Some(interaction), cancel, on_output).await
+    run_through(call, None, Some(filters), Some(interaction), cancel, on_output).await
 }
 
 async fn run_through(
     call: ProgramCall,
+    waiting: Option<Waiting>,
     filters: Option<OutputFilters>,
     interaction: Option<Interaction>,
     cancel: &CancellationToken,
@@ -163,7 +196,10 @@ async fn run_through(
     let terminal = wants_terminal.then(terminal::open).transpose().map_err(failed)?;
     let (ours, theirs) = terminal.unzip();
     let has_input = call.input.is_some() || interaction.is_some();
-    let mut group = ProcessGroup::spawn(&call, has_input, theirs)?;
+    let mut group = match waiting {
+        Some(waiting) => waiting.0,
+        None => ProcessGroup::spawn(&call, has_input, theirs)?,
+    };
     let ours = ours.map(terminal::watched).transpose().map_err(failed)?.map(Arc::new);
     let (out_filter, err_filter) = filters.map(|filters| (filters.stdout, filters.stderr)).unzip();
     let out = Source::new(group.take_stdout(), ours.clone()).map_err(failed)?;

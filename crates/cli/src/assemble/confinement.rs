@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use stepwell_sandbox::{AllowedHosts, Limits, Network, Policy, Sandbox, UnixSockets};
 use stepwell_tool_runtime::DeniedReads;
-use stepwell_tools::{Confinement, Walls};
+use stepwell_tools::{Confinement, SpareSlot, Walls};
 
 use super::private;
 use crate::report;
@@ -37,6 +37,7 @@ pub fn confinement(
         hosts: (!hosts.is_empty()).then(|| Arc::new(hosts) as _),
         place: places.data.join("sandbox"),
         temporary: OnceLock::new(),
+        spare: SpareSlot::default(),
     })))
 }
 

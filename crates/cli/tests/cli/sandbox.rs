@@ -8,6 +8,7 @@ mod destruction;
 mod files;
 mod limits;
 mod network;
+mod prepared;
 mod privileges;
 mod processes;
 

@@ -31,7 +31,7 @@ use std::sync::{Arc, OnceLock};
 
 use stepwell_debug::sandbox::Isolation;
 use stepwell_sandbox::{Limits, Network, Policy, Sandbox, UnixSockets};
-use stepwell_tools::{Confinement, LaunchSandboxes, Walls};
+use stepwell_tools::{Confinement, LaunchSandboxes, SpareSlot, Walls};
 
 /// A file of the workspace that programs cannot read.
 const HIDDEN: &str = "hidden.txt";
@@ -57,6 +57,7 @@ fn isolation(workspace: &Path, adapters: &Path) -> Option<Isolation> {
         hosts: None,
         place: workspace.with_extension("sandbox"),
         temporary: OnceLock::new(),
+        spare: SpareSlot::default(),
     };
     let source = LaunchSandboxes::of(&Confinement::Walls(Arc::new(walls)), adapters, None);
     Some(Isolation::new(source.unwrap_or_else(|| panic!("this machine has no namespaces"))))

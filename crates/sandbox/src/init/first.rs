@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -10,16 +11,19 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::stdio::dup2_stdin;
+
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, set_child_subreaper, setsid, wait,
 };
 
 use super::front::PASSED_ON;
-use super::guests::Guests;
+use super::guests::{self, Guests};
 use super::memory::{self, Memory};
 use super::{Report, Setup, at, complain, forward, mounts, rights};
 use crate::plan::{Launch, Plan};
 use crate::sys;
+use crate::wire::{self, Join};
 
 /// How often memory, room on the disk and the number of processes are looked at: the kernel has no event for them.
 const LOOK_MILLISECONDS: u64 = 200;
@@ -34,6 +38,13 @@ pub(crate) struct Ends {
 /// Becomes the first process and reports how the command ended.
 pub(super) fn run(plan: &Plan, program: &OsStr, arguments: &[OsString], ends: Ends) {
     let Ends { report_to, life, control } = ends;
+    if plan.waits {
+        // The supervisor reads the command from standard input; the command itself has an empty one.
+        let empty = fs::File::open("/dev/null").and_then(|empty| Ok(dup2_stdin(empty)?));
+        if let Err(error) = empty {
+            return Report::Failed(format!("empty standard input: {error}")).send(report_to);
+        }
+    }
     let built = match plan.launch {
         Launch::Own => {
             mounts::build(plan).and_then(|()| sys::loopback_up().map_err(at("switch loopback on")))
@@ -97,12 +108,21 @@ fn work(
         let closed = guests.serve(control)?;
         return Ok(wait_for(&Until::Closed(closed), &guests, plan, life, &signals));
     }
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(&plan.folder.0).process_group(0);
+    let mut command = if plan.waits {
+        match receive_command(life) {
+            Some(wanted) => guests::command_of(&wanted),
+            None => return Ok(Report::Signalled(Signal::KILL.as_raw())),
+        }
+    } else {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&plan.folder.0).process_group(0);
+        command
+    };
     let child = match sys::spawn_with_open_signals(&mut command) {
         Ok(child) => Pid::from_child(&child),
         Err(error) => {
-            return Ok(Report::Failed(format!("`{}` cannot be started: {error}", program.display())));
+            let program = command.get_program().display();
+            return Ok(Report::Failed(format!("`{program}` cannot be started: {error}")));
         }
     };
     Ok(wait_for(&Until::Ended(child), &guests, plan, life, &signals))
@@ -123,6 +143,28 @@ fn is_told_to_go(life: &OwnedFd) -> bool {
             read => return read == Ok(1),
         }
     }
+}
+
+/// Passes the command of a prepared sandbox on to its first process.
+pub(super) fn send_command(alive: &OwnedFd, command: &Join) {
+    let Ok(text) = serde_json::to_vec(command) else { return };
+    let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    let Ok(alive) = alive.try_clone() else { return };
+    let mut alive = fs::File::from(alive);
+    // That the first process has died shows in its report.
+    alive.write_all(&length.to_le_bytes()).and_then(|()| alive.write_all(&text)).ok();
+}
+
+/// Reads the command that the supervisor passes on.
+fn receive_command(life: &OwnedFd) -> Option<Join> {
+    let mut life = fs::File::from(life.try_clone().ok()?);
+    let mut length = [0; 4];
+    life.read_exact(&mut length).ok()?;
+    let length =
+        usize::try_from(u32::from_le_bytes(length)).ok().filter(|length| *length <= wire::LONGEST)?;
+    let mut text = vec![0; length];
+    life.read_exact(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
 }
 
 fn wait_for(until: &Until, guests: &Guests, plan: &Plan, life: &OwnedFd, signals: &OwnedFd) -> Report {

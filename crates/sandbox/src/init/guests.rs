@@ -111,20 +111,24 @@ impl Guests {
 
 type Answered = io::Result<(Answer, Vec<OwnedFd>)>;
 
-fn start(wanted: &Join, streams: Vec<OwnedFd>) -> io::Result<Pid> {
-    let Ok([stdin, stdout, stderr]) = <[OwnedFd; 3]>::try_from(streams) else {
-        return Err(io::Error::other("its streams are missing"));
-    };
+/// The command that starts a program as it was asked for.
+pub(super) fn command_of(wanted: &Join) -> Command {
     let mut command = Command::new(&wanted.program.0);
     command
         .args(wanted.arguments.iter().map(|word| &word.0))
         .current_dir(&wanted.folder.0)
         .env_clear()
         .envs(wanted.environment.iter().map(|(name, value)| (&name.0, &value.0)))
-        .stdin(Stdio::from(stdin))
-        .stdout(Stdio::from(stdout))
-        .stderr(Stdio::from(stderr))
         .process_group(0);
+    command
+}
+
+fn start(wanted: &Join, streams: Vec<OwnedFd>) -> io::Result<Pid> {
+    let Ok([stdin, stdout, stderr]) = <[OwnedFd; 3]>::try_from(streams) else {
+        return Err(io::Error::other("its streams are missing"));
+    };
+    let mut command = command_of(wanted);
+    command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
     sys::spawn_with_open_signals(&mut command).map(|child| Pid::from_child(&child))
 }
 

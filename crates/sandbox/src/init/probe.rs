@@ -81,6 +81,7 @@ fn trial_plan() -> Plan {
         temporary: None,
         proxy: None,
         loopback: Vec::new(),
+        waits: false,
         control: None,
         unix_sockets: true,
         limits,

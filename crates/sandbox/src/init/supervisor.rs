@@ -1,9 +1,12 @@
 //! The process that outlives everyone else: ends all, then looks at what was left behind.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+use rustix::io::fcntl_dupfd_cloexec;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, setsid, waitpid};
@@ -17,6 +20,7 @@ use super::{Report, Setup, at, first, namespaces, private_pipe, say};
 use crate::bubblewrap;
 use crate::plan::{Launch, Plan};
 use crate::sys::{self, Forked};
+use crate::wire::Order;
 
 /// After SIGTERM; shorter than the caller's own patience, so that there is time to look at what is left.
 const GRACE: Duration = Duration::from_secs(1);
@@ -78,9 +82,22 @@ fn supervise(
             }
         }
     };
+    let orders = plan.waits.then(|| fcntl_dupfd_cloexec(std::io::stdin(), 3)).transpose();
+    let orders = orders.map_err(at("keep standard input"))?;
     let nowhere = nowhere().map_err(at("leave input and output to the command"))?;
     dup2_stdin(&nowhere).and_then(|()| dup2_stdout(&nowhere)).map_err(at("leave input and output"))?;
-    let mut watch = match Watch::start(plan) {
+    let order = match orders.map(|orders| wait_for_order(orders, &result, front, &signals)) {
+        Some(Some(order)) => Some(order),
+        // Nobody needs it any more, or it could not be built.
+        Some(None) => {
+            end(first);
+            let report = Report::receive(result).unwrap_or(Report::Signalled(Signal::KILL.as_raw()));
+            return Ok((report, Watch::start(&[], None)?));
+        }
+        None => None,
+    };
+    let watched = order.as_ref().map_or(&plan.watched, |order| &order.watched);
+    let mut watch = match Watch::start(watched, plan.withheld.as_ref()) {
         Ok(watch) => watch,
         Err(failure) => {
             end(first);
@@ -89,10 +106,32 @@ fn supervise(
     };
     // That the first process has died already shows in its report.
     rustix::io::write(&alive, b"g").ok();
+    if let Some(order) = order {
+        first::send_command(&alive, &order.command);
+    }
     wait_for_end(first, &result, front, &signals, &mut watch);
     end(first);
     let report = Report::receive(result).unwrap_or_else(|| Report::Signalled(Signal::KILL.as_raw()));
     Ok((after(report, watch.sweep()), watch))
+}
+
+/// Waits for the command of a prepared sandbox; `None` when none will come, or when none could be run any more.
+fn wait_for_order(orders: OwnedFd, result: &OwnedFd, front: &OwnedFd, signals: &OwnedFd) -> Option<Order> {
+    loop {
+        let mut polled = [&orders, result, front, signals].map(|one| PollFd::new(one, PollFlags::IN));
+        // An interrupted wait is waited for again.
+        poll(&mut polled, None).ok();
+        let [ordered, ended, orphaned, signalled] = polled.map(|one| !one.revents().is_empty());
+        if ended || orphaned || signalled {
+            return None;
+        }
+        if ordered {
+            let mut text = Vec::new();
+            let most = crate::wire::LONGEST as u64;
+            std::fs::File::from(orders).take(most).read_to_end(&mut text).ok()?;
+            return serde_json::from_slice(&text).ok();
+        }
+    }
 }
 
 /// Waits until there is a result, or a reason not to wait for it.

@@ -15,7 +15,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{Dir, Mode, OFlags, RenameFlags, open, renameat_with};
 
 use super::{Setup, at};
-use crate::plan::{Plan, Watched};
+use crate::plan::{HostPath, Watched};
 use crate::protect::is_steering;
 
 pub(super) struct Watch {
@@ -31,10 +31,10 @@ struct Folder {
 }
 
 impl Watch {
-    pub(super) fn start(plan: &Plan) -> Setup<Self> {
+    pub(super) fn start(watched: &[Watched], withheld: Option<&HostPath>) -> Setup<Self> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
         let mut folders = Vec::new();
-        for watched in &plan.watched {
+        for watched in watched {
             let step = || format!("watch `{}`", watched.folder.display());
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = open(&watched.folder.0, flags, Mode::empty()).map_err(at(step()))?;
@@ -44,7 +44,7 @@ impl Watch {
             }
             folders.push(Folder { watched: watched.clone(), handle });
         }
-        Ok(Self { folders, queue, withheld: plan.withheld.as_ref().map(|path| path.0.clone()) })
+        Ok(Self { folders, queue, withheld: withheld.map(|path| path.0.clone()) })
     }
 
     pub(super) fn descriptor(&self) -> Option<&OwnedFd> {

@@ -18,7 +18,7 @@ use stepwell_workspace::process::{
 use stepwell_workspace::{Error, Workspace, git};
 
 use super::background::{BackgroundCommands, Start, State};
-use super::confine::Confinement;
+use super::confine::{Confined, Confinement};
 use super::environment;
 use super::folder::{Folders, Mark};
 use super::output::{Redacted, artifact, cut, first_line, joined, show, show_to, visible};
@@ -231,7 +231,6 @@ impl Tool for Bash {
         };
         // Lives as long as the command: it holds the way to the network.
         let network = (!reads_only).then(|| Arc::clone(&ctx.network));
-        let confined = self.confinement.confine(call, network)?;
         let from = if input.pty { From::Terminal } else { From::Pipe };
         let shown_as = || -> Box<dyn TextFilter> {
             Box::new(Screen { plain: Plain::new(from), inner: Box::new(Redacted(ctx.redactor.stream())) })
@@ -241,6 +240,7 @@ impl Tool for Bash {
         let filters = OutputFilters { stdout, stderr };
         let mut shown = 0;
         if input.background || input.pty || input.on_timeout == OnTimeout::Background {
+            let confined = self.confinement.confine(call, network)?;
             let start = Start {
                 task: ctx.task.clone(),
                 line: visible(&first_line(&input.command)),
@@ -255,12 +255,19 @@ impl Tool for Bash {
             return ran;
         }
         let mut streams = Streams::default();
-        let finished = process::run_filtered(confined.call, filters, &ctx.cancel, |stream, text| {
-            streams.add(stream, text);
-            show(ctx, stream, text, &mut shown);
-        })
-        .await
-        .map_err(|error| ToolError::execution(format!("{error}; {}", error.hint().unwrap_or_default())))?;
+        let Confined { call, proxy } = self.confinement.confine_at_once(call, network.clone())?;
+        let finished = call
+            .run(filters, &ctx.cancel, |stream, text| {
+                streams.add(stream, text);
+                show(ctx, stream, text, &mut shown);
+            })
+            .await;
+        // The way to the network ends with the command, and the next one gets its own.
+        drop(proxy);
+        self.confinement.prepare_next(network);
+        let finished = finished.map_err(|error| {
+            ToolError::execution(format!("{error}; {}", error.hint().unwrap_or_default()))
+        })?;
         let folder = self.keep_folder(ctx, ended_in.lock().take());
 
         let artifact = artifact(id, &finished.output);

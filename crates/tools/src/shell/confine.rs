@@ -5,10 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use stepwell_protocol::ArtifactId;
-use stepwell_sandbox::{HostGate, Network, Policy, Proxy, Sandbox};
+use stepwell_sandbox::{ConfinedCall, HostGate, Network, Policy, Proxy, Sandbox};
 use stepwell_tool_runtime::{NetworkGate, ToolError};
 use stepwell_workspace::files;
 use stepwell_workspace::process::ProgramCall;
+
+use super::spare::{Spare, SpareSlot};
 
 /// Of the names of temporary folders; the process and a name of their own follow.
 const BEGINNING: &str = "tmp-";
@@ -33,6 +35,8 @@ pub struct Walls {
     pub place: PathBuf,
     /// Made with the first command; what one leaves in `/tmp` is there for the next.
     pub temporary: OnceLock<TemporaryFolder>,
+    /// The sandbox of the next command.
+    pub spare: SpareSlot,
 }
 
 /// The `/tmp` of a task's commands, gone with this value.
@@ -65,8 +69,8 @@ impl Drop for TemporaryFolder {
 }
 
 /// A call behind walls, with what must live as long as it runs.
-pub(super) struct Confined {
-    pub call: ProgramCall,
+pub(super) struct Confined<Call = ProgramCall> {
+    pub call: Call,
     /// The way to the network ends with it.
     pub proxy: Option<Proxy>,
 }
@@ -102,17 +106,47 @@ impl Confinement {
         network: Option<Arc<dyn NetworkGate>>,
     ) -> Result<Confined, ToolError> {
         let Self::Walls(walls) = self else { return Ok(Confined { call, proxy: None }) };
-        let told = |error: stepwell_sandbox::Error| {
-            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            ToolError::execution(format!("the command was not run: {error}{hint}"))
-        };
         let (policy, proxy) = walls.policy_of_call(network).map_err(told)?;
         Ok(Confined { call: walls.sandbox.confine(&policy, call).map_err(told)?, proxy })
     }
 }
 
+impl Confinement {
+    /// As [`Self::confine`], in the sandbox that was built ahead where it fits.
+    pub(super) fn confine_at_once(
+        &self,
+        call: ProgramCall,
+        network: Option<Arc<dyn NetworkGate>>,
+    ) -> Result<Confined<ConfinedCall>, ToolError> {
+        let Self::Walls(walls) = self else { return Ok(Confined { call: call.into(), proxy: None }) };
+        let Some(Spare { prepared, line }) = walls.take_spare(network.is_some()) else {
+            let Confined { call, proxy } = self.confine(call, network)?;
+            return Ok(Confined { call: call.into(), proxy });
+        };
+        let mut policy = walls.policy.clone();
+        policy.temporary = Some(walls.temporary().map_err(|error| told(error.into()))?);
+        if let (Some(line), Some(network)) = (&line, network) {
+            policy.network = line.open(walls.call_gate(network));
+        }
+        let call = walls.sandbox.confine_prepared(Some(prepared), &policy, call).map_err(told)?;
+        Ok(Confined { call, proxy: line.map(|line| line.proxy) })
+    }
+
+    /// Builds the sandbox of the next command, which is likely to be one like the last.
+    pub(super) fn prepare_next(&self, network: Option<Arc<dyn NetworkGate>>) {
+        if let Self::Walls(walls) = self {
+            walls.prepare_next(network);
+        }
+    }
+}
+
+fn told(error: stepwell_sandbox::Error) -> ToolError {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    ToolError::execution(format!("the command was not run: {error}{hint}"))
+}
+
 /// Admits the hosts of the settings; of others the person, or a rule, decides.
-struct CallGate {
+pub(super) struct CallGate {
     listed: Option<Arc<dyn HostGate>>,
     network: Arc<dyn NetworkGate>,
 }
@@ -146,14 +180,18 @@ impl Walls {
         let mut policy = self.policy.clone();
         policy.temporary = Some(self.temporary()?);
         let Some(network) = network else { return Ok((policy, None)) };
-        let gate = Arc::new(CallGate { listed: self.hosts.clone(), network });
+        let gate = Arc::new(self.call_gate(network));
         let loopback = gate.loopback_ports();
         let proxy = Proxy::start(&self.place, gate)?;
         policy.network = Network::Proxy { socket: proxy.socket().to_path_buf(), loopback };
         Ok((policy, Some(proxy)))
     }
 
-    fn temporary(&self) -> stepwell_workspace::Result<PathBuf> {
+    pub(super) fn call_gate(&self, network: Arc<dyn NetworkGate>) -> CallGate {
+        CallGate { listed: self.hosts.clone(), network }
+    }
+
+    pub(super) fn temporary(&self) -> stepwell_workspace::Result<PathBuf> {
         if let Some(folder) = self.temporary.get() {
             return Ok(folder.0.clone());
         }

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -72,6 +73,14 @@ impl ProcessGroup {
     /// Waits for the end of the process, without reaping it.
     pub(super) async fn ended(&self) -> io::Result<()> {
         self.watch.readable().await.map(drop)
+    }
+
+    /// Whether the process has ended by now.
+    pub(super) fn has_ended(&self) -> bool {
+        let mut polled = [PollFd::new(self.watch.get_ref(), PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // A descriptor that cannot be asked is taken for that of a process that is gone.
+        poll(&mut polled, Some(&at_once)).map_or(true, |ready| ready > 0)
     }
 
     pub(super) fn pid(&self) -> Pid {
