@@ -235,6 +235,39 @@ fn a_debug_session_lives_from_message_to_message() {
 }
 
 #[test]
+fn a_front_end_undoes_redoes_and_restores_files_and_conversation() {
+    let write = |text: &str| Turn::calls([call("bash", json!({"command": format!("echo {text} > a.txt")}))]);
+    let world = World::new([write("one"), Turn::text("done"), write("two"), Turn::text("done")]);
+    world.write("a.txt", "zero\n");
+    let mut served = Served::start(&world);
+    served.start_task(&world, "one", "change it");
+    served.run_ended("one");
+    served.say("one", "again");
+    served.run_ended("one");
+    let content = || std::fs::read_to_string(world.work().join("a.txt")).unwrap();
+    assert_eq!(content(), "two\n");
+    let workspace = world.work();
+    let undone = served.command(json!({"type": "undo", "workspace": workspace, "count": 1}));
+    assert_eq!(undone, json!({"result": "restored", "files": [{"path": "a.txt"}], "obstacles": []}));
+    assert_eq!(content(), "one\n");
+    served.command(json!({"type": "redo", "workspace": workspace}));
+    assert_eq!(content(), "two\n");
+    let listed = served.ask("query", json!({"type": "checkpoints", "workspace": workspace, "limit": 20}));
+    let first = listed["checkpoints"].as_array().unwrap().iter().filter_map(|one| one["id"].as_u64()).min();
+    served.command(json!({"type": "restore", "workspace": workspace, "checkpoint": first, "what": "both"}));
+    assert_eq!(content(), "zero\n");
+    let history = served.ask("query", json!({"type": "history", "task": "one", "limit": 50}));
+    assert!(history.to_string().contains("history_rewound"), "{history}");
+    // What the person changed meanwhile stands in the way, and nothing is lost.
+    served.command(json!({"type": "redo", "workspace": workspace}));
+    world.write("a.txt", "mine\n");
+    let refused = served.command(json!({"type": "undo", "workspace": workspace, "count": 1}));
+    assert_eq!(refused["obstacles"][0]["path"], "a.txt", "{refused}");
+    assert_eq!(content(), "mine\n");
+    served.close();
+}
+
+#[test]
 fn a_line_that_is_no_message_is_refused_and_the_next_one_is_read() {
     let world = World::new([]);
     let mut served = Served::start(&world);
