@@ -6,6 +6,7 @@
 
 mod origin;
 mod program_output;
+mod raised;
 mod recorded;
 mod report;
 mod snapshot;
@@ -26,7 +27,7 @@ use crate::session::Session;
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
-use snapshot::StopSnapshot;
+pub(crate) use snapshot::StopSnapshot;
 use test_output::FailedTest;
 
 pub use origin::Origin;

@@ -34,14 +34,28 @@ const MOST_LINES: usize = 120;
 
 /// A function that is followed, and the names in it that matter.
 #[derive(Debug)]
-struct Scope {
-    file: PathBuf,
+pub(super) struct Scope {
+    pub file: PathBuf,
     body: FunctionBody,
     /// The lines that are probed.
-    probed: Vec<i64>,
+    pub probed: Vec<i64>,
     /// The line in it when the program failed.
     line: i64,
-    names: Vec<String>,
+    pub names: Vec<String>,
+}
+
+impl Scope {
+    /// Whether a line of the function may write one of the values: by an assignment, or by a call for a variable that is
+    /// not its own.
+    fn may_be_written(&self) -> bool {
+        let is_written = |name: &String| {
+            let is_own = self.body.parameters.contains(name)
+                || self.body.declarations.iter().any(|declared| declared.name == *name);
+            self.body.assignments.iter().any(|one| one.name == *name)
+                || (!is_own && !self.body.call_lines.is_empty())
+        };
+        self.names.iter().any(is_written)
+    }
 }
 
 /// A call that is going on.
@@ -55,7 +69,7 @@ struct Call {
 
 /// The failing line was reached: the failing call and the one that called it, as far as they had come.
 #[derive(Debug)]
-struct Arrival {
+pub(super) struct Arrival {
     failing: Vec<Passage>,
     caller: Vec<Passage>,
 }
@@ -108,7 +122,51 @@ impl Trail {
     }
 }
 
+/// What a second run has shown so far: the last arrival at the failing line that has the values of the failure.
+#[derive(Debug)]
+pub(super) struct Following {
+    trail: Trail,
+    best: Option<(usize, Arrival)>,
+    /// Whether more lines ran than are followed.
+    pub is_too_much: bool,
+}
+
+impl Following {
+    pub(super) fn new(scopes: usize) -> Self {
+        Self { trail: Trail::new(scopes), best: None, is_too_much: false }
+    }
+
+    /// A line of a scope was about to run, in a thread with so many frames.
+    pub(super) fn pass(
+        &mut self,
+        scopes: &[Scope],
+        report: &FailureReport,
+        (scope, thread, depth): (usize, ThreadId, usize),
+        passage: Passage,
+    ) {
+        let is_failing = scope == 0 && passage.line == scopes[0].line;
+        self.trail.pass(scope, thread, depth, passage);
+        if is_failing && let Some(arrival) = self.trail.arrival(thread, depth) {
+            let alike = alike(report, &scopes[0], &arrival);
+            if alike > 0 && self.best.as_ref().is_none_or(|(most, _)| alike >= *most) {
+                self.best = Some((alike, arrival));
+            }
+        }
+    }
+
+    fn arrival(self) -> Option<Arrival> {
+        self.best.map(|(_, arrival)| arrival).filter(|_| !self.is_too_much)
+    }
+}
+
 impl Debugger {
+    /// Whether a second run can show more of a failure than the first: a value of the failing line is written to.
+    pub fn can_follow(&self, report: &FailureReport) -> bool {
+        let finder = self.options().function_finder.as_deref();
+        let is_open = report.verdict == Verdict::Failed && !report.is_followed;
+        is_open && finder.is_some_and(|finder| !scopes(report, finder).is_empty())
+    }
+
     /// Repeats the run and adds the last assignments of the failing line's values to the report.
     pub async fn follow_writes(
         &self,
@@ -122,6 +180,11 @@ impl Debugger {
         if report.verdict != Verdict::Failed || report.is_followed || scopes.is_empty() {
             return Ok(());
         }
+        if let Some(command) = self.recorded_node(&plan) {
+            let followed = self.follow_recorded(command, &plan, &scopes, report, wait).await?;
+            add_writes(report, &scopes, followed, finder);
+            return Ok(());
+        }
         options.breakpoints = false;
         options.exception_filters = Some(Vec::new());
         options.probes = probes(&scopes);
@@ -133,21 +196,11 @@ impl Debugger {
         let Some(session) = launched.sessions.first().cloned() else { return Ok(()) };
         let followed = self.follow(&session, &scopes, report, after, wait).await;
         self.end(&session).await;
-        match followed? {
-            (Some(arrival), _) => attach(report, &scopes, &arrival, finder),
-            (None, true) => report.notes.push(
-                "how the values came to be was read from the source: too many lines ran to follow them"
-                    .to_owned(),
-            ),
-            (None, false) => report.notes.push(
-                "how the values came to be was read from the source: a second run went another way"
-                    .to_owned(),
-            ),
-        }
+        add_writes(report, &scopes, followed?, finder);
         Ok(())
     }
 
-    /// The last arrival at the failing line that has the values of the failure, and whether it became too much.
+    /// Follows the run of a session to the failure.
     async fn follow(
         &self,
         session: &std::sync::Arc<Session>,
@@ -155,21 +208,24 @@ impl Debugger {
         report: &FailureReport,
         mut after: u64,
         wait: &Wait,
-    ) -> Result<(Option<Arrival>, bool)> {
-        let mut trail = Trail::new(scopes.len());
-        let mut best: Option<(usize, Arrival)> = None;
+    ) -> Result<Following> {
+        let mut following = Following::new(scopes.len());
         let mut wait = wait.clone();
         for passed in 0.. {
             let (stopped, stop) = match self.wait(session, after, &wait).await {
                 Outcome::Stopped(stopped, stop) => (stopped, stop),
-                Outcome::TimedOut => return Ok((None, true)),
+                Outcome::TimedOut => {
+                    following.is_too_much = true;
+                    break;
+                }
                 _ => break,
             };
             if passed == 0 {
                 wait.deadline = wait.deadline.min(Instant::now() + FOLLOWING);
             }
             if passed >= MOST_PASSAGES {
-                return Ok((None, true));
+                following.is_too_much = true;
+                break;
             }
             after = stop.serial;
             let thread = stopped.top_frame_thread().await?;
@@ -177,16 +233,8 @@ impl Debugger {
             let here = stack.first().and_then(|top| Some((top, scope_of(scopes, top)?)));
             if let Some((top, scope)) = here {
                 let values = stopped.values_of(&scopes[scope].names, top.id).await;
-                trail.pass(scope, thread, stack.len(), Passage { line: top.line, values });
-                if scope == 0
-                    && top.line == scopes[0].line
-                    && let Some(arrival) = trail.arrival(thread, stack.len())
-                {
-                    let alike = alike(report, &scopes[0], &arrival);
-                    if alike > 0 && best.as_ref().is_none_or(|(most, _)| alike >= *most) {
-                        best = Some((alike, arrival));
-                    }
-                }
+                let passage = Passage { line: top.line, values };
+                following.pass(scopes, report, (scope, thread, stack.len()), passage);
                 // A signal or a panic stops there once more: that is the failure.
                 if stop.reason.may_be_failure() {
                     break;
@@ -194,7 +242,7 @@ impl Debugger {
             }
             stopped.resume(None).await?;
         }
-        Ok((best.map(|(_, arrival)| arrival), false))
+        Ok(following)
     }
 }
 
@@ -242,7 +290,8 @@ fn scopes(report: &FailureReport, finder: &dyn FunctionFinder) -> Vec<Scope> {
             scopes.extend(of(&caller.file, caller.line, wanted));
         }
     }
-    scopes
+    // Nothing to see where no line of them writes a value.
+    if scopes.iter().any(Scope::may_be_written) { scopes } else { Vec::new() }
 }
 
 fn probes(scopes: &[Scope]) -> BTreeMap<PathBuf, Vec<i64>> {
@@ -258,13 +307,15 @@ fn probes(scopes: &[Scope]) -> BTreeMap<PathBuf, Vec<i64>> {
 
 fn scope_of(scopes: &[Scope], frame: &StackFrame) -> Option<usize> {
     let path = Path::new(frame.source.as_ref()?.path.as_deref()?);
+    scope_at(scopes, path, frame.line)
+}
+
+/// Finds the scope that a line belongs to.
+pub(super) fn scope_at(scopes: &[Scope], path: &Path, line: i64) -> Option<usize> {
     scopes.iter().position(|scope| {
         // Functions lie between the lines of a script's top level.
-        let is_here = if scope.body.is_top_level {
-            scope.probed.contains(&frame.line)
-        } else {
-            scope.body.contains(frame.line)
-        };
+        let is_here =
+            if scope.body.is_top_level { scope.probed.contains(&line) } else { scope.body.contains(line) };
         is_here && same_file(&scope.file, path)
     })
 }
@@ -296,6 +347,22 @@ fn without_places(value: &str) -> String {
     }
     plain.push_str(rest);
     plain.trim().to_owned()
+}
+
+/// Adds the writes that were seen, or says why there are none.
+fn add_writes(
+    report: &mut FailureReport,
+    scopes: &[Scope],
+    following: Following,
+    finder: &dyn FunctionFinder,
+) {
+    let is_too_much = following.is_too_much;
+    let reason = match following.arrival() {
+        Some(arrival) => return attach(report, scopes, &arrival, finder),
+        None if is_too_much => "too many lines ran to follow them",
+        None => "a second run went another way",
+    };
+    report.notes.push(format!("how the values came to be was read from the source: {reason}"));
 }
 
 fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival, finder: &dyn FunctionFinder) {
