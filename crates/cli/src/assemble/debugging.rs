@@ -63,7 +63,7 @@ pub fn options(
     confinement: Confinement,
 ) -> anyhow::Result<DebugOptions> {
     let debugger = debugger_options(places, settings, workspace)?;
-    Ok(DebugOptions { debugger, trusted: settings.trusted, confinement })
+    Ok(DebugOptions { debugger, trusted: settings.trusted, confinement, ..DebugOptions::default() })
 }
 
 pub fn debugger_options(
