@@ -1,6 +1,7 @@
 //! Debugged programs through the tools: confined without a question, attached to only with the person's word, and no
 //! hidden file or secret in any answer.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -210,4 +211,25 @@ fn process_of_a_background_command_is_attached_to_without_a_question() {
     other.kill().unwrap();
     other.wait().unwrap();
     client.end();
+}
+
+#[test]
+fn js_debug_has_a_terminal_in_the_sandbox() {
+    let adapters = std::env::var_os("STEPWELL_TEST_ADAPTERS").map(PathBuf::from);
+    let Some(adapters) = adapters.filter(|folder| folder.join("js-debug").is_dir()) else {
+        assert!(std::env::var_os("CI").is_none(), "js-debug is missing");
+        eprintln!("skipped: STEPWELL_TEST_ADAPTERS has no js-debug");
+        return;
+    };
+    let world = World::new([]);
+    world.set_config("[permissions]\nallow = [\"start_debugging\"]\n");
+    // The folder may be a link to another disk.
+    std::os::unix::fs::symlink(adapters, world.data().join("adapters")).unwrap();
+    world.write("a.js", "console.log('terminal', process.stdout.isTTY, process.argv[2])\n");
+    let configuration = json!({ "type": "js-debug", "request": "launch", "name": "x", "program": "a.js",
+        "args": ["two words"], "console": "integratedTerminal" });
+    let (code, text) =
+        call(&world, "start_debugging", &json!({ "configuration": configuration, "timeout": 60 }));
+    assert!(code == Some(0) && text.contains("terminal true two words"), "{code:?} {text}");
+    assert!(text.contains("completed") && !text.contains("Debugger attached"), "{text}");
 }
