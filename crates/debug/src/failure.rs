@@ -11,6 +11,7 @@ mod recorded;
 mod report;
 mod snapshot;
 mod test_output;
+mod trail;
 mod value_history;
 mod writes;
 

@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::origin::{line_of, names};
 use super::snapshot::{StopSnapshot, is_machinery_of_module};
-use super::value_history::{Following, Scope, scope_at};
+use super::trail::Following;
+use super::value_history::{Scope, scope_at};
 use super::writes::Passage;
 use super::{
     Exception, FailureFrame, FailureReport, FrameValue, Seen, SourceLocation, VALUE, VARIABLES, Verdict,

@@ -10,11 +10,12 @@ use tokio::time::Instant;
 
 use super::origin::{line_of, names, text_of};
 use super::snapshot::told_value;
+use super::trail::{Arrival, Following};
 use super::writes::{Passage, SeenWrite, writes};
 use super::{FailureFrame, FailureReport, VALUE, ValueHistory, ValueWrite, Verdict, WriteKind};
 use crate::dap::types::StackFrame;
 use crate::function_finder::{FunctionBody, FunctionFinder};
-use crate::ids::{AdapterFrameId, ThreadId};
+use crate::ids::AdapterFrameId;
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::session::{Session, same_file};
 use crate::values::shortened;
@@ -27,8 +28,6 @@ const MOST_NAMES: usize = 6;
 /// Limits of the second run: lines that are followed, and time from the first on.
 const MOST_PASSAGES: usize = 2000;
 const FOLLOWING: Duration = Duration::from_secs(8);
-/// Lines of one call that are recorded.
-const KEPT: usize = 400;
 /// Lines of code of one function that are followed.
 const MOST_LINES: usize = 120;
 
@@ -40,7 +39,7 @@ pub(super) struct Scope {
     /// The lines that are probed.
     pub probed: Vec<i64>,
     /// The line in it when the program failed.
-    line: i64,
+    pub line: i64,
     pub names: Vec<String>,
 }
 
@@ -55,107 +54,6 @@ impl Scope {
                 || (!is_own && !self.body.call_lines.is_empty())
         };
         self.names.iter().any(is_written)
-    }
-}
-
-/// A call that is going on.
-#[derive(Debug)]
-struct Call {
-    scope: usize,
-    thread: ThreadId,
-    depth: usize,
-    passages: Vec<Passage>,
-}
-
-/// The failing line was reached: the failing call and the one that called it, as far as they had come.
-#[derive(Debug)]
-pub(super) struct Arrival {
-    failing: Vec<Passage>,
-    caller: Vec<Passage>,
-}
-
-#[derive(Debug, Default)]
-struct Trail {
-    calls: Vec<Call>,
-    /// The line each scope begins at, as first seen.
-    entries: Vec<Option<i64>>,
-}
-
-impl Trail {
-    fn new(scopes: usize) -> Self {
-        Self { calls: Vec::new(), entries: vec![None; scopes] }
-    }
-
-    fn pass(&mut self, scope: usize, thread: ThreadId, depth: usize, passage: Passage) {
-        self.calls.retain(|call| call.thread != thread || call.depth <= depth);
-        let entry = *self.entries[scope].get_or_insert(passage.line);
-        let known = self
-            .calls
-            .iter()
-            .position(|call| call.thread == thread && call.depth == depth && call.scope == scope);
-        let begins = passage.line == entry;
-        match known {
-            Some(at) if !begins => {
-                let passages = &mut self.calls[at].passages;
-                if passages.len() >= KEPT {
-                    passages.remove(0);
-                }
-                passages.push(passage);
-            }
-            known => {
-                if let Some(at) = known {
-                    self.calls.remove(at);
-                }
-                self.calls.push(Call { scope, thread, depth, passages: vec![passage] });
-            }
-        }
-    }
-
-    fn arrival(&self, thread: ThreadId, depth: usize) -> Option<Arrival> {
-        let of = |call: &&Call| call.thread == thread;
-        let failing = self.calls.iter().filter(of).find(|call| call.scope == 0 && call.depth == depth)?;
-        let caller = self.calls.iter().filter(of).rfind(|call| call.scope == 1 && call.depth < depth);
-        Some(Arrival {
-            failing: failing.passages.clone(),
-            caller: caller.map(|call| call.passages.clone()).unwrap_or_default(),
-        })
-    }
-}
-
-/// What a second run has shown so far: the last arrival at the failing line that has the values of the failure.
-#[derive(Debug)]
-pub(super) struct Following {
-    trail: Trail,
-    best: Option<(usize, Arrival)>,
-    /// Whether more lines ran than are followed.
-    pub is_too_much: bool,
-}
-
-impl Following {
-    pub(super) fn new(scopes: usize) -> Self {
-        Self { trail: Trail::new(scopes), best: None, is_too_much: false }
-    }
-
-    /// A line of a scope was about to run, in a thread with so many frames.
-    pub(super) fn pass(
-        &mut self,
-        scopes: &[Scope],
-        report: &FailureReport,
-        (scope, thread, depth): (usize, ThreadId, usize),
-        passage: Passage,
-    ) {
-        let is_failing = scope == 0 && passage.line == scopes[0].line;
-        self.trail.pass(scope, thread, depth, passage);
-        if is_failing && let Some(arrival) = self.trail.arrival(thread, depth) {
-            let alike = alike(report, &scopes[0], &arrival);
-            if alike > 0 && self.best.as_ref().is_none_or(|(most, _)| alike >= *most) {
-                self.best = Some((alike, arrival));
-            }
-        }
-    }
-
-    fn arrival(self) -> Option<Arrival> {
-        self.best.map(|(_, arrival)| arrival).filter(|_| !self.is_too_much)
     }
 }
 
@@ -321,7 +219,7 @@ pub(super) fn scope_at(scopes: &[Scope], path: &Path, line: i64) -> Option<usize
 }
 
 /// How many values of the failing line are those that were seen when it failed.
-fn alike(report: &FailureReport, scope: &Scope, arrival: &Arrival) -> usize {
+pub(super) fn alike(report: &FailureReport, scope: &Scope, arrival: &Arrival) -> usize {
     let Some(last) = arrival.failing.last() else { return 0 };
     let values = scope.names.iter().zip(&last.values);
     values.filter(|(name, value)| value.as_deref().is_some_and(|value| is_of(report, name, value))).count()
@@ -444,7 +342,9 @@ fn told(scope: &Scope, name: usize, passages: &[Passage]) -> Vec<ValueWrite> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::trail::{KEPT, Trail};
     use crate::function_finder::{Assignment, Certainty};
+    use crate::ids::ThreadId;
 
     fn passage(line: i64, value: &str) -> Passage {
         Passage { line, values: vec![(!value.is_empty()).then(|| value.to_owned())] }
