@@ -165,9 +165,12 @@ fn the_table_of_verdicts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Rules, a command line of `start_debugging`, and its verdict.
+type RuledLaunch<'a> = (&'a [(Effect, &'a str)], &'a str, &'a str);
+
 #[test]
 fn commands_that_debugger_tools_start_follow_the_rules_for_commands() {
-    let rows: &[(&[(Effect, &str)], &str, &str)] = &[
+    let rows: &[RuledLaunch<'_>] = &[
         (&[(Effect::Deny, "bash(curl *)")], "curl http://a", "deny"),
         (&[(Effect::Deny, "shell(curl *)")], "make; curl http://a", "deny"),
         (&[(Effect::Deny, "bash(curl *)"), (Effect::Allow, "start_debugging")], "curl http://a", "deny"),
