@@ -15,7 +15,7 @@ fi
 
 # Debian packages for tests against real programs; elsewhere the tests say what they skip.
 missing=()
-for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv ruby make perl rsync mke2fs wipefs clangd gopls; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv ruby rspec make perl rsync mke2fs wipefs clangd gopls; do command -v "$tool" >/dev/null || missing+=("$tool"); done
 command -v cc >/dev/null || missing+=(build-essential)
 if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   step "installing ${missing[*]}"
@@ -27,6 +27,7 @@ if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0
       lldb-dap-19) packages+=(lldb-19) ;;
       go) packages+=(golang-go) ;;
       dlv) packages+=(delve) ;;
+      rspec) packages+=(ruby-rspec ruby-minitest) ;;
       mke2fs) packages+=(e2fsprogs) ;;
       wipefs) packages+=(util-linux) ;;
       *) packages+=("$tool") ;;
@@ -87,6 +88,13 @@ if command -v npm >/dev/null && [ ! -f "$servers/node_modules/.bin/pyright-langs
   optional npm install --prefix "$servers" --silent --no-audit --no-fund pyright@1.1.414 typescript-language-server@5 typescript@5.9
 fi
 export STEPWELL_TEST_SERVERS="$servers"
+
+step "JavaScript test runners, for the tests with real ones"
+runners="$(mkdir -p "$target/js-runners" && cd "$target/js-runners" && pwd)"
+if command -v npm >/dev/null && [ ! -d "$runners/node_modules/jest" ]; then
+  optional npm install --prefix "$runners" --silent --no-audit --no-fund vitest@3.2.7 jest@29.7.0
+fi
+export STEPWELL_TEST_RUNNERS="$runners"
 
 step "format"
 cargo fmt --all --check

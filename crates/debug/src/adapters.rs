@@ -26,7 +26,7 @@ pub use in_process::ProgramHost;
 pub use in_process::{ProgramCommand, Started};
 pub use in_process::{ProgramInput, Streams};
 pub use kind::AdapterKind;
-pub(crate) use node::debugger_name as node_debugger;
+pub(crate) use node::{debugger_name as node_debugger, described, kind as value_kind, needs_js_debug, shown};
 pub use quirks::AdapterQuirks;
 pub use quirks::LogSupport;
 

@@ -6,10 +6,12 @@
 
 mod origin;
 mod program_output;
+mod raised;
 mod recorded;
 mod report;
 mod snapshot;
 mod test_output;
+mod trail;
 mod value_history;
 mod writes;
 
@@ -26,7 +28,7 @@ use crate::session::Session;
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
-use snapshot::StopSnapshot;
+pub(crate) use snapshot::StopSnapshot;
 use test_output::FailedTest;
 
 pub use origin::Origin;

@@ -15,7 +15,9 @@ use crate::launch_config::tasks::{
     LaunchRunner, ProcessRunner, RunningTasks, TaskFile, TaskOutput, TaskPlan, TaskRun, TaskRunner,
     plan_task, run_task,
 };
-use crate::launch_config::{self, Context, Launch, PlannedRun, Request, Resolved, Secrets, TaskRef};
+use crate::launch_config::{
+    self, Context, Launch, PlannedCommand, PlannedRun, Request, Resolved, Secrets, TaskRef,
+};
 use crate::sandbox::{Isolation, SandboxSource, SessionSandbox};
 use crate::session::{Connection, Phase, ProgramStdin, Session, SessionStart};
 use crate::targets::{BuildStep, Target, TargetError};
@@ -41,6 +43,8 @@ pub struct LaunchPlan {
     pub secrets: Secrets,
     /// Makes the sandbox that everything runs in; `None` runs it as the person's own.
     pub sandbox: Option<Arc<dyn SandboxSource>>,
+    /// The command line that it was made of.
+    typed: Option<PlannedCommand>,
 }
 
 #[derive(Clone, Debug)]
@@ -135,6 +139,7 @@ impl LaunchPlan {
             stdin: ProgramStdin::Nothing,
             secrets,
             sandbox: None,
+            typed: None,
         })
     }
 
@@ -156,6 +161,7 @@ impl LaunchPlan {
             stdin: ProgramStdin::Nothing,
             secrets: Secrets::default(),
             sandbox: None,
+            typed: None,
         }
     }
 
@@ -187,6 +193,22 @@ impl LaunchPlan {
     /// Whether a session of the plan debugs something that runs already, which no sandbox can hold.
     pub fn reaches_outside(&self) -> bool {
         self.resolved().any(reaches_outside)
+    }
+
+    /// Returns the processes that a plan attaches to; `None` where it runs or reaches anything else.
+    pub fn attached_processes(&self) -> Option<Vec<u32>> {
+        let attaches_alone = |planned: &PlannedSession| {
+            let resolved = &planned.resolved;
+            let is_plain = planned.build.is_none()
+                && planned.pre_launch_task.is_none()
+                && planned.post_debug_task.is_none()
+                && resolved.debug_server.is_none()
+                && resolved.request == Request::Attach
+                && launch_config::helper_commands(resolved).is_empty();
+            resolved.process().filter(|_| is_plain)
+        };
+        let is_plain = self.pre_launch_task.is_none();
+        self.sessions.iter().map(attaches_alone).collect::<Option<Vec<u32>>>().filter(|_| is_plain)
     }
 
     pub fn resolved(&self) -> impl Iterator<Item = &Resolved> {
@@ -231,18 +253,35 @@ impl LaunchPlan {
         rows
     }
 
-    /// Everything that would be run as one line of a shell, for the rules about commands. What runs in another folder
-    /// than the workspace's begins with `cd`.
+    /// Everything that would be run as one line of a shell, for the rules about commands: the line as it was typed, then
+    /// what became of it. What runs in another folder than the workspace's begins with `cd`.
     pub fn command_line(&self) -> String {
         let root = self.sessions.first().map(|planned| planned.resolved.folder.as_path());
-        let lines = self.runs().into_iter().filter_map(|row| row.command).map(|command| {
-            if Some(command.folder.as_path()) == root {
-                return command.line;
+        let runs = self.runs().into_iter().filter_map(|row| row.command);
+        let helpers = self.resolved().flat_map(launch_config::helper_commands);
+        let mut lines: Vec<String> = Vec::new();
+        for command in self.typed.iter().cloned().chain(runs).chain(helpers) {
+            let line = if Some(command.folder.as_path()) == root {
+                command.line
+            } else {
+                let folder = launch_config::shell_words::quoted(&command.folder.to_string_lossy());
+                format!("(cd {folder} && {})", command.line)
+            };
+            if !lines.contains(&line) {
+                lines.push(line);
             }
-            let folder = launch_config::shell_words::quoted(&command.folder.to_string_lossy());
-            format!("(cd {folder} && {})", command.line)
-        });
-        lines.collect::<Vec<_>>().join("; ")
+        }
+        lines.join("; ")
+    }
+
+    /// Keeps the command line that a plan was made of, as it was typed: rules may name its words.
+    #[must_use]
+    pub fn typed(mut self, line: &str) -> Self {
+        let resolved = self.resolved().next();
+        let cwd = resolved.and_then(|resolved| resolved.arguments.get("cwd")?.as_str().map(PathBuf::from));
+        let folder = cwd.or_else(|| resolved.map(|resolved| resolved.folder.clone())).unwrap_or_default();
+        self.typed = Some(PlannedCommand { line: line.to_owned(), folder });
+        self
     }
 
     /// Lets a build that makes several test programs take the first that fails.

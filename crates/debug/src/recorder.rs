@@ -5,13 +5,14 @@
 //! file per process, so that child processes and commands behind wrappers are seen too.
 
 mod bash;
+mod node;
 mod python;
 pub(crate) mod records;
 mod ruby;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +23,14 @@ use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, Program
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::failure::StopSnapshot;
 use crate::launch::LaunchPlan;
 use crate::launch_config::Resolved;
 use crate::sandbox::{Isolation, SessionSandbox, private_folder};
 use crate::session::ProgramStdin;
 use crate::values::without_escapes;
 use crate::{Debugger, Error, Result, Wait};
+pub(crate) use node::Probe;
 use records::Record;
 
 /// Output that is kept of each run.
@@ -52,6 +55,8 @@ pub(crate) struct RecordedCommand {
     language: RecordedLanguage,
     /// What the program reads on its standard input; nothing where it is empty.
     input: Vec<u8>,
+    /// What a second run of Node looks at.
+    probes: Vec<Probe>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +64,7 @@ pub(crate) enum RecordedLanguage {
     Python,
     Bash,
     Ruby,
+    Node,
 }
 
 /// What a recorded run left.
@@ -67,6 +73,8 @@ pub(crate) struct RecordedRun {
     pub ending: Ending,
     pub output: String,
     pub records: Vec<Record>,
+    /// Where a program was that did not end, as a debugger saw it.
+    pub hang: Option<StopSnapshot>,
 }
 
 /// Returns the command of a configuration, where its interpreter can be recorded.
@@ -75,6 +83,7 @@ pub(crate) fn command_of(resolved: &Resolved, debugger: &Debugger) -> Option<Rec
         "python" | "debugpy" => python::command_of(resolved, &debugger.options().search),
         "bashdb" => bash::command_of(resolved, &debugger.options().search),
         "rdbg" => ruby::command_of(resolved, &debugger.options().search),
+        "node" | "pwa-node" => node::command_of(resolved, &debugger.options().search),
         _ => None,
     }
 }
@@ -96,6 +105,13 @@ impl RecordedCommand {
         if self.language == RecordedLanguage::Python {
             python::focus(&mut self.environment, functions);
         }
+    }
+}
+
+impl RecordedCommand {
+    /// Records the values of names at lines instead of exceptions.
+    pub(crate) fn follow(&mut self, probes: Vec<Probe>) {
+        self.probes = probes;
     }
 }
 
@@ -123,6 +139,9 @@ impl Debugger {
             }
             RecordedLanguage::Bash => bash::instrument(&mut environment, folder.path())?,
             RecordedLanguage::Ruby => ruby::instrument(&mut environment, folder.path())?,
+            RecordedLanguage::Node => {
+                node::instrument(&mut environment, folder.path(), &self.options().search, &command.probes)?;
+            }
         }
         environment.removed.extend(self.options().removed_variables.iter().map(Into::into));
         let mut call = ProgramCall {
@@ -138,6 +157,7 @@ impl Debugger {
         let call = self.shared.wrapped_command(call, sandbox.as_deref());
         let cancel = wait.cancel.child_token();
         let mut output = String::new();
+        let mut seen_hang = None;
         let run = process::run(call, &cancel, |_, text| push_bounded(&mut output, text));
         let finished = {
             tokio::pin!(run);
@@ -145,7 +165,13 @@ impl Debugger {
                 finished = &mut run => finished,
                 never = bound_traces(folder.path()) => match never {},
                 () = tokio::time::sleep_until(wait.deadline) => {
-                    let hang = ask_where_it_hangs(command.language, folder.path(), sandbox.as_deref(), &cancel);
+                    let hang = async {
+                        if command.language == RecordedLanguage::Node && sandbox.is_none() {
+                            seen_hang = self.snapshot_of_node(recorded_processes(folder.path()), plan).await;
+                        } else {
+                            ask_where_it_hangs(command.language, folder.path(), sandbox.as_deref(), &cancel).await;
+                        }
+                    };
                     tokio::pin!(hang);
                     tokio::select! {
                         // It ended by itself after all.
@@ -168,7 +194,8 @@ impl Debugger {
             });
         }
         let ending = if finished.ending == Ending::Cancelled { Ending::TimedOut } else { finished.ending };
-        Ok(RecordedRun { ending, output: without_escapes(&output), records: read_records(folder.path()) })
+        let (output, records) = (without_escapes(&output), read_records(folder.path()));
+        Ok(RecordedRun { ending, output, records, hang: seen_hang })
     }
 }
 
@@ -185,6 +212,19 @@ fn environment_of(resolved: &Resolved) -> Environment {
         }
     }
     environment
+}
+
+/// Returns a list variable with an element before those it has.
+fn leading(environment: &Environment, name: &str, first: &OsStr, separator: &str) -> OsString {
+    let set = environment.set.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+    let inherited =
+        || std::env::var_os(name).filter(|_| !environment.removed.iter().any(|gone| gone == name));
+    let mut list = first.to_owned();
+    if let Some(rest) = set.or_else(inherited).filter(|rest| !rest.is_empty()) {
+        list.push(separator);
+        list.push(rest);
+    }
+    list
 }
 
 /// Returns a list of words of a configuration.
@@ -227,18 +267,13 @@ async fn ask_where_it_hangs(
     if language != RecordedLanguage::Python {
         return;
     }
-    let records = files::list_dir(folder).unwrap_or_default().into_iter();
-    let records = records.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    for path in records.take(MOST_PROCESSES) {
-        let pid = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse().ok());
-        if let Some(pid) = pid {
-            // One that has ended, or handles the signal in its own way, is not asked.
-            match sandbox {
-                // The number counts inside alone.
-                Some(sandbox) => sandbox.ask_by_user_signal(pid, UserSignal::Second).await.ok(),
-                None => process::ask_by_user_signal(pid, UserSignal::Second).ok(),
-            };
-        }
+    for pid in recorded_processes(folder) {
+        // One that has ended, or handles the signal in its own way, is not asked.
+        match sandbox {
+            // The number counts inside alone.
+            Some(sandbox) => sandbox.ask_by_user_signal(pid, UserSignal::Second).await.ok(),
+            None => process::ask_by_user_signal(pid, UserSignal::Second).ok(),
+        };
     }
     let mut looks = tokio::time::interval(LOOK_AGAIN);
     let answered = async {
@@ -253,6 +288,16 @@ async fn ask_where_it_hangs(
         _ = tokio::time::timeout(HANG_ANSWER, answered) => {}
         () = cancel.cancelled() => {}
     }
+}
+
+/// Returns the processes that have written records, the last started first.
+fn recorded_processes(folder: &Path) -> Vec<u32> {
+    let records = files::list_dir(folder).unwrap_or_default().into_iter();
+    let records = records.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let number = |path: PathBuf| path.file_stem()?.to_str()?.parse().ok();
+    let mut pids: Vec<u32> = records.filter_map(number).take(MOST_PROCESSES).collect();
+    pids.sort_unstable_by(|one, other| other.cmp(one));
+    pids
 }
 
 /// Reads the records of all processes, each process's in its order. Lines that are cut off or unknown are left out.

@@ -121,6 +121,8 @@ pub struct Session {
     state: Mutex<State>,
     /// The adapter's process, and programs that run in terminals for it.
     companions: Mutex<Vec<Companion>>,
+    /// Cancelled when the adapter prints that the start has failed.
+    start_failed: tokio_util::sync::CancellationToken,
     /// Serializes requests to adapters whose scope references belong to the frame asked about last.
     frame_turn: tokio::sync::Semaphore,
     /// The socket of the adapter, for child sessions.
@@ -230,6 +232,7 @@ impl Session {
                 server_address: None,
             }),
             companions: Mutex::default(),
+            start_failed: tokio_util::sync::CancellationToken::new(),
             frame_turn: tokio::sync::Semaphore::new(1),
             socket: OnceLock::new(),
             sandbox: Mutex::default(),
@@ -602,6 +605,10 @@ impl Session {
         let output = (self.adapter.quirks().clean_output)(category, &event.output);
         if output.is_empty() {
             return;
+        }
+        let has_failed = |text: &str| event.output.contains(text);
+        if self.adapter.quirks().attach_failure.is_some_and(has_failed) && self.phase() == Phase::Starting {
+            self.start_failed.cancel();
         }
         // Before there is a program, it is the debugger that speaks.
         if category == OutputCategory::Console && self.phase() == Phase::Starting {

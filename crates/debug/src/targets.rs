@@ -226,6 +226,7 @@ fn target(call: &Call, kind: &str, name: &str, arguments: Value, how: String) ->
             presentation: Presentation::default(),
             folder: call.workspace.clone(),
             env_files: Vec::new(),
+            only_for_debuggers: Vec::new(),
             secrets: Secrets::default(),
         },
         build: None,

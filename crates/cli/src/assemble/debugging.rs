@@ -25,7 +25,8 @@ pub fn adapters_folder(places: &Places) -> PathBuf {
 pub fn search(places: &Places, settings: &Settings, workspace: &Path) -> anyhow::Result<Search> {
     let mut search = Search {
         workspace: workspace.to_path_buf(),
-        own_folder: adapters_folder(places),
+        // Programs in a sandbox find it by its real name alone.
+        own_folder: stepwell_workspace::files::resolved(&adapters_folder(places)),
         prefers_js_debug: settings.prefers_js_debug(),
         trusted: settings.trusted,
         ..Search::default()
@@ -63,7 +64,7 @@ pub fn options(
     confinement: Confinement,
 ) -> anyhow::Result<DebugOptions> {
     let debugger = debugger_options(places, settings, workspace)?;
-    Ok(DebugOptions { debugger, trusted: settings.trusted, confinement })
+    Ok(DebugOptions { debugger, trusted: settings.trusted, confinement, ..DebugOptions::default() })
 }
 
 pub fn debugger_options(

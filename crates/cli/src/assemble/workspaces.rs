@@ -133,12 +133,11 @@ impl Workspaces {
         let workspace = self.open_folder(settings, root)?;
         let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
         let confinement = options.confinement.clone();
-        let debugger = DebugService::new(
-            workspace.clone(),
-            &debugging::options(&self.places, settings, workspace.root(), confinement)?,
-        );
-        let code: Arc<CodeService> = catalog::code_service(&workspace, &options);
         let background = BackgroundCommands::default();
+        let mut debug_options = debugging::options(&self.places, settings, workspace.root(), confinement)?;
+        debug_options.background = background.clone();
+        let debugger = DebugService::new(workspace.clone(), &debug_options);
+        let code: Arc<CodeService> = catalog::code_service(&workspace, &options);
         let registry = Arc::new(Registry::new());
         registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code, &background))?;
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));

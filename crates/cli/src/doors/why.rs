@@ -115,7 +115,7 @@ async fn explain(
         if rounds > 1 {
             found.notes.push(format!("run {round} of at most {rounds}"));
         }
-        if found.verdict == Verdict::Failed && !found.is_followed && !args.once {
+        if !args.once && debugger.can_follow(&found) {
             if !args.quiet {
                 let again = language.pick(
                     "it fails; once more, to see how the values came to be (--once: not)",

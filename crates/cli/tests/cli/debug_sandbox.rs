@@ -1,10 +1,13 @@
 //! Debugged programs through the tools: confined without a question, attached to only with the person's word, and no
 //! hidden file or secret in any answer.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::mcp::Talker;
 use crate::world::World;
 
 const SECRET: &str = "hunter2-of-the-person";
@@ -142,4 +145,91 @@ fn debugged_programs_are_confined_as_commands_are() {
             assert!(text.contains(line), "{tool}: {line}: {text}");
         }
     }
+}
+
+#[test]
+fn rules_for_commands_reach_what_debuggers_start() {
+    let world = World::new([]);
+    world.set_config(
+        "[permissions]\nallow = [\"start_debugging\", \"debug_failure\", \"trace_execution\"]\ndeny = [\"bash(touch *)\", \"start_debugging(ls *)\"]\n",
+    );
+    let node = json!({ "type": "node", "request": "launch", "name": "x", "runtimeExecutable": "touch", "runtimeArgs": ["made"] });
+    let python = json!({ "type": "debugpy", "request": "launch", "name": "x", "program": "made", "python": ["touch"] });
+    let shell = json!({ "type": "lldb-dap", "request": "launch", "name": "x", "program": "/bin/true",
+        "initCommands": ["platform shell touch made"] });
+    for (tool, input, rule) in [
+        ("start_debugging", json!({ "command": "touch made" }), "bash(touch *)"),
+        ("start_debugging", json!({ "program": "/usr/bin/touch", "args": ["made"] }), "bash(touch *)"),
+        ("start_debugging", json!({ "configuration": node }), "bash(touch *)"),
+        ("start_debugging", json!({ "configuration": python }), "bash(touch *)"),
+        ("start_debugging", json!({ "configuration": shell }), "bash(touch *)"),
+        ("debug_failure", json!({ "command": "touch made" }), "bash(touch *)"),
+        ("start_debugging", json!({ "command": "ls -l" }), "start_debugging(ls *)"),
+    ] {
+        let (code, text) = call(&world, tool, &input);
+        assert!(code == Some(3) && text.contains(rule), "{input}: {code:?} {text}");
+    }
+    assert!(!world.work().join("made").exists());
+}
+
+/// The number by which this machine knows a process below another one whose command line ends so.
+fn process_below(root: u32, ending: &str) -> u32 {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < deadline {
+        let mut left = vec![root];
+        while let Some(pid) = left.pop() {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            if line.starts_with("python3") && line.trim_end().ends_with(ending) {
+                return pid;
+            }
+            for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+                let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+                left.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+            }
+        }
+    }
+    panic!("{ending} does not run");
+}
+
+#[test]
+fn process_of_a_background_command_is_attached_to_without_a_question() {
+    let Some(world) = world() else { return };
+    world.set_config("[permissions]\nallow = [\"bash\"]\n");
+    world.write("own.py", "import time\nprint('up', flush=True)\ntime.sleep(60)\n");
+    world.write("other.py", "import time\ntime.sleep(60)\n");
+    let mut client = Talker::start(&world, &["--tools", "shell,debug"]);
+    client.hello("2025-06-18", json!({}));
+    let started = client.call("bash", json!({ "command": "python3 own.py", "background": true }));
+    assert_eq!(started["result"]["isError"], false, "{started}");
+    let own = process_below(client.id(), "own.py");
+    let answer = client.call("start_debugging", json!({ "process_id": own, "timeout": 20 }));
+    assert!(!answer.to_string().contains("cannot ask the person"), "{answer}");
+    let mut other = Command::new("python3").arg(world.work().join("other.py")).spawn().unwrap();
+    let answer = client.call("start_debugging", json!({ "process_id": other.id() }));
+    assert!(answer.to_string().contains("cannot ask the person"), "{answer}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    client.end();
+}
+
+#[test]
+fn js_debug_has_a_terminal_in_the_sandbox() {
+    let adapters = std::env::var_os("STEPWELL_TEST_ADAPTERS").map(PathBuf::from);
+    let Some(adapters) = adapters.filter(|folder| folder.join("js-debug").is_dir()) else {
+        assert!(std::env::var_os("CI").is_none(), "js-debug is missing");
+        eprintln!("skipped: STEPWELL_TEST_ADAPTERS has no js-debug");
+        return;
+    };
+    let world = World::new([]);
+    world.set_config("[permissions]\nallow = [\"start_debugging\"]\n");
+    // The folder may be a link to another disk.
+    std::os::unix::fs::symlink(adapters, world.data().join("adapters")).unwrap();
+    world.write("a.js", "console.log('terminal', process.stdout.isTTY, process.argv[2])\n");
+    let configuration = json!({ "type": "js-debug", "request": "launch", "name": "x", "program": "a.js",
+        "args": ["two words"], "console": "integratedTerminal" });
+    let (code, text) =
+        call(&world, "start_debugging", &json!({ "configuration": configuration, "timeout": 60 }));
+    assert!(code == Some(0) && text.contains("terminal true two words"), "{code:?} {text}");
+    assert!(text.contains("completed") && !text.contains("Debugger attached"), "{text}");
 }

@@ -45,6 +45,7 @@ mod small_window;
 mod tasks;
 mod tool;
 mod why;
+mod why_node;
 mod why_oracle;
 mod why_table;
 mod workspaces;

@@ -40,7 +40,7 @@ const HIDDEN: &str = "hidden.txt";
 #[allow(clippy::unnecessary_wraps, reason = "the same table runs unconfined, with none")]
 fn isolation(workspace: &Path, adapters: &Path) -> Option<Isolation> {
     let policy = Policy {
-        writable: vec![workspace.to_path_buf()],
+        writable: vec![workspace.to_path_buf(), lab::go_cache()],
         read_only: Vec::new(),
         locked: Vec::new(),
         hidden: vec![workspace.join(HIDDEN)],

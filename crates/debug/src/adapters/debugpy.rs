@@ -108,6 +108,8 @@ impl Adapter for Debugpy {
             exception_filters: &["uncaught"],
             exit_exceptions: &["SystemExit"],
             is_in_tracebacks: true,
+            // debugpy 1.8 then waits a minute for the program to connect.
+            attach_failure: Some("Attach to PID failed"),
             ..AdapterQuirks::NONE
         }
     }

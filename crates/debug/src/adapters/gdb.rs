@@ -78,7 +78,7 @@ impl Adapter for Gdb {
         ];
         let mut words: Vec<OsString> = quiet.map(Into::into).to_vec();
         if is_rust(arguments, search) {
-            words.extend(rust_printers());
+            words.extend(rust_printers(search));
         }
         Ok(Located { program, arguments: words, environment: Vec::new(), version })
     }
@@ -145,14 +145,21 @@ impl Adapter for Gdb {
     }
 }
 
-/// Rust's own way of showing its vectors, strings and maps.
-fn rust_printers() -> Vec<OsString> {
+/// Rust's own way of showing its vectors, strings and maps, and ours of showing everything in one text.
+fn rust_printers(search: &Search) -> Vec<OsString> {
     let Some(folder) = rust_sources_folder() else { return Vec::new() };
     let load = format!(
         "python import sys; sys.path.insert(0, {:?}); import gdb_lookup; gdb_lookup.register_printers(gdb)",
         folder.to_string_lossy()
     );
-    vec!["-iex".into(), load.into()]
+    let mut words = vec!["-iex".into(), load.into()];
+    let contents = [("rust_values.py", include_str!("gdb/rust_values.py"))];
+    if let Some(folder) = crate::recorder::kept("rust-values-gdb", &contents, &search.own_folder) {
+        let mut command = OsString::from("source ");
+        command.push(folder.join(contents[0].0));
+        words.extend(["-iex".into(), command]);
+    }
+    words
 }
 
 /// Breakpoints are set before the program is loaded, and gdb says of each that it will wait for it. It also greets, and

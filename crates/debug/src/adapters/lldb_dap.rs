@@ -159,7 +159,7 @@ fn is_complaint(line: &str) -> bool {
         number.starts_with("0x") || before.ends_with("DIE") || before.ends_with("die")
     };
     (line.starts_with("warning: ") || line.starts_with("error: "))
-        && line.find("DW_TAG_").is_some_and(at_entry)
+        && (line.find("DW_TAG_").is_some_and(at_entry) || line.contains("}: DIE has DW_AT_"))
 }
 
 /// Whether a line tells the state of the process.
@@ -261,4 +261,24 @@ fn write(_: &Resolved, mut native: Native, notes: &mut Vec<String>) -> launch_co
         arguments.insert(key.to_owned(), json!(native.commands.instead));
     }
     Ok(Translated { arguments, debugger: native.debugger, ..Translated::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_about_debug_information_are_no_output_of_the_program() {
+        let complaints = "\
+            warning: (x86_64) /work/shop 0x0000a1b2: DW_TAG_member '_M_local_buf' refers to type 0x0000c3d4 which extends beyond the bounds of 0x0000a1aa\n\
+            error: shop {0x0000004b}: DIE has DW_AT_ranges(DW_FORM_sec_offset 0x47) attribute, but range extraction failed\n\
+            error: shop [0x0000000000000a2f]: DW_TAG_structure_type has an invalid attribute\n\
+            warning: (x86_64) shop unable to locate module needed for external types: die 0x12 DW_TAG_typedef\n";
+        let own =
+            "begin\nerror: no DW_TAG_member in this file\nDW_TAG_member is a word\nwarning: 0x10 apples\n";
+        for category in [OutputCategory::Stdout, OutputCategory::Stderr, OutputCategory::Console] {
+            let mixed = format!("{complaints}{own}");
+            assert_eq!(without_remarks(category, &mixed), own, "{category:?}");
+        }
+    }
 }

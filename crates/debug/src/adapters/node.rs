@@ -41,9 +41,16 @@ use crate::{Error, Result};
 use inspector::Inspector;
 use requirements::Requirement;
 
+pub(crate) use exceptions::described;
 pub(crate) use launch::OLDEST;
+pub(crate) use values::{kind, shown};
 
 const INSTALL_JS_DEBUG: &str = "`stepwell adapters install js-debug` fetches it into Stepwell's own folder";
+
+/// Whether a configuration asks for what Node's own inspector cannot do, such as following programs that it starts.
+pub(crate) fn needs_js_debug(arguments: &Map<String, Value>, folder: &Path) -> bool {
+    matches!(requirements::of(arguments, folder), Requirement::JsDebug(_))
+}
 
 #[derive(Debug)]
 pub struct Node;

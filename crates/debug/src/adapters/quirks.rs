@@ -38,6 +38,8 @@ pub struct AdapterQuirks {
     pub is_in_tracebacks: bool,
     /// Exceptions that only end the program, such as `SystemExit`.
     pub exit_exceptions: &'static [&'static str],
+    /// What it prints when it could not attach, although it answers the request only at its own deadline.
+    pub attach_failure: Option<&'static str>,
 }
 
 /// Which log messages an adapter can print itself.
@@ -85,6 +87,7 @@ impl AdapterQuirks {
         clean_output: unchanged,
         is_in_tracebacks: false,
         exit_exceptions: &[],
+        attach_failure: None,
     };
 
     /// Returns the log message for the adapter, where it can print it itself.

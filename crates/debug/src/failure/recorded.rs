@@ -5,7 +5,7 @@ use super::report::{
     Recursion, RecursionArgument, RecursionStep, SourceLocation, ValueHistory, ValueWrite, Verdict,
     WriteKind,
 };
-use super::{FRAMES, Origin, output_tail, program_output};
+use super::{FRAMES, Origin, output_tail, program_output, raised};
 use crate::launch::LaunchPlan;
 use crate::recorder::records::{
     CauseRecord, FailureOrigin, FailureRecord, FrameRecord, HandledRecord, Record, RecursionRecord,
@@ -39,6 +39,11 @@ impl Debugger {
         let run = self.run_recorded(&command, plan, wait).await?;
         if run.records.is_empty() {
             return Ok(None);
+        }
+        if command.language() == RecordedLanguage::Node {
+            let options = self.options();
+            let finder = options.function_finder.as_deref();
+            return Ok(Some(raised::report_of_run(&run, plan, wanted, finder, &options.search.workspace)));
         }
         let mut report = report_of(&run, command.language(), wanted);
         // A program that computed for long was not followed to its end: once more, the failing functions alone.

@@ -21,7 +21,7 @@ const LOOKED_INTO: usize = 3;
 
 /// What was recorded at a stop.
 #[derive(Clone, Debug)]
-pub(super) struct StopSnapshot {
+pub(crate) struct StopSnapshot {
     pub exception: Option<Exception>,
     pub frames: Vec<FailureFrame>,
     pub library_frames: usize,
@@ -232,15 +232,20 @@ fn is_of_program(frame: &StackFrame) -> bool {
 
 /// Whether a variable is one that Node gives every module, or a function.
 fn is_machinery(row: &Variable) -> bool {
-    matches!(row.name.as_str(), "exports" | "require" | "module" | "__filename" | "__dirname" | "this")
+    is_machinery_of_module(&row.name, &row.value)
         // What a `for` of Rust walks with has a name that the source does not have.
         || row.name == "iter" && row.kind.as_deref().is_some_and(|kind| kind.starts_with("core::"))
-        || row.value.starts_with("ƒ ")
-        || row.value.starts_with("class ")
         || row
             .kind
             .as_deref()
             .is_some_and(|kind| matches!(kind, "*testing.T" | "*testing.B" | "*testing.common"))
+}
+
+/// Whether a variable of JavaScript is one that every module has, or a function.
+pub(super) fn is_machinery_of_module(name: &str, value: &str) -> bool {
+    matches!(name, "exports" | "require" | "module" | "__filename" | "__dirname" | "this" | "arguments")
+        || value.starts_with("ƒ ")
+        || value.starts_with("class ")
 }
 
 /// Returns a function's name without the parameters that C++ debuggers add.

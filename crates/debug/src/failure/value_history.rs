@@ -10,11 +10,12 @@ use tokio::time::Instant;
 
 use super::origin::{line_of, names, text_of};
 use super::snapshot::told_value;
+use super::trail::{Arrival, Following};
 use super::writes::{Passage, SeenWrite, writes};
 use super::{FailureFrame, FailureReport, VALUE, ValueHistory, ValueWrite, Verdict, WriteKind};
 use crate::dap::types::StackFrame;
 use crate::function_finder::{FunctionBody, FunctionFinder};
-use crate::ids::{AdapterFrameId, ThreadId};
+use crate::ids::AdapterFrameId;
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::session::{Session, same_file};
 use crate::values::shortened;
@@ -27,88 +28,43 @@ const MOST_NAMES: usize = 6;
 /// Limits of the second run: lines that are followed, and time from the first on.
 const MOST_PASSAGES: usize = 2000;
 const FOLLOWING: Duration = Duration::from_secs(8);
-/// Lines of one call that are recorded.
-const KEPT: usize = 400;
 /// Lines of code of one function that are followed.
 const MOST_LINES: usize = 120;
 
 /// A function that is followed, and the names in it that matter.
 #[derive(Debug)]
-struct Scope {
-    file: PathBuf,
+pub(super) struct Scope {
+    pub file: PathBuf,
     body: FunctionBody,
     /// The lines that are probed.
-    probed: Vec<i64>,
+    pub probed: Vec<i64>,
     /// The line in it when the program failed.
-    line: i64,
-    names: Vec<String>,
+    pub line: i64,
+    pub names: Vec<String>,
 }
 
-/// A call that is going on.
-#[derive(Debug)]
-struct Call {
-    scope: usize,
-    thread: ThreadId,
-    depth: usize,
-    passages: Vec<Passage>,
-}
-
-/// The failing line was reached: the failing call and the one that called it, as far as they had come.
-#[derive(Debug)]
-struct Arrival {
-    failing: Vec<Passage>,
-    caller: Vec<Passage>,
-}
-
-#[derive(Debug, Default)]
-struct Trail {
-    calls: Vec<Call>,
-    /// The line each scope begins at, as first seen.
-    entries: Vec<Option<i64>>,
-}
-
-impl Trail {
-    fn new(scopes: usize) -> Self {
-        Self { calls: Vec::new(), entries: vec![None; scopes] }
-    }
-
-    fn pass(&mut self, scope: usize, thread: ThreadId, depth: usize, passage: Passage) {
-        self.calls.retain(|call| call.thread != thread || call.depth <= depth);
-        let entry = *self.entries[scope].get_or_insert(passage.line);
-        let known = self
-            .calls
-            .iter()
-            .position(|call| call.thread == thread && call.depth == depth && call.scope == scope);
-        let begins = passage.line == entry;
-        match known {
-            Some(at) if !begins => {
-                let passages = &mut self.calls[at].passages;
-                if passages.len() >= KEPT {
-                    passages.remove(0);
-                }
-                passages.push(passage);
-            }
-            known => {
-                if let Some(at) = known {
-                    self.calls.remove(at);
-                }
-                self.calls.push(Call { scope, thread, depth, passages: vec![passage] });
-            }
-        }
-    }
-
-    fn arrival(&self, thread: ThreadId, depth: usize) -> Option<Arrival> {
-        let of = |call: &&Call| call.thread == thread;
-        let failing = self.calls.iter().filter(of).find(|call| call.scope == 0 && call.depth == depth)?;
-        let caller = self.calls.iter().filter(of).rfind(|call| call.scope == 1 && call.depth < depth);
-        Some(Arrival {
-            failing: failing.passages.clone(),
-            caller: caller.map(|call| call.passages.clone()).unwrap_or_default(),
-        })
+impl Scope {
+    /// Whether a line of the function may write one of the values: by an assignment, or by a call for a variable that is
+    /// not its own.
+    fn may_be_written(&self) -> bool {
+        let is_written = |name: &String| {
+            let is_own = self.body.parameters.contains(name)
+                || self.body.declarations.iter().any(|declared| declared.name == *name);
+            self.body.assignments.iter().any(|one| one.name == *name)
+                || (!is_own && !self.body.call_lines.is_empty())
+        };
+        self.names.iter().any(is_written)
     }
 }
 
 impl Debugger {
+    /// Whether a second run can show more of a failure than the first: a value of the failing line is written to.
+    pub fn can_follow(&self, report: &FailureReport) -> bool {
+        let finder = self.options().function_finder.as_deref();
+        let is_open = report.verdict == Verdict::Failed && !report.is_followed;
+        is_open && finder.is_some_and(|finder| !scopes(report, finder).is_empty())
+    }
+
     /// Repeats the run and adds the last assignments of the failing line's values to the report.
     pub async fn follow_writes(
         &self,
@@ -122,6 +78,11 @@ impl Debugger {
         if report.verdict != Verdict::Failed || report.is_followed || scopes.is_empty() {
             return Ok(());
         }
+        if let Some(command) = self.recorded_node(&plan) {
+            let followed = self.follow_recorded(command, &plan, &scopes, report, wait).await?;
+            add_writes(report, &scopes, followed, finder);
+            return Ok(());
+        }
         options.breakpoints = false;
         options.exception_filters = Some(Vec::new());
         options.probes = probes(&scopes);
@@ -133,21 +94,11 @@ impl Debugger {
         let Some(session) = launched.sessions.first().cloned() else { return Ok(()) };
         let followed = self.follow(&session, &scopes, report, after, wait).await;
         self.end(&session).await;
-        match followed? {
-            (Some(arrival), _) => attach(report, &scopes, &arrival, finder),
-            (None, true) => report.notes.push(
-                "how the values came to be was read from the source: too many lines ran to follow them"
-                    .to_owned(),
-            ),
-            (None, false) => report.notes.push(
-                "how the values came to be was read from the source: a second run went another way"
-                    .to_owned(),
-            ),
-        }
+        add_writes(report, &scopes, followed?, finder);
         Ok(())
     }
 
-    /// The last arrival at the failing line that has the values of the failure, and whether it became too much.
+    /// Follows the run of a session to the failure.
     async fn follow(
         &self,
         session: &std::sync::Arc<Session>,
@@ -155,21 +106,24 @@ impl Debugger {
         report: &FailureReport,
         mut after: u64,
         wait: &Wait,
-    ) -> Result<(Option<Arrival>, bool)> {
-        let mut trail = Trail::new(scopes.len());
-        let mut best: Option<(usize, Arrival)> = None;
+    ) -> Result<Following> {
+        let mut following = Following::new(scopes.len());
         let mut wait = wait.clone();
         for passed in 0.. {
             let (stopped, stop) = match self.wait(session, after, &wait).await {
                 Outcome::Stopped(stopped, stop) => (stopped, stop),
-                Outcome::TimedOut => return Ok((None, true)),
+                Outcome::TimedOut => {
+                    following.is_too_much = true;
+                    break;
+                }
                 _ => break,
             };
             if passed == 0 {
                 wait.deadline = wait.deadline.min(Instant::now() + FOLLOWING);
             }
             if passed >= MOST_PASSAGES {
-                return Ok((None, true));
+                following.is_too_much = true;
+                break;
             }
             after = stop.serial;
             let thread = stopped.top_frame_thread().await?;
@@ -177,16 +131,8 @@ impl Debugger {
             let here = stack.first().and_then(|top| Some((top, scope_of(scopes, top)?)));
             if let Some((top, scope)) = here {
                 let values = stopped.values_of(&scopes[scope].names, top.id).await;
-                trail.pass(scope, thread, stack.len(), Passage { line: top.line, values });
-                if scope == 0
-                    && top.line == scopes[0].line
-                    && let Some(arrival) = trail.arrival(thread, stack.len())
-                {
-                    let alike = alike(report, &scopes[0], &arrival);
-                    if alike > 0 && best.as_ref().is_none_or(|(most, _)| alike >= *most) {
-                        best = Some((alike, arrival));
-                    }
-                }
+                let passage = Passage { line: top.line, values };
+                following.pass(scopes, report, (scope, thread, stack.len()), passage);
                 // A signal or a panic stops there once more: that is the failure.
                 if stop.reason.may_be_failure() {
                     break;
@@ -194,7 +140,7 @@ impl Debugger {
             }
             stopped.resume(None).await?;
         }
-        Ok((best.map(|(_, arrival)| arrival), false))
+        Ok(following)
     }
 }
 
@@ -242,7 +188,8 @@ fn scopes(report: &FailureReport, finder: &dyn FunctionFinder) -> Vec<Scope> {
             scopes.extend(of(&caller.file, caller.line, wanted));
         }
     }
-    scopes
+    // Nothing to see where no line of them writes a value.
+    if scopes.iter().any(Scope::may_be_written) { scopes } else { Vec::new() }
 }
 
 fn probes(scopes: &[Scope]) -> BTreeMap<PathBuf, Vec<i64>> {
@@ -258,19 +205,21 @@ fn probes(scopes: &[Scope]) -> BTreeMap<PathBuf, Vec<i64>> {
 
 fn scope_of(scopes: &[Scope], frame: &StackFrame) -> Option<usize> {
     let path = Path::new(frame.source.as_ref()?.path.as_deref()?);
+    scope_at(scopes, path, frame.line)
+}
+
+/// Finds the scope that a line belongs to.
+pub(super) fn scope_at(scopes: &[Scope], path: &Path, line: i64) -> Option<usize> {
     scopes.iter().position(|scope| {
         // Functions lie between the lines of a script's top level.
-        let is_here = if scope.body.is_top_level {
-            scope.probed.contains(&frame.line)
-        } else {
-            scope.body.contains(frame.line)
-        };
+        let is_here =
+            if scope.body.is_top_level { scope.probed.contains(&line) } else { scope.body.contains(line) };
         is_here && same_file(&scope.file, path)
     })
 }
 
 /// How many values of the failing line are those that were seen when it failed.
-fn alike(report: &FailureReport, scope: &Scope, arrival: &Arrival) -> usize {
+pub(super) fn alike(report: &FailureReport, scope: &Scope, arrival: &Arrival) -> usize {
     let Some(last) = arrival.failing.last() else { return 0 };
     let values = scope.names.iter().zip(&last.values);
     values.filter(|(name, value)| value.as_deref().is_some_and(|value| is_of(report, name, value))).count()
@@ -296,6 +245,22 @@ fn without_places(value: &str) -> String {
     }
     plain.push_str(rest);
     plain.trim().to_owned()
+}
+
+/// Adds the writes that were seen, or says why there are none.
+fn add_writes(
+    report: &mut FailureReport,
+    scopes: &[Scope],
+    following: Following,
+    finder: &dyn FunctionFinder,
+) {
+    let is_too_much = following.is_too_much;
+    let reason = match following.arrival() {
+        Some(arrival) => return attach(report, scopes, &arrival, finder),
+        None if is_too_much => "too many lines ran to follow them",
+        None => "a second run went another way",
+    };
+    report.notes.push(format!("how the values came to be was read from the source: {reason}"));
 }
 
 fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival, finder: &dyn FunctionFinder) {
@@ -377,7 +342,9 @@ fn told(scope: &Scope, name: usize, passages: &[Passage]) -> Vec<ValueWrite> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::trail::{KEPT, Trail};
     use crate::function_finder::{Assignment, Certainty};
+    use crate::ids::ThreadId;
 
     fn passage(line: i64, value: &str) -> Passage {
         Passage { line, values: vec![(!value.is_empty()).then(|| value.to_owned())] }

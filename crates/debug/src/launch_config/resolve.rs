@@ -31,6 +31,8 @@ pub struct Resolved {
     pub folder: PathBuf,
     /// The files of `envFile`; their variables are in `arguments.env` already.
     pub env_files: Vec<PathBuf>,
+    /// Arguments that were added for a debugger: tests must not time out while they are stopped. A recorder leaves them out.
+    pub only_for_debuggers: Vec<String>,
     /// The values of placeholders for variables of these files.
     pub secrets: Secrets,
 }
@@ -151,8 +153,18 @@ pub fn resolve_configuration(
         debug_server,
         folder: ctx.folder.clone(),
         env_files,
+        only_for_debuggers: Vec::new(),
         secrets,
     })
+}
+
+impl Resolved {
+    /// The process that it attaches to.
+    pub fn process(&self) -> Option<u32> {
+        let pid = ["processId", "pid"].iter().find_map(|key| self.arguments.get(*key))?;
+        let pid = pid.as_u64().or_else(|| pid.as_str()?.parse().ok())?;
+        u32::try_from(pid).ok()
+    }
 }
 
 pub(super) fn resolve_compound(compound: &Compound, file: &LaunchFile, ctx: &Context) -> Result<Launch> {

@@ -233,14 +233,14 @@ fn with_arguments(command: PlannedCommand, key: &str, resolved: &Resolved) -> Pl
 }
 
 /// Returns the folder that a program's name is relative to.
-fn folder_of(line: &str, resolved: &Resolved) -> PathBuf {
+pub(super) fn folder_of(line: &str, resolved: &Resolved) -> PathBuf {
     match resolved.arguments.get("cwd").and_then(Value::as_str) {
         Some(cwd) if !line.starts_with(['/', '\'']) => resolved.folder.join(cwd),
         _ => resolved.folder.clone(),
     }
 }
 
-fn role_of(key: &str) -> Option<RunRole> {
+pub(super) fn role_of(key: &str) -> Option<RunRole> {
     if let Some((_, role)) = KEYS.iter().find(|(known, _)| *known == key) {
         return Some(*role);
     }

@@ -31,6 +31,7 @@ pub(super) fn command_of(resolved: &Resolved, search: &Search) -> Option<Recorde
         environment: environment_of(resolved),
         language: RecordedLanguage::Bash,
         input: Vec::new(),
+        probes: Vec::new(),
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use stepwell_workspace::process::Environment;
 
-use super::{RecordedCommand, RecordedLanguage, environment_of, installed};
+use super::{RecordedCommand, RecordedLanguage, environment_of, installed, leading};
 use crate::Result;
 use crate::adapters::{AdapterKind, Search, python};
 use crate::launch_config::{self, Resolved};
@@ -57,6 +57,7 @@ pub(super) fn command_of(resolved: &Resolved, search: &Search) -> Option<Recorde
         environment: environment_of(resolved),
         language: RecordedLanguage::Python,
         input: Vec::new(),
+        probes: Vec::new(),
     })
 }
 
@@ -84,17 +85,4 @@ pub(super) fn instrument(environment: &mut Environment, records: &Path, search: 
     environment.set.push(("PYTEST_PLUGINS".into(), plugins));
     environment.set.push(("STEPWELL_RECORD".into(), records.into()));
     Ok(())
-}
-
-/// Returns a list variable with an element before those it has.
-fn leading(environment: &Environment, name: &str, first: &OsStr, separator: &str) -> OsString {
-    let set = environment.set.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-    let inherited =
-        || std::env::var_os(name).filter(|_| !environment.removed.iter().any(|gone| gone == name));
-    let mut list = first.to_owned();
-    if let Some(rest) = set.or_else(inherited).filter(|rest| !rest.is_empty()) {
-        list.push(separator);
-        list.push(rest);
-    }
-    list
 }

@@ -1,6 +1,9 @@
 //! The records of a run, as recorders write them.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
+use serde_json::Value;
 
 /// One line of a process's records.
 #[derive(Clone, Debug, Deserialize)]
@@ -15,6 +18,12 @@ pub(crate) enum Record {
     Hang(HangRecord),
     /// The process ended by itself.
     End(EndRecord),
+    /// An exception was thrown in Node, which may be caught.
+    Raised(RaisedRecord),
+    /// A line that is followed was about to run.
+    Passage(PassageRecord),
+    /// Too many lines ran to be followed.
+    Unfollowed,
     /// The recorder itself failed.
     Problem {
         message: String,
@@ -54,6 +63,35 @@ pub(crate) enum FailureOrigin {
     Child,
     /// The last command of a shell script.
     Command,
+}
+
+/// An exception with values as Node's inspector has them.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct RaisedRecord {
+    pub thrown: Value,
+    pub uncaught: bool,
+    pub frames: Vec<RaisedFrame>,
+    #[serde(default)]
+    pub library_frames: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct RaisedFrame {
+    pub function: String,
+    pub file: String,
+    pub line: i64,
+    pub variables: Vec<(String, Value)>,
+    /// Variables of the functions and the module around it.
+    pub outer: Vec<(String, Value)>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct PassageRecord {
+    pub thread: i64,
+    pub depth: usize,
+    pub file: String,
+    pub line: i64,
+    pub values: HashMap<String, Value>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

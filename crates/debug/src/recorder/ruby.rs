@@ -30,6 +30,7 @@ pub(super) fn command_of(resolved: &Resolved, search: &Search) -> Option<Recorde
         environment: environment_of(resolved),
         language: RecordedLanguage::Ruby,
         input: Vec::new(),
+        probes: Vec::new(),
     })
 }
 

@@ -92,7 +92,14 @@ impl Session {
         self.state.lock().phase = Phase::Starting;
         let session = Arc::clone(self);
         tokio::spawn(async move {
-            if let Err(error) = session.open(&opening).await {
+            let opened = tokio::select! {
+                opened = session.open(&opening) => opened,
+                () = session.start_failed.cancelled() => Err(Error::Launch {
+                    reason: format!("{} could not attach to the process", session.adapter.name()),
+                    hint: None,
+                }),
+            };
+            if let Err(error) = opened {
                 session.drain_pumps().await;
                 let (reason, hint) = session.explain_failure(&error);
                 session.state.lock().ending.hint = hint;

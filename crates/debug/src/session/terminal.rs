@@ -189,6 +189,7 @@ impl Session {
                     return;
                 }
                 let text = pieces.push(&buffer[..read]).replace("\r\n", "\n");
+                let text = (session.adapter.quirks().clean_output)(OutputCategory::Stdout, &text);
                 session.print(OutputCategory::Stdout, &text);
                 session.changed();
             }

@@ -141,9 +141,9 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
         arguments.retain(|word| word != "watch" && word != "dev");
         arguments.insert(0, "run".to_owned());
     }
-    arguments.extend(
-        own.iter().filter(|flag| !call.words.contains(&(**flag).to_owned())).map(|flag| (*flag).to_owned()),
-    );
+    let own = own.iter().map(|flag| (*flag).to_owned()).filter(|flag| !call.words.contains(flag));
+    let own: Vec<String> = own.collect();
+    arguments.extend(own.iter().cloned());
     let path = if word.contains('/') { Some(text(&call.place(word))) } else { local_tool(call, name) };
     let is_runner = matches!(name, "tsx" | "ts-node");
     let what = if is_runner { format!("Run it with {name}") } else { format!("Run the tests by {name}") };
@@ -159,7 +159,9 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
             json!({"runtimeExecutable": "npx", "runtimeArgs": arguments})
         }
     };
-    made(call, name, fields, &what)
+    let mut target = made(call, name, fields, &what);
+    target.resolved.only_for_debuggers = own;
+    target
 }
 
 fn is_script_of_node(path: &Path) -> bool {

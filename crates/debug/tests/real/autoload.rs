@@ -39,7 +39,7 @@ fn plant(lab: &Lab) -> std::path::PathBuf {
 }
 
 pub async fn scripts_do_not_run(kind: AdapterKind, language: Language) {
-    let Some(lab) = Lab::open(kind, language) else { return };
+    let Some(lab) = Lab::open_program(kind, language, "shop") else { return };
     let canary = plant(&lab);
     lab.debugger.set_breakpoint(lab.at("after")).await.unwrap();
     let session = lab.start("");

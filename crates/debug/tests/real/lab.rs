@@ -50,7 +50,8 @@ pub struct Lab {
     search: Search,
     pub isolation: Option<Isolation>,
     seen: std::sync::atomic::AtomicU64,
-    _folder: tempfile::TempDir,
+    /// The folder of a test of its own; tests that only read share one, with the program built once.
+    _folder: Option<tempfile::TempDir>,
 }
 
 /// A program that is missing fails a test in CI; elsewhere the test says that it was skipped.
@@ -62,17 +63,41 @@ pub fn skipped(what: &str) {
 impl Lab {
     /// The program built and the debugger found; `None` where one is missing.
     pub fn open(kind: AdapterKind, language: Language) -> Option<Self> {
-        Self::open_program(kind, language, "shop")
+        // Delve builds into the folder that it runs in.
+        let is_shared = matches!(language, Language::C | Language::Cpp | Language::Rust);
+        if !is_shared {
+            return Self::open_program(kind, language, "shop");
+        }
+        let text = std::fs::read(fixtures().join(language.source())).unwrap();
+        let mut hash = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(&text, &mut hash);
+        let name = format!("lab-{:016x}", std::hash::Hasher::finish(&hash));
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self::open_in(&folder, None, kind, language, "shop")
     }
 
-    /// As [`Lab::open`], with another program of the fixtures.
+    /// As [`Lab::open`], with any program of the fixtures in a folder of its own.
     pub fn open_program(kind: AdapterKind, language: Language, name: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = folder.path().canonicalize().unwrap();
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/debug");
+        let path = folder.path().to_path_buf();
+        Self::open_in(&path, Some(folder), kind, language, name)
+    }
+
+    fn open_in(
+        workspace: &Path,
+        folder: Option<tempfile::TempDir>,
+        kind: AdapterKind,
+        language: Language,
+        name: &str,
+    ) -> Option<Self> {
+        let workspace = workspace.canonicalize().unwrap();
+        let fixtures = fixtures();
         let from = fixtures.join(language.source().replace("shop", name));
         let source = workspace.join(from.file_name().unwrap());
-        std::fs::copy(&from, &source).unwrap();
+        if !source.exists() {
+            place(&source, |path| std::fs::copy(&from, path).is_ok());
+        }
         if language == Language::Go {
             std::fs::copy(fixtures.join("go/go.mod"), workspace.join("go.mod")).unwrap();
         }
@@ -137,7 +162,11 @@ impl Lab {
 
     pub fn start_with(&self, how: StartMode, arguments: Value) -> Arc<Session> {
         let Value::Object(mut arguments) = arguments else { panic!("no object") };
-        let (adapter, located) = adapters::choose(&[self.kind], &self.search, &arguments).unwrap();
+        let (adapter, mut located) = adapters::choose(&[self.kind], &self.search, &arguments).unwrap();
+        if self.isolation.is_some() && self.kind == AdapterKind::Delve {
+            // Go's own folder is not there in a sandbox, and its library takes many seconds to build.
+            located.environment.push(("GOCACHE".into(), go_cache().into()));
+        }
         adapter.complete(how, &mut arguments, &self.search);
         let opening = SessionStart {
             name: "shop".to_owned(),
@@ -213,15 +242,43 @@ pub fn printed(session: &Session) -> String {
     session.output_since(0).0.into_iter().map(|piece| piece.text).collect()
 }
 
+/// Where sandboxes keep what Go has built.
+pub fn go_cache() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-cache");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/debug")
+}
+
+/// Makes a file whole at once, whoever else makes the same.
+fn place(path: &Path, make: impl FnOnce(&Path) -> bool) {
+    let made = path.with_extension(format!("{}-{}", std::process::id(), name_of_thread()));
+    assert!(make(&made), "{}", path.display());
+    std::fs::rename(made, path).unwrap();
+}
+
+/// Tells tests of one process apart.
+fn name_of_thread() -> u64 {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::thread::current().id())
+}
+
 fn build(compiler: &str, words: &[&str], program: &Path, source: &Path) -> Option<PathBuf> {
-    match Command::new(compiler).args(words).arg(program).arg(source).status() {
-        Ok(status) => {
-            assert!(status.success(), "{compiler} failed");
-            Some(program.to_path_buf())
-        }
-        Err(error) => {
-            skipped(&format!("{compiler}: {error}"));
-            None
-        }
+    if Command::new(compiler).arg("--version").output().is_err() {
+        skipped(&format!("{compiler} is missing"));
+        return None;
     }
+    if !program.exists() {
+        place(program, |made| {
+            Command::new(compiler)
+                .args(words)
+                .arg(made)
+                .arg(source)
+                .status()
+                .is_ok_and(|status| status.success())
+        });
+    }
+    Some(program.to_path_buf())
 }

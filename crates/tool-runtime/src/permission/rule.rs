@@ -58,7 +58,8 @@ enum About {
     Command(String, CommandPattern),
     /// One command line and nothing else.
     Exact(String, String),
-    Path(String, PathPattern),
+    /// Files of a tool's calls; or their command lines, for a tool that runs some.
+    Path(String, PathPattern, Option<CommandPattern>),
     Host(HostPattern),
 }
 
@@ -132,7 +133,9 @@ impl Rule {
             Some(_) if name.starts_with("mcp__") => {
                 return Err("a rule about an MCP server has no part in parentheses".to_owned());
             }
-            Some(spec) => About::Path(name, PathPattern::parse(spec, places)?),
+            Some(spec) => {
+                About::Path(name, PathPattern::parse(spec, places)?, CommandPattern::parse(spec).ok())
+            }
         };
         let text = match spec {
             Some(spec) => format!("{tool}({spec})"),
@@ -152,11 +155,14 @@ impl Rule {
     pub(super) fn covers(&self, facts: &CallFacts, deed: Deed<'_>) -> bool {
         let care = self.care();
         match (&self.about, deed) {
-            (About::Tool(name), Deed::Call | Deed::Command(_)) => names(name, facts, None),
+            // Whatever tool runs a command, rules about commands are about it.
+            (About::Tool(name), Deed::Command(_)) => name == COMMANDS[0] || names(name, facts, None),
+            (About::Tool(name), Deed::Call) => names(name, facts, None),
             // A bare `edit` or `read` is also about the files of commands.
             (About::Tool(name), Deed::Write(_)) => names(name, facts, Some(Risk::Write)),
             (About::Tool(name), Deed::Read(_)) => names(name, facts, Some(Risk::Read)),
-            (About::Command(name, pattern), Deed::Command(part)) => {
+            (About::Command(_, pattern), Deed::Command(part)) => pattern.matches(part, care),
+            (About::Path(name, _, Some(pattern)), Deed::Command(part)) => {
                 is_called(name, facts) && pattern.matches(part, care)
             }
             (About::Exact(name, command), Deed::Call) => {
@@ -164,10 +170,10 @@ impl Rule {
                 let here = facts.preview.paths.is_empty();
                 is_called(name, facts) && here && facts.preview.command.as_ref() == Some(command)
             }
-            (About::Path(name, pattern), Deed::Write(path)) => {
+            (About::Path(name, pattern, _), Deed::Write(path)) => {
                 (name == "edit" || is_called(name, facts)) && pattern.matches(path, care)
             }
-            (About::Path(name, pattern), Deed::Read(path)) => {
+            (About::Path(name, pattern, _), Deed::Read(path)) => {
                 (name == "read" || is_called(name, facts)) && pattern.matches(path, care)
             }
             (About::Host(pattern), Deed::Host(host)) => pattern.matches(host),
@@ -191,7 +197,7 @@ impl Rule {
     /// The files it is about, where it is about reading files by whatever tool.
     pub(super) fn reads(&self) -> Option<&PathPattern> {
         match &self.about {
-            About::Path(name, pattern) if name == "read" => Some(pattern),
+            About::Path(name, pattern, _) if name == "read" => Some(pattern),
             _ => None,
         }
     }
@@ -207,7 +213,21 @@ impl Rule {
 
     /// Whether it is about commands of a call's tool.
     pub(super) fn covers_commands_of(&self, facts: &CallFacts) -> bool {
-        matches!(&self.about, About::Command(name, _) if is_called(name, facts))
+        match &self.about {
+            About::Command(..) => true,
+            About::Path(name, _, Some(_)) => is_called(name, facts),
+            _ => false,
+        }
+    }
+
+    /// Whether it is about the tool of a call by its name.
+    pub(super) fn names_tool_of(&self, facts: &CallFacts) -> bool {
+        self.tool_name().is_some_and(|name| is_called(name, facts))
+    }
+
+    /// Whether it has no part in parentheses.
+    pub(super) fn is_bare(&self) -> bool {
+        matches!(self.about, About::Tool(_))
     }
 
     pub(super) fn is_exact(&self) -> bool {
@@ -217,7 +237,7 @@ impl Rule {
     /// The program a rule about commands names; for what cannot be taken apart.
     pub(super) fn program(&self) -> Option<&str> {
         match &self.about {
-            About::Command(_, pattern) => pattern.program(),
+            About::Command(_, pattern) | About::Path(_, _, Some(pattern)) => pattern.program(),
             _ => None,
         }
     }
@@ -241,7 +261,7 @@ impl Rule {
     /// The name of the tool it is about; `None` for one about hosts.
     fn tool_name(&self) -> Option<&str> {
         match &self.about {
-            About::Tool(name) | About::Command(name, _) | About::Exact(name, _) | About::Path(name, _) => {
+            About::Tool(name) | About::Command(name, _) | About::Exact(name, _) | About::Path(name, ..) => {
                 Some(name)
             }
             About::Host(_) => None,
@@ -260,7 +280,7 @@ impl Rule {
             About::Tool(name) if name.contains('*') => 0,
             About::Tool(_) => 1,
             About::Command(_, pattern) => 2 + pattern.weight(),
-            About::Path(_, pattern) => 2 + pattern.weight(),
+            About::Path(_, pattern, _) => 2 + pattern.weight(),
             About::Host(pattern) => 2 + pattern.weight(),
             About::Exact(..) => usize::MAX,
         }

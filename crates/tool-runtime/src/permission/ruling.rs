@@ -279,8 +279,7 @@ impl Court<'_> {
         findings: &mut Vec<Finding>,
     ) {
         let what = if part.source.is_empty() { facts.preview.summary.clone() } else { part.source.clone() };
-        let rules = self.rules.iter().filter(|rule| rule.covers(facts, Deed::Command(part)));
-        let rule = decisive(rules).filter(|_| !part.words.is_empty());
+        let rule = self.command_rule(facts, part).filter(|_| !part.words.is_empty());
         let decision = match rule {
             Some(rule) if rule.effect != Effect::Allow => by_this(rule),
             _ if part.opaque.is_some() => decided(
@@ -304,6 +303,19 @@ impl Court<'_> {
             None => self.otherwise(facts, Risk::Execute, Reach::Inside),
         };
         findings.push(finding(&what, &part.within, decision));
+    }
+
+    /// The rule that decides about a command. Where another tool than `bash` runs it, rules about that tool and rules
+    /// about commands must both agree, so the stricter one decides; a bare `bash` speaks only where none names the tool.
+    fn command_rule(&self, facts: &CallFacts, part: &Part) -> Option<&Rule> {
+        let covering = self.rules.iter().filter(|rule| rule.covers(facts, Deed::Command(part)));
+        let (own, general): (Vec<&Rule>, Vec<&Rule>) = covering.partition(|rule| rule.names_tool_of(facts));
+        let own = decisive(own.into_iter());
+        let general = general.into_iter().filter(|rule| own.is_none() || !rule.is_bare());
+        match (own, decisive(general)) {
+            (Some(own), Some(general)) => Some(if general.effect > own.effect { general } else { own }),
+            (own, general) => own.or(general),
+        }
     }
 
     /// Why a command of git would run something that the repository names, which its words do not show.

@@ -165,6 +165,43 @@ fn the_table_of_verdicts() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Rules, a command line of `start_debugging`, and its verdict.
+type RuledLaunch<'a> = (&'a [(Effect, &'a str)], &'a str, &'a str);
+
+#[test]
+fn commands_that_debugger_tools_start_follow_the_rules_for_commands() {
+    let rows: &[RuledLaunch<'_>] = &[
+        (&[(Effect::Deny, "bash(curl *)")], "curl http://a", "deny"),
+        (&[(Effect::Deny, "shell(curl *)")], "make; curl http://a", "deny"),
+        (&[(Effect::Deny, "bash(curl *)"), (Effect::Allow, "start_debugging")], "curl http://a", "deny"),
+        (&[(Effect::Ask, "bash(curl *)"), (Effect::Allow, "start_debugging")], "curl http://a", "ask"),
+        (&[(Effect::Ask, "bash(curl *)"), (Effect::Allow, "start_debugging")], "./shop", "allow"),
+        (&[(Effect::Allow, "bash(cargo test *)")], "cargo test shop", "allow"),
+        (&[(Effect::Allow, "bash(cargo test *)")], "cargo test shop; ./shop", "ask"),
+        // A rule about the tool is not undone by one about commands.
+        (&[(Effect::Deny, "start_debugging"), (Effect::Allow, "bash(cargo *)")], "cargo test", "deny"),
+        (&[(Effect::Ask, "start_debugging"), (Effect::Allow, "bash(cargo *)")], "cargo test", "ask"),
+        (&[(Effect::Deny, "start_debugging(touch *)")], "touch a", "deny"),
+        (&[(Effect::Deny, "debug_launch(touch *)")], "touch a", "deny"),
+        (&[(Effect::Deny, "start_debugging(touch *)")], "/usr/bin/touch a", "deny"),
+        (&[(Effect::Deny, "start_debugging(touch *)")], "./shop", "ask"),
+        (&[(Effect::Allow, "start_debugging(./shop *)")], "./shop a", "allow"),
+        (&[(Effect::Allow, "debug_failure(./shop *)")], "./shop a", "ask"),
+        (&[(Effect::Deny, "bash")], "./shop", "deny"),
+        (&[(Effect::Deny, "bash"), (Effect::Allow, "start_debugging")], "./shop", "allow"),
+        (&[(Effect::Deny, "bash(curl *)")], "$(echo curl) http://a", "deny"),
+        (&[], "./shop", "ask"),
+    ];
+    for (texts, line, expected) in rows {
+        let mut facts = command(line);
+        facts.tool = "start_debugging".into();
+        facts.aliases = &["debug_launch"];
+        let judge = judge(PermissionMode::Default, rules(texts, RuleSource::User));
+        let verdict = judge.explain(&facts).verdict;
+        assert_eq!(word(&verdict), *expected, "{texts:?} {line}: {verdict:?}");
+    }
+}
+
 #[test]
 fn the_reason_names_the_part_that_asks() {
     let judge = judge(PermissionMode::Default, rules(&[(Effect::Allow, "bash(echo *)")], RuleSource::User));

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stepwell_debug::ids::SessionId;
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
-use stepwell_debug::launch_config::{Context, Launch, LaunchFile, Request, SecretUse, resolve_configuration};
+use stepwell_debug::launch_config::{
+    Context, Launch, LaunchFile, Request, Resolved, SecretUse, resolve_configuration,
+};
 use stepwell_debug::session::ProgramStdin;
 use stepwell_debug::stop_report::StopEventData;
 use stepwell_debug::targets::{self, Description};
@@ -298,15 +300,15 @@ impl DebugService {
                 }
                 None => targets::describe(&description, &ctx),
             };
-            LaunchPlan::of_target(target.map_err(launch::from_target)?)
-        };
-        for resolved in plan.resolved() {
-            let pid = ["processId", "pid"].iter().find_map(|key| resolved.arguments.get(*key));
-            let pid = pid.and_then(|pid| pid.as_u64().or_else(|| pid.as_str()?.parse().ok()));
-            if let Some(pid) = pid.and_then(|pid| u32::try_from(pid).ok()) {
-                // This program and those that started it are nobody's to debug.
-                targets::check_attach(pid).map_err(launch::from_target)?;
+            let plan = LaunchPlan::of_target(target.map_err(launch::from_target)?);
+            match &input.command {
+                Some(line) => plan.typed(line),
+                None => plan,
             }
+        };
+        for pid in plan.resolved().filter_map(Resolved::process) {
+            // This program and those that started it are nobody's to debug.
+            targets::check_attach(pid).map_err(launch::from_target)?;
         }
         if let Some(cwd) = input.cwd.as_ref().filter(|_| named > 0) {
             plan.set("cwd", &Value::from(run_folder(folder, cwd)?.to_string_lossy().into_owned()));
@@ -362,6 +364,8 @@ impl DebugService {
             command: (!command.is_empty()).then_some(command),
             warnings,
             unconfined: self.unconfined(plan),
+            // The command that started the process was approved.
+            continues_approved: self.attaches_to_own(plan),
             ..Preview::default()
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stepwell_debug::launch::LaunchPlan;
 use stepwell_debug::sandbox::{SandboxSource, SessionSandbox, private_folder};
+use stepwell_debug::targets::{self, Relation};
 use stepwell_sandbox::{OpenSandbox, Proxy};
 use stepwell_tool_runtime::{NetworkGate, ToolContext};
 use stepwell_workspace::files;
@@ -123,8 +124,21 @@ impl DebugService {
         launch
     }
 
+    /// Whether a launch only attaches to processes that commands in the background started: the person has approved
+    /// those, and they run where commands run.
+    pub(super) fn attaches_to_own(&self, launch: &LaunchPlan) -> bool {
+        let processes = launch.attached_processes();
+        let is_own = |pid: &u32| {
+            matches!(targets::check_attach(*pid), Ok(Relation::Descendant)) && self.background.started(*pid)
+        };
+        processes.is_some_and(|processes| !processes.is_empty() && processes.iter().all(is_own))
+    }
+
     /// Returns why a launch would run outside the sandbox, or without a part of it.
     pub(super) fn unconfined(&self, launch: &LaunchPlan) -> Option<String> {
+        if self.attaches_to_own(launch) {
+            return None;
+        }
         if launch.reaches_outside() {
             return Some("what runs already is debugged where it runs, outside the sandbox".to_owned());
         }

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::answer::{RunAnswer, RunOutcome};
 use super::functions::SyntaxFunctions;
 use super::sources::hidden_sources;
+use crate::shell::BackgroundCommands;
 use crate::shell::confine::Confinement;
 
 /// The longest any call waits; its own deadline is shorter.
@@ -40,6 +41,8 @@ pub struct DebugOptions {
     pub trusted: bool,
     /// How programs are confined: as commands are.
     pub confinement: Confinement,
+    /// The commands in the background, whose processes may be attached to.
+    pub background: BackgroundCommands,
 }
 
 pub struct DebugService {
@@ -47,6 +50,7 @@ pub struct DebugService {
     pub workspace: Workspace,
     pub trusted: bool,
     pub(super) confinement: Confinement,
+    pub(super) background: BackgroundCommands,
     /// The sessions as front ends were last shown them.
     shown: Mutex<Vec<DebugSessionSummary>>,
     /// Who started each session.
@@ -64,6 +68,7 @@ impl DebugService {
             workspace,
             trusted: options.trusted,
             confinement: options.confinement.clone(),
+            background: options.background.clone(),
             shown: Mutex::default(),
             owners: Mutex::default(),
         })

@@ -3,12 +3,15 @@
 //! They belong to the workspace: every task in it sees them, and they end when the last one lets go of it.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use stepwell_protocol::{BackgroundCommand, CommandEnd, Event, OutputStream, TaskId, Timestamp};
 use stepwell_tool_runtime::{Host, ToolError};
+use stepwell_workspace::files;
 use stepwell_workspace::process::{self, Ending, Interaction, OutputFilters, ProgramCall};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -24,11 +27,31 @@ const KEPT: usize = 256 * 1024;
 /// Nothing runs longer than this.
 const LONGEST: Duration = Duration::from_hours(24);
 const INPUT_QUEUE: usize = 64;
+const MOST_ENVIRONMENT: u64 = 4 * 1024 * 1024;
+
+/// The variable by which the processes of background commands are known.
+const MARK: &str = "STEPWELL_BACKGROUND";
 
 /// The background commands of a workspace.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct BackgroundCommands {
     inner: Arc<Mutex<Commands>>,
+    /// The value of [`MARK`], which nobody else knows.
+    mark: Arc<str>,
+}
+
+impl Default for BackgroundCommands {
+    fn default() -> Self {
+        // Each of these has keys of its own, from the system's source of randomness.
+        let random = || RandomState::new().build_hasher().finish();
+        Self { inner: Arc::default(), mark: format!("{:016x}{:016x}", random(), random()).into() }
+    }
+}
+
+impl std::fmt::Debug for BackgroundCommands {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("BackgroundCommands").finish_non_exhaustive()
+    }
 }
 
 #[derive(Default)]
@@ -82,6 +105,14 @@ pub(super) struct Start {
 }
 
 impl BackgroundCommands {
+    /// Whether a process was started by one of these commands.
+    pub fn started(&self, pid: u32) -> bool {
+        let path = format!("/proc/{pid}/environ");
+        let Ok(variables) = files::read_beginning(Path::new(&path), MOST_ENVIRONMENT) else { return false };
+        let mark = format!("{MARK}={}", self.mark);
+        variables.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    }
+
     /// Starts a command. `show` gets its output as long as it returns true.
     pub(super) fn start(
         &self,
@@ -120,7 +151,8 @@ impl BackgroundCommands {
         let weak = Arc::downgrade(&command);
         let host = start.host;
         let Confined { call, proxy } = start.confined;
-        let call = ProgramCall { time_limit: LONGEST, ..call };
+        let mut call = ProgramCall { time_limit: LONGEST, ..call };
+        call.environment.set.push((MARK.into(), self.mark.as_ref().into()));
         let interaction = Interaction { input: receiver, terminal: start.terminal };
         tokio::spawn(async move {
             let mut shows = true;

@@ -19,6 +19,11 @@ pub struct Talker {
 }
 
 impl Talker {
+    /// The process that serves.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn start(world: &World, words: &[&str]) -> Self {
         Self::start_with(world, words, &[])
     }

@@ -296,6 +296,43 @@ fn bubblewrap_stands_in() {
     assert_eq!(std::fs::read_to_string(world.work().join("AGENTS.md")).unwrap(), "be kind\n");
 }
 
+/// A sandbox that stays open for a debugger and its program is made by bubblewrap too.
+#[test]
+fn debuggers_run_in_the_sandbox_of_bubblewrap() {
+    let world = world();
+    if !has("bwrap") || !has("node") {
+        return;
+    }
+    let names = ["sh", "bash", "python3", "node", "bwrap", "env", "unshare"];
+    let programs = programs(&world, &names);
+    let shown = world.show(&without_namespaces(&world, &programs, &["sandbox", "status"]));
+    if !shown.contains("made by ") {
+        assert!(!super::in_ci(), "{shown}");
+        eprintln!("skipped: bubblewrap cannot make namespaces here");
+        return;
+    }
+    world.write("escape.py", "place = '/etc/stepwell-escaped'\nopen(place, 'w')\n");
+    let pids = "require('fs').readdirSync('/proc').filter((name) => Number(name)).length";
+    world.write("shop.js", &format!("const count = {pids}\nif (count < 9) debugger\n"));
+    // The folder of links lies in the machine's /tmp, which programs do not see.
+    let real = |name: &str| programs.join(name).canonicalize().unwrap().display().to_string();
+    let call = |tool: &str, input: serde_json::Value| {
+        let input = input.to_string();
+        let words = ["tool", "call", tool, &input, "--permission-mode", "bypassPermissions"];
+        world.show(&without_namespaces(&world, &programs, &words))
+    };
+    let shown =
+        call("debug_failure", serde_json::json!({ "command": format!("{} escape.py", real("python3")) }));
+    assert!(shown.contains("escape.py") && shown.contains("Error"), "{shown}");
+    assert!(!Path::new("/etc/stepwell-escaped").exists(), "{shown}");
+    // Node's inspector is reached inside, and the program sees its own processes alone.
+    let shown = call(
+        "start_debugging",
+        serde_json::json!({ "command": format!("{} shop.js", real("node")), "timeout": 60 }),
+    );
+    assert!(shown.contains("shop.js") && shown.contains("stop_event_data"), "{shown}");
+}
+
 /// What whoever started Stepwell had open is not there for commands.
 #[test]
 fn no_descriptor_is_inherited() {

@@ -134,6 +134,7 @@ fn platform_keys_lie_over_the_others_and_go() {
                 },
                 folder: "/work/shop",
                 env_files: [],
+                only_for_debuggers: [],
                 secrets: {},
             }
         "#]],
