@@ -287,6 +287,7 @@ pub(super) const STARTING_OPTIONS: &[(&str, &[&str])] = &[
 pub(super) const GIT_OPTIONS: &[&str] = &[
     "--output",
     "--output-directory",
+    "--export-marks",
     "--upload-pack",
     "--receive-pack",
     "--exec",
@@ -356,4 +357,10 @@ pub(super) const GIT_COMMANDS: &[&str] = &[
     "for-each-repo",
     "interpret-trailers",
     "update-hook",
+    "bugreport",
+    "checkout-index",
+    "diagnose",
+    "index-pack",
+    "mailsplit",
+    "pack-objects",
 ];
