@@ -87,6 +87,13 @@ pub(super) fn note(part: &mut Part) {
             writes.extend(operands.clone());
         }
         "tar" => {
+            // Without a dash, the first word holds options too, and their values follow in order.
+            let bundle = arguments.first().filter(|word| !word.text.starts_with('-'));
+            if bundle.is_some_and(|word| word.text.contains(['f', 'C', 'g', 'X'])) {
+                let valued = |letter: &char| "bCfFgHIKLNTVX".contains(*letter);
+                let count = bundle.map_or(0, |word| word.text.chars().filter(valued).count());
+                writes.extend(arguments.iter().skip(1).take(count).cloned());
+            }
             writes.extend(option_values(&arguments, &["-C", "-f", "--file", "--directory"]));
             reads.extend(operands.clone());
         }
