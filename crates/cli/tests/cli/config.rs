@@ -251,6 +251,26 @@ fn interpreters_of_a_trusted_folder_are_protected_from_the_agent() {
         let arguments = serde_json::json!({"file_path": path, "content": "evil", "overwrite": true});
         assert_eq!(call("write", arguments, "acceptEdits"), Some(3), "{path}");
     }
+    // A link to an interpreter of the machine cannot be turned elsewhere either.
+    let linked = with_own_python([]);
+    std::fs::remove_file(linked.work().join(".venv/bin/python")).unwrap();
+    for (target, name) in [("/usr/bin/python3", "python3"), ("python3", "python")] {
+        std::os::unix::fs::symlink(target, linked.work().join(".venv/bin").join(name)).unwrap();
+    }
+    assert_eq!(linked.output(&["config", "trust"]).status.code(), Some(0));
+    for command in [
+        "ln -sf /bin/true .venv/bin/python",
+        "rm .venv/bin/python3; ln -s /bin/true .venv/bin/python3",
+        "mv .venv x; mkdir -p .venv/bin; ln -s /bin/true .venv/bin/python",
+        "rm -rf .venv",
+    ] {
+        let arguments = serde_json::json!({ "command": command }).to_string();
+        linked.output(&["tool", "call", "bash", &arguments, "--permission-mode", "bypassPermissions"]);
+        for (target, name) in [("/usr/bin/python3", "python3"), ("python3", "python")] {
+            let link = std::fs::read_link(linked.work().join(".venv/bin").join(name));
+            assert_eq!(link.unwrap(), std::path::Path::new(target), "{command}");
+        }
+    }
     let before = std::fs::read(world.work().join(".venv/bin/python")).unwrap();
     for command in [
         "echo evil > .venv/bin/python",
