@@ -491,11 +491,10 @@ fn end_together(sessions: &[Arc<Session>]) {
     }
 }
 
-/// What variables of configurations stand for, on this machine, in a folder that is trusted or not.
-pub fn context(workspace: &Path, trusted: bool) -> Context {
+/// What variables of configurations stand for, on this machine. The caller says whether the folder is trusted.
+pub fn context(workspace: &Path) -> Context {
     let environment: BTreeMap<String, String> = std::env::vars().collect();
     let mut ctx = Context::new(workspace, environment);
-    ctx.trusted = trusted;
     let user_files = ctx.home.as_deref().map(launch_config::user_settings_files).unwrap_or_default();
     ctx.settings = launch_config::Settings::read(workspace, &user_files).unwrap_or_default();
     ctx
@@ -565,7 +564,7 @@ mod tests {
             r#"{"configurations": [{"name": "A", "type": "python", "request": "launch", "program": "a.py",
                 "preLaunchTask": "build"}]}"#,
         );
-        let ctx = context(folder.path(), true);
+        let ctx = context(folder.path());
         let file = launch_config::LaunchFile::read(folder.path()).unwrap();
         let plan = LaunchPlan::of_launch(file.resolve("A", &ctx).unwrap(), &ctx).unwrap();
         let shown = plan.runs();

@@ -7,6 +7,7 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stepwell_debug::adapters::Search;
 use stepwell_debug::failure::{FailureReport, Verdict};
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
 use stepwell_debug::targets::{self, Description};
@@ -90,7 +91,7 @@ async fn explain(
         );
     }
     // Resolved once: every run is of the same command.
-    let (plan, how, warnings) = planned(&words, workspace, debugger.options().search.trusted)?;
+    let (plan, how, warnings) = planned(&words, workspace, &debugger.options().search)?;
     let mut round = 0;
     loop {
         round += 1;
@@ -140,9 +141,10 @@ async fn explain(
 fn planned(
     words: &[String],
     workspace: &std::path::Path,
-    trusted: bool,
+    search: &Search,
 ) -> anyhow::Result<(LaunchPlan, String, Vec<String>)> {
-    let ctx = launch::context(workspace, trusted);
+    let mut ctx = launch::context(workspace);
+    ctx.trusted = search.trusted;
     let target = targets::describe(&Description::Command(words.to_vec()), &ctx)
         .map_err(|error| reported(launch::from_target(error)))?;
     let (how, warnings) = (target.how.clone(), target.warnings.clone());
