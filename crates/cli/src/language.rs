@@ -1,6 +1,7 @@
 //! What the person reads, in the person's language: English, or Chinese where the locale or the settings ask for it.
 //!
-//! A message that comes from deeper inside stays as it is; its kind is told in the person's language before it.
+//! English is the source in every crate. What a person reads on the command line is looked up in a catalogue; an error that
+//! the catalogue does not have is told with its kind before it.
 
 pub mod help;
 mod messages;

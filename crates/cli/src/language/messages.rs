@@ -127,7 +127,6 @@ fn values<'t>(parts: &[&str], text: &'t str) -> Option<Vec<&'t str>> {
         left = &left[at + part.len()..];
     }
     let value = left.strip_suffix(last)?;
-    // A name in backticks holds none itself; else two messages would be taken for one.
     found.push(value);
     Some(found)
 }

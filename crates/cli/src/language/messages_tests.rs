@@ -23,7 +23,7 @@ fn sources(names: &[&str]) -> Vec<(PathBuf, String)> {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" {
                 folders.push(path);
-            } else if name.ends_with(".rs") && !name.contains("tests") {
+            } else if path.extension().is_some_and(|end| end == "rs") && !name.contains("tests") {
                 let text = std::fs::read_to_string(&path).unwrap();
                 let text = text.split("#[cfg(test)]").next().unwrap().to_owned();
                 found.push((path, text));
@@ -73,12 +73,16 @@ fn needed() -> BTreeSet<(String, String)> {
             continue;
         }
         for found in error.captures_iter(&text) {
-            literals(&found[1]).into_iter().for_each(|key| add(&path, key, &mut needed));
+            for key in literals(&found[1]) {
+                add(&path, key, &mut needed);
+            }
         }
         if path.ends_with("error.rs")
             && let Some((_, body)) = text.split_once("fn hint(")
         {
-            literals(body).into_iter().for_each(|key| add(&path, key, &mut needed));
+            for key in literals(body) {
+                add(&path, key, &mut needed);
+            }
         }
     }
     let report =
@@ -91,10 +95,14 @@ fn needed() -> BTreeSet<(String, String)> {
             needed.extend(literals(&found[1]).into_iter().map(|key| (key, name.clone())));
         }
         for found in said.captures_iter(&text) {
-            literals(&found[1]).into_iter().for_each(|key| add(&path, key, &mut needed));
+            for key in literals(&found[1]) {
+                add(&path, key, &mut needed);
+            }
         }
         for found in report.captures_iter(&text) {
-            literals(&found[1]).into_iter().for_each(|key| add(&path, key, &mut needed));
+            for key in literals(&found[1]) {
+                add(&path, key, &mut needed);
+            }
         }
     }
     needed

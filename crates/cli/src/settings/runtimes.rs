@@ -123,6 +123,8 @@ mod tests {
 
     use super::*;
 
+    type Change = fn(&Project);
+
     struct Project {
         folder: tempfile::TempDir,
     }
@@ -173,7 +175,6 @@ mod tests {
             project.write(path, text);
             assert_eq!(project.prints(), before, "{path}");
         }
-        type Change = fn(&Project);
         let changes: [(&str, Change); 9] = [
             ("settings", |project| project.write(".venv/pyvenv.cfg", "home = /tmp\n")),
             ("script", |project| project.write(".venv/bin/pytest", "evil\n")),

@@ -83,7 +83,7 @@ fn add_json(value: &serde_json::Value, project: &Path, found: &mut BTreeSet<Path
         serde_json::Value::String(text) => add_words(text, project, found),
         serde_json::Value::Array(values) => values.iter().for_each(|value| add_json(value, project, found)),
         serde_json::Value::Object(fields) => {
-            fields.values().for_each(|value| add_json(value, project, found))
+            fields.values().for_each(|value| add_json(value, project, found));
         }
         _ => {}
     }

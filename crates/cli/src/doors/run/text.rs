@@ -227,7 +227,7 @@ impl Show for TextShow {
             // What was reached is the answer above; only what to do is left to say.
             RunEnd::Stopped { error } => self.print_hint(error),
             RunEnd::Cancelled => {
-                terminal::error_line(self.language.word("interrupted; everything received is kept"))
+                terminal::error_line(self.language.word("interrupted; everything received is kept"));
             }
             RunEnd::Answered | RunEnd::Paused => {}
         }
