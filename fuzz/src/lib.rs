@@ -4,11 +4,15 @@
 
 use std::path::Path;
 
+use stepwell_code_intel::facts;
+use stepwell_code_intel::languages::Language;
 use stepwell_debug::launch_config::LaunchFile;
 use stepwell_net::{EventTooLong, SseParser};
 use stepwell_tool_runtime::shell;
+use stepwell_workspace::Workspace;
 use stepwell_workspace::files::{self, Privacy};
 use stepwell_workspace::frames::{Frame, FrameReader};
+use stepwell_workspace::search::{TextQuery, WalkRules};
 use stepwell_workspace::{git, patterns};
 
 /// A command line of a model.
@@ -72,4 +76,37 @@ pub fn patch(bytes: &[u8]) {
 /// The settings of a repository.
 pub fn git_settings(bytes: &[u8]) {
     git::running_key(&String::from_utf8_lossy(bytes));
+}
+
+/// A regular expression of a model: its first line is the pattern, the rest is the file that is searched.
+pub fn search_pattern(bytes: &[u8], folder: &Path) {
+    let text = String::from_utf8_lossy(bytes);
+    let (pattern, content) = text.split_once('\n').unwrap_or((&text, "aaaa"));
+    files::write_atomic(&folder.join("a.txt"), content.as_bytes(), Privacy::Private).expect("a file");
+    let workspace = Workspace::open(folder, &[]).expect("a workspace");
+    let place = workspace.place(".").expect("the folder");
+    for multiline in [false, true] {
+        let query = TextQuery { pattern: pattern.to_owned(), multiline, ..TextQuery::default() };
+        workspace.search_text(&place, &query, &WalkRules::default(), &|| false).ok();
+    }
+}
+
+/// The `.editorconfig` of a repository.
+pub fn editorconfig(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for path in ["a.rs", "src/deep/name.with.dots", "Makefile"] {
+        stepwell_tools::end_of_line(&text, Path::new(path));
+    }
+}
+
+/// A source file in every language that is read: YAML, TOML and JSON among them.
+pub fn source_file(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Some(which) = bytes.first() else { return };
+    let count = Language::all().count();
+    if let Some(language) = Language::all().nth(usize::from(*which) % count)
+        && let Ok(found) = facts::read(language, &text)
+    {
+        assert!(found.definitions.iter().all(|one| one.span.end as usize <= text.len()));
+    }
 }

@@ -1,5 +1,6 @@
 //! Checks of the tree itself: who depends on whom, how long files are, what they begin with.
 
+mod attacks;
 mod docs;
 
 use std::collections::BTreeMap;

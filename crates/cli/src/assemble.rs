@@ -56,6 +56,7 @@ impl Assembly {
         additions: RequestAdditions,
     ) -> anyhow::Result<Self> {
         let settings = Settings::load(&places, &options.workspace, options.command_line.clone())?;
+        Language::settle(settings.language().as_deref());
         Ok(Self::of(places, settings, options, additions))
     }
 
@@ -65,6 +66,7 @@ impl Assembly {
         let options = Self::nothing_more(workspace_root(None)?);
         let places = Places::find()?;
         let (settings, problems) = Settings::load_usable(&places, &options.workspace)?;
+        Language::settle(settings.language().as_deref());
         Ok((Self::of(places, settings, options, RequestAdditions::default()), problems))
     }
 
@@ -120,16 +122,9 @@ impl Assembly {
             let style = Style::for_stderr();
             let language = Language::choose(self.settings.language().as_deref());
             let withheld = self.settings.withheld.join(", ");
-            let (what, hint) = match language {
-                Language::English => (
-                    format!("this folder's own settings may not decide: {withheld}"),
-                    "look at .stepwell/config.toml, then `stepwell config trust`",
-                ),
-                Language::Chinese => (
-                    format!("此文件夹自带的设置无权决定：{withheld}"),
-                    "请先查看 .stepwell/config.toml，再运行 `stepwell config trust`",
-                ),
-            };
+            let what = format!("this folder's own settings may not decide: {withheld}");
+            let hint = "look at .stepwell/config.toml, then `stepwell config trust`";
+            let (what, hint) = (language.say(&what), language.say(hint));
             terminal::error_line(&format!(
                 "{} {what}\n\n{} {hint}",
                 style.yellow(language.warning()),

@@ -39,6 +39,16 @@ pub fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
+/// A text with blanks behind it, so that it takes at least so many columns.
+pub fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// A text with blanks before it, so that it takes at least so many columns.
+pub fn padded_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
 /// The beginning of a text in at most so many columns, with a sign where something is missing.
 pub fn cut_end(text: &str, columns: usize) -> String {
     if width(text) <= columns {

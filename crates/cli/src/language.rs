@@ -1,8 +1,12 @@
 //! What the person reads, in the person's language: English, or Chinese where the locale or the settings ask for it.
 //!
-//! A message that comes from deeper inside stays as it is; its kind is told in the person's language before it.
+//! English is the source in every crate. What a person reads on the command line is looked up in a catalogue; an error that
+//! the catalogue does not have is told with its kind before it.
 
 pub mod help;
+mod messages;
+
+use std::sync::OnceLock;
 
 use stepwell_protocol::{ErrorKind, ErrorReport};
 
@@ -12,7 +16,32 @@ pub enum Language {
     Chinese,
 }
 
+/// The language of this process, once the settings are read.
+static CURRENT: OnceLock<Language> = OnceLock::new();
+
+/// Returns a message in the language of the process.
+pub fn said(text: &str) -> String {
+    Language::current().say(text).into_owned()
+}
+
 impl Language {
+    /// The language of the process: that of the settings where they were read, else that of the environment.
+    pub fn current() -> Self {
+        CURRENT.get().copied().unwrap_or_else(Self::of_environment)
+    }
+
+    /// The language before any file is read.
+    pub fn of_environment() -> Self {
+        let setting = std::env::var("STEPWELL_LANGUAGE").ok().filter(|language| !language.is_empty());
+        Self::choose(setting.as_deref())
+    }
+
+    /// Speaks as the settings say from now on.
+    pub fn settle(setting: Option<&str>) {
+        // The first settings of a process are those of the folder it was started in.
+        CURRENT.set(Self::choose(setting)).ok();
+    }
+
     /// The settings' word first, then the locale of the environment.
     pub fn choose(setting: Option<&str>) -> Self {
         if let Some(setting) = setting {
@@ -53,7 +82,8 @@ impl Language {
     pub fn describe(self, error: &ErrorReport) -> String {
         match self {
             Self::English => error.message.clone(),
-            Self::Chinese => format!("{}（{}）", kind_in_chinese(error.kind), error.message),
+            Self::Chinese if self.knows(&error.message) => self.say(&error.message).into_owned(),
+            Self::Chinese => format!("{}（{}）", kind_in_chinese(error.kind), self.say(&error.message)),
         }
     }
 

@@ -99,7 +99,7 @@ fn filter(directives: Option<&str>, level: LevelFilter) -> Box<dyn Filter<Regist
             Ok(filter) => return Box::new(filter),
             Err(error) => {
                 let language = Language::choose(None);
-                let unusable = language.pick("cannot be used and is ignored", "无法使用，已忽略");
+                let unusable = language.word("cannot be used and is ignored");
                 let text = shell::visible(&redactor().redact(&format!("`{text}`: {error}")));
                 error_line(&format!("{} {DIRECTIVES} {unusable}: {text}", language.warning()));
             }
@@ -163,7 +163,7 @@ impl LogWriter {
             Err(error) => {
                 if self.is_verbose {
                     let language = Language::choose(None);
-                    let unwritable = language.pick("the log file cannot be written", "无法写入日志文件");
+                    let unwritable = language.word("the log file cannot be written");
                     error_line(&format!("{} {unwritable}: {error}", language.warning()));
                 }
                 FileState::Unusable

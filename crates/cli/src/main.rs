@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     {
         return ExitCode::from(stepwell_tools::pdf_text_main());
     }
-    let cli = parse().unwrap_or_else(|error| error.exit());
+    let cli = parse().unwrap_or_else(|error| refuse(&error));
     logging::install(cli.verbose, keep_log(&cli.door));
     match settings::keep_given(&cli.config).and_then(|()| open(cli.door)) {
         Ok(exit) => exit.into(),
@@ -62,10 +62,18 @@ fn main() -> ExitCode {
 
 /// Reads the command line. Its help is in the person's language; the settings are not read for it.
 fn parse() -> Result<Cli, clap::Error> {
-    let setting = std::env::var("STEPWELL_LANGUAGE").ok().filter(|language| !language.is_empty());
-    let command = language::help::in_language(Cli::command(), Language::choose(setting.as_deref()));
+    let command = language::help::in_language(Cli::command(), Language::of_environment());
     let mut matches = command.try_get_matches().map_err(with_suggestion)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))
+}
+
+/// Says what is wrong with the command line, in the person's language, and ends.
+fn refuse(error: &clap::Error) -> ! {
+    if error.use_stderr() && Language::of_environment() == Language::Chinese {
+        terminal::error_text(&Language::Chinese.say(&error.render().to_string()));
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 /// Adds the commands that a misspelt one is close to, where clap finds none: it passes over short words.

@@ -36,11 +36,13 @@ pub fn failed(message: impl Into<String>, hint: impl Into<String>) -> anyhow::Er
 /// Prints the error and gives the exit code.
 pub fn print(error: &anyhow::Error) -> Exit {
     let (message, hint, exit) = read(error);
-    // The settings may be what is wrong, so only the locale decides here.
-    let language = Language::choose(None);
+    // The settings may be what is wrong; then the environment decides.
+    let language = Language::current();
+    let message = language.say(&message);
     let style = crate::terminal::Style::for_stderr();
     crate::terminal::error_line(&format!("{} {message}", style.red(language.error())));
     if let Some(hint) = hint {
+        let hint = language.say(&hint);
         crate::terminal::error_line(&format!("\n{} {hint}", style.cyan(language.hint())));
     }
     exit

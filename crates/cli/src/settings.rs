@@ -12,6 +12,7 @@ mod layer;
 mod links;
 mod places;
 mod read;
+mod runtimes;
 mod sandbox;
 mod steering;
 mod tools;
@@ -34,6 +35,7 @@ pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, JavaScriptDebugger, SettingsLayer};
 pub use places::Places;
 use read::Place;
+pub use runtimes::runtime_files;
 pub use sandbox::SandboxSettings;
 pub use steering::named_files;
 pub use tools::ToolSettings;
@@ -102,7 +104,7 @@ impl Settings {
         let mut withheld = Vec::new();
         let project = Places::project(workspace);
         // Looked at only where there is something to trust.
-        let trusted = trusted_files(project)?.is_empty() || is_trusted(places, project)?;
+        let trusted = !trust::needs_trust(project)? || is_trusted(places, project)?;
         let path = Places::project_settings(project);
         if let Some(mut layer) = usable(read::file(&path), problems).flatten() {
             if !trusted {
@@ -310,6 +312,14 @@ fn usable<T>(read: anyhow::Result<T>, problems: &mut Vec<anyhow::Error>) -> Opti
     read.map_err(|problem| problems.push(problem)).ok()
 }
 
+/// The files of a project that the agent may not change unasked: what settings name, and with what its interpreters
+/// begin.
+pub fn guarded_files(project: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = named_files(project);
+    found.extend(runtimes::starting_files(project));
+    found
+}
+
 /// The folders that paths in rules and calls are judged against.
 pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path::PathBuf]) -> JudgePlaces {
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
@@ -321,7 +331,7 @@ pub fn judge_places(places: &Places, workspace: &Path, extra_roots: &[std::path:
         roots,
         home: places.user_home.as_deref().map(text),
         links: FollowLinks::new(links::follow),
-        steering: named_files(Places::project(workspace)).iter().map(|path| text(path)).collect(),
+        steering: guarded_files(Places::project(workspace)).iter().map(|path| text(path)).collect(),
         git: LookAtGit::new(|folder| stepwell_workspace::git::hazard(Path::new(folder))),
     }
 }

@@ -530,7 +530,7 @@ fn end_together(sessions: &[Arc<Session>]) {
     }
 }
 
-/// What variables of configurations stand for, on this machine.
+/// What variables of configurations stand for, on this machine. The caller says whether the folder is trusted.
 pub fn context(workspace: &Path) -> Context {
     let environment: BTreeMap<String, String> = std::env::vars().collect();
     let mut ctx = Context::new(workspace, environment);

@@ -37,7 +37,7 @@ pub use inputs::InputKind;
 pub use inputs::InputRequest;
 pub use inputs::PickOption;
 pub(crate) use jsonc::read as read_jsonc;
-pub(crate) use python::find_python;
+pub(crate) use python::{find_python, unused_environment};
 pub use resolve::{Launch, Request, Resolved, resolve_configuration};
 pub use resolve::{Presentation, ServerReady, TaskRef};
 pub use run_preview::{PlannedCommand, PlannedRun, RunRole, runs};

@@ -86,6 +86,18 @@ pub fn describe_in(description: &Description, ctx: &Context, folder: &Path) -> R
 
 /// Makes a configuration. Nothing is run.
 pub fn describe(description: &Description, ctx: &Context) -> Result<Target> {
+    let mut target = recognise(description, ctx)?;
+    if target.resolved.kind == "debugpy"
+        && let Some(unused) = crate::launch_config::unused_environment(ctx)
+    {
+        target.warnings.push(format!(
+            "the folder's own `{unused}` is not used, because the folder is not trusted; look at it and run `stepwell config trust`"
+        ));
+    }
+    Ok(target)
+}
+
+fn recognise(description: &Description, ctx: &Context) -> Result<Target> {
     match description {
         Description::Program { path, args } => {
             let words = std::iter::once(path.clone()).chain(args.iter().cloned()).collect();
@@ -122,8 +134,8 @@ fn of_call(call: &Call, ctx: &Context, detours: usize) -> Result<Target> {
         "pytest" | "py.test" => python::pytest(call, ctx),
         "cargo" => rust::cargo(call),
         "go" => go::go(call),
-        "node" | "nodejs" => javascript::node(call),
-        "vitest" | "jest" | "mocha" | "tsx" | "ts-node" | "ava" => Ok(javascript::tool(call, ctx)),
+        "node" | "nodejs" => javascript::node(call, ctx),
+        "vitest" | "jest" | "mocha" | "tsx" | "ts-node" | "ava" => javascript::tool(call, ctx),
         "npm" | "pnpm" | "yarn" if detours < MOST_DETOURS => javascript::script(call, ctx, detours),
         "deno" | "bun" => {
             Err(TargetError::not_debuggable(program, "its programs cannot be debugged yet; run it with node"))
@@ -144,9 +156,7 @@ fn of_call(call: &Call, ctx: &Context, detours: usize) -> Result<Target> {
             Err(TargetError::not_debuggable(program, "it only starts other programs; name the one to debug"))
         }
         _ => {
-            let path = call
-                .find(program, ctx)
-                .ok_or_else(|| TargetError::NotFound { program: program.to_owned() })?;
+            let path = call.find(program, ctx).ok_or_else(|| call.not_found(program, ctx))?;
             of_program(call, ctx, &path)
         }
     }
@@ -159,7 +169,7 @@ fn of_program(call: &Call, ctx: &Context, path: &Path) -> Result<Target> {
         FileKind::Binary(binary) => Ok(binary::describe(call, path, &binary)),
         FileKind::Core => other::core(&path.to_string_lossy(), None, ctx),
         FileKind::Python(interpreter) => python::script(call, ctx, path, interpreter, arguments),
-        FileKind::JavaScript => Ok(javascript::program(call, path, arguments)),
+        FileKind::JavaScript => Ok(javascript::program(call, ctx, path, arguments)),
         FileKind::Go => go::source(call, path, arguments),
         FileKind::Rust => rust::source(call, path, arguments),
         FileKind::Ruby => other::ruby_script(call, path, arguments),

@@ -56,7 +56,7 @@ const MOVED: Answer =
     Answer::Whole("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
 
 #[tokio::test]
-async fn files_come_whole_also_after_redirects() {
+async fn n09_files_come_whole_also_after_redirects() {
     assert_eq!(downloaded(vec![FILE], 5).await.unwrap(), "hello");
     assert_eq!(downloaded(vec![MOVED, MOVED, FILE], 5).await.unwrap(), "hello");
     let endless = downloaded(vec![MOVED; 6], 5).await.unwrap_err();
@@ -64,7 +64,7 @@ async fn files_come_whole_also_after_redirects() {
 }
 
 #[tokio::test]
-async fn faults_have_their_own_variants() {
+async fn n15_faults_have_their_own_variants() {
     let large = downloaded(vec![FILE], 4).await.unwrap_err();
     assert!(matches!(large, Error::TooLarge { limit: 4, .. }), "{large}");
     let gone = Answer::Whole("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
@@ -90,7 +90,7 @@ async fn a_refused_connection_is_told_apart() {
 }
 
 #[test]
-fn redirects_lead_only_to_what_is_as_safe() {
+fn n09_redirects_lead_only_to_what_is_as_safe() {
     let rows = [
         ("https://a.example/x", "https://b.example/y", Some("https://b.example/y")),
         ("https://a.example/x/", "y", Some("https://a.example/x/y")),

@@ -74,7 +74,8 @@ pub fn protected_part(path: &str) -> Option<&str> {
 fn plain_name(part: &str) -> String {
     let without_stream = part.split_once(':').map_or(part, |(name, _)| name);
     let visible = without_stream.chars().filter(|character| !is_ignorable(*character));
-    let folded: String = visible.flat_map(char::to_lowercase).collect();
+    // Both ways: a long s is no capital letter, and still the same as `s` to a file system that folds names.
+    let folded: String = visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     // Windows' short name of `.git`.
     match folded.trim_end_matches(['.', ' ']) {
         "git~1" => ".git".to_owned(),
@@ -102,6 +103,8 @@ mod tests {
             ("GIT~1/config", "GIT~1"),
             (".g\u{200c}it/config", ".g\u{200c}it"),
             (".git", ".git"),
+            (".v\u{17f}code/tasks.json", ".v\u{17f}code"),
+            (".hus\u{212a}y/pre-commit", ".hus\u{212a}y"),
             ("deep/er/.mcp.json", ".mcp.json"),
             (".roorules-code", ".roorules-code"),
             ("x.code-workspace", "x.code-workspace"),

@@ -100,7 +100,11 @@ impl Protections {
 
     /// Locks files that have harmless names, and keeps the folders around them from being renamed.
     pub fn lock_named(&mut self, named: &[PathBuf], roots: &[PathBuf]) {
-        for path in named.iter().filter_map(|path| path.canonicalize().ok()) {
+        // A link decides as well as what it leads to, also where that lies outside.
+        let itself = |path: &PathBuf| Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let links = named.iter().filter(|path| path.is_symlink()).filter_map(itself);
+        let targets = named.iter().filter_map(|path| path.canonicalize().ok());
+        for path in links.chain(targets) {
             let Some(root) = roots.iter().find(|root| path.starts_with(root)) else { continue };
             let around = path.ancestors().skip(1).take_while(|folder| *folder != root);
             self.pinned.extend(around.map(Path::to_path_buf));

@@ -37,6 +37,7 @@ pub use edit_by_ast::EditByAst;
 pub use glob::Glob;
 pub use grep::Grep;
 pub use insert::Insert;
+pub use line_ends::end_of_line;
 pub use list::List;
 pub use patch::{Patch, patched_paths};
 pub use preview_edit::PreviewEdit;

@@ -18,7 +18,7 @@ mod tool_search;
 
 pub use code::CodeService;
 pub use debug::{DebugOptions, DebugService, LaunchSandboxes, SyntaxFunctions};
-pub use files::{PDF_TEXT_WORD, patched_paths, pdf_text_main};
+pub use files::{PDF_TEXT_WORD, end_of_line, patched_paths, pdf_text_main};
 pub use shell::BackgroundCommands;
 pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, is_secret_value, secret_variables};

@@ -51,8 +51,11 @@ impl Inside {
         &self.absolute
     }
 
-    /// What a walk found beneath this place.
-    pub(crate) fn join(&self, found: &Path) -> Self {
+    /// Returns what a walk found beneath this place, by its bytes; the place itself for an empty path.
+    pub fn join(&self, found: &Path) -> Self {
+        if found.as_os_str().is_empty() {
+            return self.clone();
+        }
         Self { root: self.root, relative: self.relative.join(found), absolute: self.absolute.join(found) }
     }
 

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_inside_are_unpacked() {
+    fn p19_only_files_inside_are_unpacked() {
         use tar::EntryType::{Regular, Symlink};
         let big = vec![0; 20_000];
         let rows: [(&[TarEntry<'_>], &str); 7] = [

@@ -76,10 +76,14 @@ pub fn policy(
     let mut writable = roots.to_vec();
     writable.extend(own.writable.iter().map(placed));
     let machine = Limits::for_this_machine();
+    let project = Places::project(workspace);
+    // An environment of a folder that is not trusted is not used, so commands may make it anew.
+    let locked =
+        if settings.trusted { settings::guarded_files(project) } else { settings::named_files(project) };
     Policy {
         writable,
         read_only: Vec::new(),
-        locked: settings::named_files(Places::project(workspace)),
+        locked,
         hidden,
         denied: settings::denial(denied.cloned()),
         temporary: None,

@@ -90,7 +90,7 @@ fn list(assembly: &Assembly, language: Language, json: bool) -> anyhow::Result<E
                 if !json {
                     let absent = language.pick(&missing.reason, "未安装或版本过旧");
                     print(&style.dim("-"), kind, &languages, absent);
-                    out_line(&format!("  {} {}", style.cyan(language.hint()), missing.hint));
+                    out_line(&format!("  {} {}", style.cyan(language.hint()), language.say(&missing.hint)));
                 }
                 rows.push(json!({ "adapter": kind.name(), "languages": kind.languages(), "found": false,
                     "reason": missing.reason, "hint": missing.hint }));
@@ -133,7 +133,7 @@ async fn doctor(
                 if !json {
                     let absent = language.pick(&missing.reason, "未安装或版本过旧");
                     print(&style.dim("-"), kind, &kind.languages().join(", "), absent);
-                    out_line(&format!("  {} {}", style.cyan(language.hint()), missing.hint));
+                    out_line(&format!("  {} {}", style.cyan(language.hint()), language.say(&missing.hint)));
                 }
                 rows.push(json!({ "adapter": kind.name(), "state": "absent", "detail": missing.reason,
                     "hint": missing.hint }));
@@ -142,8 +142,7 @@ async fn doctor(
         };
         if kind.adapter().starts_only_with_program() {
             if !json {
-                let found =
-                    language.pick("is there; it starts only with a program", "已安装；仅能随程序启动");
+                let found = language.word("is there; it starts only with a program");
                 print(&style.green("✓"), kind, &kind.languages().join(", "), found);
             }
             rows.push(json!({ "adapter": kind.name(), "state": "found", "path": place_of(&located) }));
@@ -186,11 +185,11 @@ fn print_check(style: Style, language: Language, kind: AdapterKind, check: &Adap
     print(&style.green("✓"), kind, &kind.languages().join(", "), &detail);
     let can: Vec<String> = abilities(check).iter().map(|name| plain(name)).collect();
     if !can.is_empty() {
-        out_line(&format!("    {} {}", language.pick("can:", "支持："), can.join(", ")));
+        out_line(&format!("    {} {}", language.word("can:"), can.join(", ")));
     }
     let filters = filters(check);
     if !filters.is_empty() {
-        let named = language.pick("stops at exceptions:", "可在异常处停下：");
+        let named = language.word("stops at exceptions:");
         out_line(&format!("    {named} {}", filters.join(", ")));
     }
 }

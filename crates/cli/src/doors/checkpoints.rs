@@ -45,13 +45,13 @@ pub fn run(command: CheckpointsCommand) -> anyhow::Result<Exit> {
 
 pub fn undo(args: &UndoArgs) -> anyhow::Result<Exit> {
     let mut door = Door::open(args.how.cwd.as_deref())?;
-    let nothing = door.language.pick("there is nothing to undo", "没有可以撤销的内容");
+    let nothing = door.language.word("there is nothing to undo");
     door.take_back(&Selection::LastCalls(args.count), nothing, Way::Back, &args.how)
 }
 
 pub fn redo(args: &RedoArgs) -> anyhow::Result<Exit> {
     let mut door = Door::open(args.cwd.as_deref())?;
-    let nothing = door.language.pick("there is nothing to redo", "没有可以重做的内容");
+    let nothing = door.language.word("there is nothing to redo");
     door.take_back(&Selection::LastRestore, nothing, Way::Forth, args)
 }
 
@@ -99,15 +99,14 @@ fn restore(args: &RestoreArgs) -> anyhow::Result<Exit> {
             }
             door.checkpoints.keep_hunks(&mut plan, path, &args.hunk)?;
         }
-        let nothing = door.language.pick("the files are as they were then", "文件已与当时相同");
+        let nothing = door.language.word("the files are as they were then");
         exit = door.carry_out(&plan, nothing, Way::Back, args.dry_run, args.json)?;
     }
     if let Some((task, message)) = rewind
         && !args.dry_run
     {
         stepwell_store::rewind_task(&door.home, &task, &message)?;
-        let words =
-            door.language.pick("the conversation goes on from before that call", "对话回到该调用之前");
+        let words = door.language.word("the conversation goes on from before that call");
         out_line(&format!("{words} ({task})"));
     }
     Ok(exit)
@@ -216,20 +215,17 @@ impl Door {
         }
         for (path, why) in &restored.obstacles {
             let why = match why {
-                Obstacle::ChangedSince => language.pick(
-                    "changed by somebody else since; --force restores it too",
-                    "之后被他人更改；加 --force 可一并恢复",
-                ),
-                Obstacle::NotKept => language.pick("too large, it was not kept", "文件过大，未保存"),
-                Obstacle::NotEmpty => language.pick("has other files in it", "其中还有其他文件"),
+                Obstacle::ChangedSince => {
+                    language.word("changed by somebody else since; --force restores it too")
+                }
+                Obstacle::NotKept => language.word("too large, it was not kept"),
+                Obstacle::NotEmpty => language.word("has other files in it"),
             };
-            let left = language.pick("left as it is", "保持不变");
+            let left = language.word("left as it is");
             out_line(&style.yellow(&format!("! {} {left}: {why}", show::path_text(path))));
         }
         let ending = match (dry_run, restored.id) {
-            (true, _) => {
-                language.pick("nothing was touched (--dry-run)", "未做任何更改（--dry-run）").to_owned()
-            }
+            (true, _) => language.word("nothing was touched (--dry-run)").to_owned(),
             (false, Some(id)) => {
                 let command = if way == Way::Back { "redo" } else { "undo" };
                 match language {

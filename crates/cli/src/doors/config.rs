@@ -12,6 +12,7 @@ use crate::args::ConfigCommand;
 use crate::assemble::{Assembly, Workspaces, embeddings, workspace_root};
 use crate::exit::Exit;
 use crate::keys;
+use crate::language::said;
 use crate::report;
 use crate::settings::{self, Places, SettingsLayer};
 use crate::terminal::{Style, error_line, out_foreign, out_line};
@@ -35,11 +36,12 @@ fn trust(revoke: bool) -> anyhow::Result<()> {
     let project = Places::project(&workspace);
     if revoke {
         let word = if settings::revoke(&places, project)? { "no longer trusted" } else { "was not trusted" };
-        out_line(&format!("{word}: {}", project.display()));
+        out_line(&said(&format!("{word}: {}", project.display())));
         return Ok(());
     }
     let files = settings::trusted_files(project)?;
-    if files.is_empty() {
+    let runtimes = settings::runtime_files(project);
+    if files.is_empty() && runtimes.is_empty() {
         return Err(report::usage(
             format!("`{}` has no settings of its own to trust", project.display()),
             "they would be in .stepwell/config.toml",
@@ -50,8 +52,13 @@ fn trust(revoke: bool) -> anyhow::Result<()> {
         out_line(&style.bold(&format!("# {}", path.display())));
         out_foreign(&files::read_to_string(path)?);
     }
+    // Interpreters and tools are no text to read; what they are and where they lead is.
+    for path in &runtimes {
+        let target = path.read_link().map(|target| format!(" -> {}", target.display())).unwrap_or_default();
+        out_foreign(&format!("# {}{target}\n", path.display()));
+    }
     settings::trust(&places, project)?;
-    out_line(&format!("\ntrusted as they are now: {}", project.display()));
+    out_line(&said(&format!("\ntrusted as they are now: {}", project.display())));
     Ok(())
 }
 
@@ -65,14 +72,14 @@ fn show(assembly: &Assembly, as_json: bool) -> anyhow::Result<()> {
     }
     let style = Style::for_stdout();
     for SettingItem { name, value, source } in &values {
-        out_line(&format!("{} = {value}  {}", style.bold(name), style.dim(&format!("# {source}"))));
+        out_line(&format!("{} = {value}  {}", style.bold(name), style.dim(&format!("# {}", said(source)))));
     }
     out_line("");
-    out_line(&format!("settings  {}", assembly.places.user_settings().display()));
-    out_line(&format!("tasks     {}", assembly.home().root().display()));
+    out_line(&said(&format!("settings  {}", assembly.places.user_settings().display())));
+    out_line(&said(&format!("tasks     {}", assembly.home().root().display())));
     if !assembly.settings.withheld.is_empty() {
         let withheld = assembly.settings.withheld.join(", ");
-        out_line(&style.yellow(&format!("not in force before `stepwell config trust`: {withheld}")));
+        out_line(&style.yellow(&said(&format!("not in force before `stepwell config trust`: {withheld}"))));
     }
     Ok(())
 }
@@ -122,20 +129,20 @@ fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> any
     }
     let style = Style::for_stdout();
     if let Some(language) = &found.language {
-        out_line(&format!("language: {language}\n"));
+        out_line(&said(&format!("language: {language}\n")));
     }
     if found.items.is_empty() && found.replacement.is_none() {
-        out_line("no instructions; put some into AGENTS.md");
+        out_line(&said("no instructions; put some into AGENTS.md"));
     }
     for item in &found.items {
         out_line(&style.bold(&format!("# {}", item.source)));
         out_line(&format!("{}\n", item.text.trim_end()));
     }
     for skipped in &found.skipped {
-        error_line(&format!("{} {skipped}", style.yellow("not read:")));
+        error_line(&style.yellow(&said(&format!("not read: {skipped}"))));
     }
     if let Some(replacement) = &found.replacement {
-        out_line(&style.bold(&format!("# {} (instead of the built-in prompt)", replacement.source)));
+        out_line(&style.bold(&said(&format!("# {} (instead of the built-in prompt)", replacement.source))));
         out_line(&format!("{}\n", replacement.text.trim_end()));
     }
     Ok(())
@@ -147,7 +154,7 @@ fn set_key(provider: &str) -> anyhow::Result<()> {
         Provider::resolve(provider, assembly.settings.providers().get(provider))?;
     }
     let key = if std::io::stdin().is_terminal() {
-        error_line(&format!("key of `{provider}` (it is not shown):"));
+        error_line(&said(&format!("key of `{provider}` (it is not shown):")));
         read_hidden_line()?
     } else {
         let mut key = String::new();
@@ -166,7 +173,7 @@ fn set_key(provider: &str) -> anyhow::Result<()> {
         ));
     }
     keys::store(&assembly.places, provider, key)?;
-    out_line(&format!("kept the key of `{provider}` in {}", assembly.places.keys().display()));
+    out_line(&said(&format!("kept the key of `{provider}` in {}", assembly.places.keys().display())));
     Ok(())
 }
 

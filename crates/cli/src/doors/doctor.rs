@@ -10,11 +10,15 @@ use stepwell_workspace::{files, process};
 
 use crate::args::DoctorArgs;
 use crate::assemble::Assembly;
+use crate::columns;
 use crate::exit::Exit;
 use crate::keys::KeySource;
+use crate::language::Language;
 use crate::models::Models;
 use crate::terminal::{Style, out_line};
 
+/// Columns of what was looked at.
+const WIDEST_CHECK: usize = 22;
 /// How long a provider may take to answer.
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -89,9 +93,11 @@ impl Finding {
             State::Absent => style.dim("-"),
             State::Bad => style.red("✗"),
         };
-        out_line(&format!("{mark} {:<22} {}", self.what, self.detail));
+        let language = Language::current();
+        let what = columns::padded(&language.say(&self.what), WIDEST_CHECK);
+        out_line(&format!("{mark} {what} {}", language.say(&self.detail)));
         if let Some(hint) = &self.hint {
-            out_line(&format!("  {} {hint}", style.cyan("hint:")));
+            out_line(&format!("  {} {}", style.cyan(language.hint()), language.say(hint)));
         }
     }
 }

@@ -44,8 +44,7 @@ pub fn run(args: IndexArgs) -> anyhow::Result<Exit> {
     progress.finish();
     let refreshed = refreshed?;
     if refreshed.is_cut {
-        let words =
-            language.pick("the folder is too large: not all of it was read", "文件夹过大：未全部读取");
+        let words = language.word("the folder is too large: not all of it was read");
         crate::terminal::error_line(words);
     }
     answer(&IndexedFolder { assembly: &assembly, index: &index, refreshed, language }, &args)

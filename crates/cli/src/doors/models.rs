@@ -7,6 +7,7 @@ use crate::args::ModelsArgs;
 use crate::assemble::Assembly;
 use crate::columns;
 use crate::exit::Exit;
+use crate::language::said;
 use crate::terminal::{Style, error_line, out_line};
 
 /// Columns that a table of models needs.
@@ -21,7 +22,11 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
         let (rows, failed) = models.reachable().await;
         let style = Style::for_stderr();
         for (name, error) in failed {
-            error_line(&format!("{} {name}: {error:#}", style.yellow("warning:")));
+            error_line(&format!(
+                "{} {name}: {}",
+                style.yellow(&said("warning:")),
+                said(&format!("{error:#}"))
+            ));
         }
         rows
     };
@@ -29,10 +34,9 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Exit> {
         let rows: Vec<_> = rows.iter().map(to_json).collect();
         out_line(&serde_json::to_string_pretty(&rows)?);
     } else if rows.is_empty() {
-        out_line("no model can be reached");
-        error_line(
-            "\nhint: set a key such as ANTHROPIC_API_KEY, or start a local server; `stepwell doctor` shows what is looked for",
-        );
+        out_line(&said("no model can be reached"));
+        let hint = "set a key such as ANTHROPIC_API_KEY, or start a local server; `stepwell doctor` shows what is looked for";
+        error_line(&format!("\n{} {}", said("hint:"), said(hint)));
     } else {
         print(&rows);
     }
@@ -61,16 +65,21 @@ fn print(rows: &[ModelInfo]) {
         return;
     }
     let width = rows.iter().map(|info| info.provider.len() + info.id.len() + 1).max().unwrap_or(0).max(5);
-    out_line(
-        &style.dim(&format!("{:<width$}  {:>8}  {}", "model", "window", "$ per million tokens in / out")),
-    );
+    out_line(&style.dim(&format!(
+        "{}  {}  {}",
+        columns::padded(&said("model"), width),
+        columns::padded_left(&said("window"), 8),
+        said("$ per million tokens in / out")
+    )));
     for info in rows {
         let name = format!("{}/{}", info.provider, info.id);
         out_line(&format!("{name:<width$}  {:>8}  {}", window(info), price(info)));
     }
     if rows.iter().any(|info| info.window_source == WindowSource::Assumed) {
         out_line(
-            &style.dim("? assumed: the server does not tell; set `context_window` in `[models.\"NAME\"]`"),
+            &style.dim(&said(
+                "? assumed: the server does not tell; set `context_window` in `[models.\"NAME\"]`",
+            )),
         );
     }
 }

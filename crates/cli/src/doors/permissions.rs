@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::{PermissionsCommand, PermissionsTestArgs};
 use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
 use crate::exit::Exit;
-use crate::language::Language;
+use crate::language::{Language, said};
 use crate::report;
 use crate::settings::SettingsLayer;
 use crate::terminal::{Style, out_line, visible};
@@ -84,20 +84,25 @@ fn print(facts: &CallFacts, ruling: &Ruling, grant: Option<&str>, language: Lang
         let outer: Vec<&str> = finding.within.iter().map(String::as_str).collect();
         let path = if outer.is_empty() { String::new() } else { format!("{} > ", outer.join(" > ")) };
         let what = visible(&format!("{path}{}", finding.what)).replace('\n', "⏎");
-        out_line(&format!("{} {}  {}", painted(finding.effect), what, style.dim(&visible(&finding.because))));
+        out_line(&format!(
+            "{} {}  {}",
+            painted(finding.effect),
+            what,
+            style.dim(&visible(&language.say(&finding.because)))
+        ));
     }
     for warning in &facts.preview.warnings {
-        out_line(&format!("{} {}", style.yellow("!     "), visible(warning)));
+        out_line(&format!("{} {}", style.yellow("!     "), visible(&language.say(warning))));
     }
     let (word, reason) = match &ruling.verdict {
-        Verdict::Allow => (style.green(language.pick("allowed", "允许")), None),
-        Verdict::Ask { reason } => (style.yellow(language.pick("asked about", "需要询问")), Some(reason)),
-        Verdict::Deny { reason } => (style.red(language.pick("denied", "拒绝")), Some(reason)),
+        Verdict::Allow => (style.green(&language.say("allowed")), None),
+        Verdict::Ask { reason } => (style.yellow(&language.say("asked about")), Some(reason)),
+        Verdict::Deny { reason } => (style.red(&language.say("denied")), Some(reason)),
     };
-    let reason = reason.map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
+    let reason = reason.map(|reason| format!(": {}", visible(&language.say(reason)))).unwrap_or_default();
     out_line(&format!("\n{}{reason}", style.bold(&word)));
     if let Some(grant) = grant {
-        out_line(&format!("{} {grant}", language.pick("\"always\" would allow", "“始终允许”将允许")));
+        out_line(&language.say(&format!("\"always\" would allow {grant}")));
     }
 }
 
@@ -183,8 +188,8 @@ fn list(assembly: &Assembly, as_json: bool) -> anyhow::Result<Exit> {
         ));
     }
     if rules.is_empty() {
-        out_line("there are no rules; `[permissions]` in the settings holds them");
+        out_line(&said("there are no rules; `[permissions]` in the settings holds them"));
     }
-    out_line(&format!("\npermission mode: {}", judge.mode().name()));
+    out_line(&said(&format!("\npermission mode: {}", judge.mode().name())));
     Ok(Exit::Done)
 }

@@ -13,8 +13,10 @@ use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, Program
 use crate::args::{SandboxCommand, SandboxRunArgs};
 use crate::assemble::confinement;
 use crate::assemble::{Assembly, AssemblyOptions, workspace_root};
+use crate::columns;
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
+use crate::language::said;
 use crate::report;
 use crate::settings::{self, SettingsLayer};
 use crate::terminal::{Style, out_line};
@@ -107,14 +109,16 @@ fn status(json: bool) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     for layer in layers.all() {
         let mark = if layer.holds { style.green("✓") } else { style.red("✗") };
-        out_line(&format!("{mark} {:<26} {}", layer.name, layer.detail));
+        out_line(&format!("{mark} {} {}", columns::padded(&said(layer.name), 26), said(&layer.detail)));
         if let Some(hint) = layer.hint {
-            out_line(&format!("  {} {hint}", style.cyan("hint:")));
+            out_line(&format!("  {} {}", style.cyan(&said("hint:")), said(hint)));
         }
     }
     match layers.missing() {
-        None => out_line("\nCommands are confined."),
-        Some(missing) => out_line(&format!("\nEvery command is asked about, because {missing}.")),
+        None => out_line(&format!("\n{}", said("Commands are confined."))),
+        Some(missing) => {
+            out_line(&format!("\n{}", said(&format!("Every command is asked about, because {missing}."))));
+        }
     }
     Ok(exit)
 }

@@ -16,6 +16,7 @@ use stepwell_workspace::files::{self, Privacy};
 use crate::args::{Cli, Door, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 use crate::columns;
 use crate::exit::Exit;
+use crate::language::said;
 use crate::report;
 use crate::settings::Places;
 use crate::terminal::{self, harmless, out_line};
@@ -68,7 +69,7 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
         TasksCommand::Repair { task } => repair(&home, &resolve(&home, &task, &here)?)?,
         TasksCommand::RebuildIndex => {
             let refreshed = Index::open(&home)?.rebuild()?;
-            out_line(&format!("indexed {} tasks", refreshed.read));
+            out_line(&said(&format!("indexed {} tasks", refreshed.read)));
         }
     }
     Ok(Exit::Done)
@@ -93,7 +94,7 @@ fn say_task(home: &Home, what: &str, task: &TaskId, json: bool) -> anyhow::Resul
     if json {
         out_line(&json!({"task": task, "number": number}).to_string());
     } else {
-        out_line(&format!("{what} task {number} ({task})"));
+        out_line(&said(&format!("{what} task {number} ({task})")));
     }
     Ok(())
 }
@@ -122,7 +123,7 @@ fn list(home: &Home, here: &Path, args: &TasksListArgs) -> anyhow::Result<()> {
     if count == 0 {
         let what = if args.favourites { "no favourites" } else { "no tasks" };
         let everywhere = if args.all { "" } else { " in this folder; --all lists those of every folder" };
-        out_line(&format!("{what}{everywhere}"));
+        out_line(&said(&format!("{what}{everywhere}")));
         return Ok(());
     }
     if !rows.is_empty() {
@@ -130,7 +131,7 @@ fn list(home: &Home, here: &Path, args: &TasksListArgs) -> anyhow::Result<()> {
     }
     let more = count.saturating_sub(rows.len() as u64);
     if more > 0 {
-        out_line(&format!("… and {more} more; --limit {count} shows them"));
+        out_line(&said(&format!("… and {more} more; --limit {count} shows them")));
     }
     Ok(())
 }
@@ -169,17 +170,17 @@ fn delete(home: &Home, here: &Path, tasks: &[String], yes: bool) -> anyhow::Resu
         }
         let count =
             if ids.len() == 1 { "this task".to_owned() } else { format!("these {} tasks", ids.len()) };
-        terminal::error_text(&format!("delete {count} for good? [y/N] "));
+        terminal::error_text(&said(&format!("delete {count} for good? [y/N] ")));
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-            terminal::error_line("nothing was deleted");
+            terminal::error_line(&said("nothing was deleted"));
             return Ok(Exit::Interrupted);
         }
     }
     for id in ids {
         stepwell_store::delete_task(home, &id)?;
-        out_line(&format!("deleted {id}"));
+        out_line(&said(&format!("deleted {id}")));
     }
     Ok(Exit::Done)
 }
@@ -204,7 +205,7 @@ fn search(home: &Home, text: &str, limit: u32, json: bool) -> anyhow::Result<()>
     if json {
         out_line(&table::hits_as_json(&hits));
     } else if hits.is_empty() {
-        out_line("nothing found");
+        out_line(&said("nothing found"));
     } else {
         table::print_hits(&hits);
     }
@@ -215,10 +216,10 @@ fn repair(home: &Home, task: &TaskId) -> anyhow::Result<()> {
     let repaired = stepwell_store::repair_task(home, task)?;
     let records = repaired.records;
     if repaired.was_whole() {
-        out_line(&format!("{task} is whole: {records} records, nothing to repair"));
+        out_line(&said(&format!("{task} is whole: {records} records, nothing to repair")));
         return Ok(());
     }
-    out_line(&format!("repaired {task}: {records} records are kept"));
+    out_line(&said(&format!("repaired {task}: {records} records are kept")));
     if let Some(rest) = &repaired.rest {
         let salvaged = repaired.salvaged;
         out_line(&format!(
@@ -227,7 +228,10 @@ fn repair(home: &Home, task: &TaskId) -> anyhow::Result<()> {
         ));
     }
     if let Some(before) = &repaired.before_loss {
-        out_line(&format!("lost content is marked as lost; the log as it was lies in {}", before.display()));
+        out_line(&said(&format!(
+            "lost content is marked as lost; the log as it was lies in {}",
+            before.display()
+        )));
     }
     Ok(())
 }
@@ -255,14 +259,14 @@ fn export(
                 )
             })?;
             stepwell_store::export_roo(&records)?.write(&folder)?;
-            out_line(&format!("wrote {}", folder.display()));
+            out_line(&said(&format!("wrote {}", folder.display())));
             return Ok(());
         }
     };
     match output {
         Some(path) => {
             files::write_atomic(&path, text.as_bytes(), Privacy::Private)?;
-            out_line(&format!("wrote {}", path.display()));
+            out_line(&said(&format!("wrote {}", path.display())));
         }
         None => print_content(&text),
     }

@@ -16,6 +16,7 @@ use crate::assemble::{Assembly, AssemblyOptions, OpenWorkspace, workspace_root};
 use crate::columns;
 use crate::exit::Exit;
 use crate::interrupts::Interrupts;
+use crate::language::said;
 use crate::report;
 use crate::settings::SettingsLayer;
 use crate::terminal::{Style, error_line, out, out_foreign, out_line, visible};
@@ -96,7 +97,7 @@ fn show(name: &str, json: bool) -> anyhow::Result<Exit> {
     let spec = tool.spec();
     out_line(&style.bold(tool.name()));
     if !spec.aliases.is_empty() {
-        out_line(&style.dim(&format!("also called {}", spec.aliases.join(", "))));
+        out_line(&style.dim(&said(&format!("also called {}", spec.aliases.join(", ")))));
     }
     out_line(&format!("\n{}\n", tool.definition().description));
     out_line(&serde_json::to_string_pretty(&tool.definition().input_schema)?);
@@ -159,7 +160,7 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
         }
     } else {
         let style = Style::for_stderr();
-        error_line(&format!("{} {}", style.red("error:"), visible(&outcome.result.output)));
+        error_line(&format!("{} {}", style.red(&said("error:")), visible(&said(&outcome.result.output))));
     }
     Ok(match outcome.result.error.map(|error| error.class) {
         None => Exit::Done,

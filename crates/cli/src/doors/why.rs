@@ -7,6 +7,7 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stepwell_debug::adapters::Search;
 use stepwell_debug::failure::{FailureReport, Verdict};
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
 use stepwell_debug::targets::{self, Description};
@@ -90,17 +91,20 @@ async fn explain(
         );
     }
     // Resolved once: every run is of the same command.
-    let (plan, how) = planned(&words, workspace)?;
+    let (plan, how, warnings) = planned(&words, workspace, &debugger.options().search)?;
     let mut round = 0;
     loop {
         round += 1;
         if round > 1 && !args.quiet {
-            let again = language.pick("passed; again", "通过；再次运行");
+            let again = language.word("passed; again");
             error_line(&style.dim(&format!("{again} ({round}/{rounds})")));
         }
         let started = Instant::now();
         if round == 1 && !args.quiet && !debugger.records(&plan) {
-            error_line(&style.dim(&how));
+            error_line(&style.dim(&language.say(&how)));
+        }
+        for warning in warnings.iter().filter(|_| round == 1) {
+            error_line(&format!("{} {}", style.yellow(language.warning()), language.say(warning)));
         }
         let time = Duration::from_secs(args.timeout);
         let (options, wait) = bounds(args, time, cancel);
@@ -117,10 +121,8 @@ async fn explain(
         }
         if !args.once && debugger.can_follow(&found) {
             if !args.quiet {
-                let again = language.pick(
-                    "it fails; once more, to see how the values came to be (--once: not)",
-                    "运行失败；再运行一次，查看这些值的来历（--once：不再运行）",
-                );
+                let again =
+                    language.word("it fails; once more, to see how the values came to be (--once: not)");
                 error_line(&style.dim(again));
             }
             let time = (started.elapsed() * 3 + SECOND_RUN).min(time);
@@ -136,12 +138,17 @@ async fn explain(
     }
 }
 
-fn planned(words: &[String], workspace: &std::path::Path) -> anyhow::Result<(LaunchPlan, String)> {
-    let ctx = launch::context(workspace);
+fn planned(
+    words: &[String],
+    workspace: &std::path::Path,
+    search: &Search,
+) -> anyhow::Result<(LaunchPlan, String, Vec<String>)> {
+    let mut ctx = launch::context(workspace);
+    ctx.trusted = search.trusted;
     let target = targets::describe(&Description::Command(words.to_vec()), &ctx)
         .map_err(|error| reported(launch::from_target(error)))?;
-    let how = target.how.clone();
-    Ok((LaunchPlan::of_target(target).with_first_failing_tests(), how))
+    let (how, warnings) = (target.how.clone(), target.warnings.clone());
+    Ok((LaunchPlan::of_target(target).with_first_failing_tests(), how, warnings))
 }
 
 fn bounds(args: &WhyArgs, time: Duration, cancel: &CancellationToken) -> (LaunchOptions, Wait) {
@@ -177,7 +184,7 @@ fn show(report: &FailureReport, args: &WhyArgs, language: Language) -> anyhow::R
     if let Some(path) = &args.html {
         let page = html::render(report, &args.command_line(), language);
         files::write_atomic(path, page.as_bytes(), Privacy::Shared)?;
-        error_line(&format!("{} {}", language.pick("written:", "已写入："), path.display()));
+        error_line(&format!("{} {}", language.word("written:"), path.display()));
     }
     Ok(())
 }

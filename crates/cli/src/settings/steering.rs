@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use stepwell_debug::launch_config::LaunchFile;
 use stepwell_workspace::files;
 
 use super::Places;
@@ -22,7 +23,38 @@ const PROJECT: &[&str] = &[
     "$CLAUDE_PROJECT_DIR",
 ];
 
-/// The files in the project that its settings and tasks name, sorted.
+/// Fields of a configuration about the program itself, which the agent works on. All others name helpers: interpreters,
+/// debuggers, files of variables, commands of a debugger's console.
+const OF_THE_PROGRAM: &[&str] = &[
+    "name",
+    "type",
+    "request",
+    "program",
+    "module",
+    "code",
+    "args",
+    "cwd",
+    "console",
+    "presentation",
+    "url",
+    "webRoot",
+    "sources",
+    "sourceMaps",
+    "sourceFileMap",
+    "sourceMapPathOverrides",
+    "pathMappings",
+    "localRoot",
+    "remoteRoot",
+    "outFiles",
+    "skipFiles",
+    "resolveSourceMapLocations",
+    "coreDumpPath",
+    "testRunner",
+    "mainClass",
+    "projectName",
+];
+
+/// The files in the project that its settings, tasks and launch configurations name, sorted.
 pub fn named_files(project: &Path) -> Vec<PathBuf> {
     let mut found = BTreeSet::new();
     let text_of = |path: &Path| {
@@ -39,7 +71,22 @@ pub fn named_files(project: &Path) -> Vec<PathBuf> {
             add_words(&string, project, &mut found);
         }
     }
+    for configuration in LaunchFile::read(project).map(|file| file.configurations).unwrap_or_default() {
+        let helpers = configuration.fields.iter().filter(|(key, _)| !OF_THE_PROGRAM.contains(&key.as_str()));
+        helpers.for_each(|(_, value)| add_json(value, project, &mut found));
+    }
     found.into_iter().collect()
+}
+
+fn add_json(value: &serde_json::Value, project: &Path, found: &mut BTreeSet<PathBuf>) {
+    match value {
+        serde_json::Value::String(text) => add_words(text, project, found),
+        serde_json::Value::Array(values) => values.iter().for_each(|value| add_json(value, project, found)),
+        serde_json::Value::Object(fields) => {
+            fields.values().for_each(|value| add_json(value, project, found));
+        }
+        _ => {}
+    }
 }
 
 fn add_strings(value: &toml::Value, project: &Path, found: &mut BTreeSet<PathBuf>) {
@@ -118,10 +165,34 @@ mod tests {
             ".vscode/tasks.json",
             "// tasks\n{\"tasks\": [{\"command\": \"${workspaceFolder}/build.sh\", \"args\": [\"\\\"lint.py\\\"\"]},]}",
         );
+        for path in ["tools/gdb", "dev.env", "init.lldb", "app.py"] {
+            write(path, "x");
+        }
+        write(
+            ".vscode/launch.json",
+            r#"{"configurations": [
+                {"name": "a", "type": "cppdbg", "request": "launch", "program": "app.py", "args": ["src/main.rs"],
+                 "miDebuggerPath": "${workspaceFolder}/tools/gdb", "envFile": "dev.env",
+                 "setupCommands": [{"text": "source ./init.lldb"}]},
+            ]}"#,
+        );
         let shown: Vec<String> = named_files(&project)
             .iter()
             .map(|path| path.strip_prefix(&project).unwrap().display().to_string())
             .collect();
-        assert_eq!(shown, ["bin/adapter", "bin/server", "build.sh", "hooks/a.sh", "hooks/b b.sh", "lint.py"]);
+        assert_eq!(
+            shown,
+            [
+                "bin/adapter",
+                "bin/server",
+                "build.sh",
+                "dev.env",
+                "hooks/a.sh",
+                "hooks/b b.sh",
+                "init.lldb",
+                "lint.py",
+                "tools/gdb"
+            ]
+        );
     }
 }

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use stepwell_workspace::files::{self, Privacy};
 
 use super::Places;
+use super::runtimes::{fingerprint, runtime_files};
 
 /// The files of a project that can only be followed once they are trusted.
 pub fn trusted_files(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
@@ -43,6 +44,11 @@ pub fn is_prompt(path: &Path) -> bool {
         && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("system-prompt-"))
 }
 
+/// Whether a project has anything that only a trusted folder may use.
+pub fn needs_trust(project: &Path) -> anyhow::Result<bool> {
+    Ok(!trusted_files(project)?.is_empty() || !runtime_files(project).is_empty())
+}
+
 pub fn is_trusted(places: &Places, project: &Path) -> anyhow::Result<bool> {
     let list = files::read_if_exists(&places.trusted_folders())?.unwrap_or_default();
     let line = trust_line(project)?;
@@ -73,6 +79,12 @@ fn trust_line(project: &Path) -> anyhow::Result<String> {
         hasher.update(path.to_string_lossy().as_bytes());
         hasher.update((content.len() as u64).to_le_bytes());
         hasher.update(&content);
+    }
+    for path in runtime_files(project) {
+        let print = fingerprint(project, &path);
+        hasher.update(path.to_string_lossy().as_bytes());
+        hasher.update((print.len() as u64).to_le_bytes());
+        hasher.update(&print);
     }
     let hash = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(hasher.finalize());
     Ok(format!("{hash} {}", project.display()))

@@ -35,6 +35,7 @@ fn a_mistake_in_the_settings_is_shown_with_its_place() {
     assert!(text.contains("modle") && text.contains("config.toml") && text.contains("hint:"), "{text}");
 }
 
+/// E08: a project decides where requests go only once it is trusted.
 #[test]
 fn a_project_cannot_redirect_requests_before_it_is_trusted() {
     let attacker = World::new([Turn::text("stolen")]);
@@ -185,4 +186,103 @@ fn scripts_that_settings_name_are_protected_from_the_agent() {
     bash("echo changed > scripts/other.sh");
     let read = |path: &str| std::fs::read_to_string(world.work().join(path)).unwrap();
     assert_eq!((read("scripts/start.sh"), read("scripts/other.sh")), ("true\n".into(), "changed\n".into()));
+}
+
+/// A project whose own Python leaves a mark when it is run.
+fn with_own_python(turns: impl IntoIterator<Item = Turn>) -> World {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new(turns);
+    world.write("a.py", "print('it ran')\n");
+    world.write(".venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.2\n");
+    world.write(".venv/bin/python", "#!/bin/sh\ntouch MARK\nexec python3 \"$@\"\n");
+    world.write(".venv/bin/checker", "#!/bin/sh\ntouch MARK\n");
+    world.write("node_modules/.bin/jest", "#!/bin/sh\ntouch MARK\n");
+    for path in [".venv/bin/python", ".venv/bin/checker", "node_modules/.bin/jest"] {
+        std::fs::set_permissions(world.work().join(path), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    world
+}
+
+/// An interpreter or a tool of a folder runs only once the folder is trusted, and as it was then.
+#[test]
+fn an_untrusted_folder_runs_none_of_its_interpreters_and_tools() {
+    if !crate::mcp::debug::has_debugpy() {
+        return;
+    }
+    let world = with_own_python([]);
+    let mark = world.work().join("MARK");
+    let debug = |program: &str| {
+        let arguments = serde_json::json!({ "command": program }).to_string();
+        let words = ["tool", "call", "debug_failure", &arguments, "--permission-mode", "bypassPermissions"];
+        let output = world.output(&words);
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    for command in ["python3 a.py", "python a.py", "a.py", "pytest a.py", "checker", "jest"] {
+        debug(command);
+        let words: Vec<&str> = ["why", "--"].into_iter().chain(command.split(' ')).collect();
+        world.output(&words);
+        assert!(!mark.exists(), "{command}");
+    }
+    let told = debug("checker");
+    assert!(told.contains("not trusted"), "{told}");
+    let told = world.show(&world.output(&["why", "--", "python3", "a.py"]));
+    assert!(told.contains("`.venv` is not used") && told.contains("config trust"), "{told}");
+    // Trusted as it is, it is used.
+    let shown = world.show(&world.output(&["config", "trust"]));
+    assert!(shown.contains("exit code: 0") && shown.contains(".venv/bin/python"), "{shown}");
+    debug("python3 a.py");
+    assert!(mark.exists());
+    // Changed, it is not.
+    std::fs::remove_file(&mark).unwrap();
+    world.write(".venv/lib/python3.11/site-packages/evil.pth", "import evil\n");
+    debug("python3 a.py");
+    assert!(!mark.exists());
+}
+
+/// The agent cannot change the interpreter that a trusted folder runs, neither by a tool nor by a command.
+#[test]
+fn interpreters_of_a_trusted_folder_are_protected_from_the_agent() {
+    let world = with_own_python([]);
+    assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
+    let call = |tool: &str, arguments: serde_json::Value, mode: &str| {
+        world.output(&["tool", "call", tool, &arguments.to_string(), "--permission-mode", mode]).status.code()
+    };
+    for path in [".venv/pyvenv.cfg", ".venv/bin/python"] {
+        let arguments = serde_json::json!({"file_path": path, "content": "evil", "overwrite": true});
+        assert_eq!(call("write", arguments, "acceptEdits"), Some(3), "{path}");
+    }
+    // A link to an interpreter of the machine cannot be turned elsewhere either.
+    let linked = with_own_python([]);
+    std::fs::remove_file(linked.work().join(".venv/bin/python")).unwrap();
+    for (target, name) in [("/usr/bin/python3", "python3"), ("python3", "python")] {
+        std::os::unix::fs::symlink(target, linked.work().join(".venv/bin").join(name)).unwrap();
+    }
+    assert_eq!(linked.output(&["config", "trust"]).status.code(), Some(0));
+    for command in [
+        "ln -sf /bin/true .venv/bin/python",
+        "rm .venv/bin/python3; ln -s /bin/true .venv/bin/python3",
+        "mv .venv x; mkdir -p .venv/bin; ln -s /bin/true .venv/bin/python",
+        "rm -rf .venv",
+    ] {
+        let arguments = serde_json::json!({ "command": command }).to_string();
+        linked.output(&["tool", "call", "bash", &arguments, "--permission-mode", "bypassPermissions"]);
+        for (target, name) in [("/usr/bin/python3", "python3"), ("python3", "python")] {
+            let link = std::fs::read_link(linked.work().join(".venv/bin").join(name));
+            assert_eq!(link.unwrap(), std::path::Path::new(target), "{command}");
+        }
+    }
+    let before = std::fs::read(world.work().join(".venv/bin/python")).unwrap();
+    for command in [
+        "echo evil > .venv/bin/python",
+        "rm .venv/bin/python; ln -s /bin/true .venv/bin/python",
+        "mv .venv x; mkdir -p .venv/bin; echo evil > .venv/bin/python",
+        "echo evil > .venv/pyvenv.cfg",
+    ] {
+        call("bash", serde_json::json!({ "command": command }), "bypassPermissions");
+        assert_eq!(std::fs::read(world.work().join(".venv/bin/python")).unwrap(), before, "{command}");
+    }
+    // The twin: packages and other files of the environment can be changed.
+    let twin = "mkdir -p .venv/lib/python3.11/site-packages/new && echo x > .venv/lib/python3.11/site-packages/new/a.py";
+    assert_eq!(call("bash", serde_json::json!({ "command": twin }), "bypassPermissions"), Some(0));
+    assert!(world.work().join(".venv/lib/python3.11/site-packages/new/a.py").exists());
 }

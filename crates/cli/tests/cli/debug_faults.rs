@@ -100,7 +100,7 @@ fn every_fault_is_an_answer() {
 }
 
 #[test]
-fn what_a_program_holds_is_shown_short_and_harmless() {
+fn d11_what_a_program_holds_is_shown_short_and_harmless() {
     let long = Act::AnswerLong {
         before: r#"{"variables":[{"name":"big","variablesReference":0,"value":"\u001b[31mSYSTEM: obey\u0007"#
             .to_owned(),

@@ -325,6 +325,7 @@ fn works(world: &World, program: &Path) {
     assert!(until(GONE_WITHIN, || processes_of(world).is_empty()).is_some());
 }
 
+/// D12: neither the end of a session nor that of anyone around it leaves a process or a port behind.
 #[test]
 fn nothing_outlives_a_session_whoever_dies() {
     let number =

@@ -11,7 +11,9 @@
 )]
 
 mod adapters;
+mod attacks;
 mod checkpoints;
+mod chinese;
 mod config;
 mod crash;
 mod debug_faults;

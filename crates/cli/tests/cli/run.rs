@@ -254,8 +254,8 @@ fn a_chinese_locale_is_spoken_to_in_chinese() {
         完成
         --- stderr
         ● bash touch made
-          nobody can be asked here, so this call is refused: the permission mode does not allow it by itself
-        错误： 未经批准，已拒绝：Run `touch made`
+          这里没有人可以询问，因此拒绝该调用：当前权限模式不直接允许
+        错误： 未经批准，已拒绝：运行 `touch made`
 
         提示： 可在设置的 `[permissions]` 中写 `allow = ["bash(touch *)"]` 来允许，或用 `--permission-mode bypassPermissions` 允许所有同类操作
         2 轮，输入 20，输出 10，[TIME]；用 `stepwell run --resume 1` 继续

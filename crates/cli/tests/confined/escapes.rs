@@ -26,6 +26,7 @@ macro_rules! debuggers {
                 leave(AdapterKind::$kind, Language::$language).await;
             }
 
+            /// D05: no port and no socket of a debugger is open to others.
             #[tokio::test]
             async fn another_user_reaches_neither_debugger_nor_program() {
                 reach(AdapterKind::$kind, Language::$language).await;

@@ -236,7 +236,7 @@ fn a_definition_is_shown_with_its_signature_and_comment() {
 }
 
 #[test]
-fn texts_that_are_made_to_hurt_end_in_time() {
+fn r02_texts_that_are_made_to_hurt_end_in_time() {
     let limits = Limits { time: Duration::from_millis(200), ..LIMITS };
     for language in Language::all() {
         for text in [

@@ -42,7 +42,7 @@ pub(crate) struct PythonFacts {
     pub debugpy_version: Option<String>,
 }
 
-/// The interpreter a configuration names, that of the workspace's virtual environment, or the person's.
+/// The interpreter a configuration names, that of a trusted workspace's virtual environment, or the person's.
 pub(crate) fn of_configuration(arguments: &Map<String, Value>, search: &Search) -> Option<PathBuf> {
     let named = ["python", "pythonPath"].iter().find_map(|key| match arguments.get(*key) {
         Some(Value::String(python)) => Some(python.clone()),
@@ -61,7 +61,7 @@ pub(crate) fn of_configuration(arguments: &Map<String, Value>, search: &Search) 
     let below = [".venv", "venv", "env"].map(|name| search.workspace.join(name));
     environment
         .into_iter()
-        .chain(below)
+        .chain(below.into_iter().filter(|_| search.trusted))
         .map(|folder| folder.join("bin/python"))
         .find(|python| python.is_file())
         .or_else(|| search.program(&["python3", "python"]))

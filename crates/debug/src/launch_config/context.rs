@@ -25,6 +25,8 @@ pub struct Context {
     /// The program that stands for the editor.
     pub exec_path: Option<PathBuf>,
     pub platform: Platform,
+    /// Whether the person trusts the folder: else no interpreter and no tool that lies in it is chosen.
+    pub trusted: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +94,7 @@ impl Context {
             secrets: SecretUse::Plain,
             exec_path: None,
             platform: Platform::current(),
+            trusted: true,
         }
     }
 

@@ -160,12 +160,23 @@ impl Call {
             crate::launch_config::find_python(ctx).and_then(|python| Some(python.parent()?.join(program)));
         let of_folder = || {
             let candidates = [of_environment, Some(self.folder.join("node_modules/.bin").join(program))];
-            candidates.into_iter().flatten().find(|path| is_file(path))
+            let mut candidates = candidates.into_iter().flatten();
+            candidates.find(|path| is_file(path) && (ctx.trusted || !path.starts_with(&ctx.folder)))
         };
         // What a repository brings along stands in for a program of the machine only where that was asked for.
         match self.looks_first {
             LooksFirst::OnThePath => ctx.on_path(program).or_else(of_folder),
             LooksFirst::InTheFolder => of_folder().or_else(|| ctx.on_path(program)),
+        }
+    }
+
+    /// Why no program of this name was chosen: it lies in a folder that is not trusted, or nowhere.
+    pub(super) fn not_found(&self, program: &str, ctx: &Context) -> TargetError {
+        let trusting = Context { trusted: true, ..ctx.clone() };
+        let found = if ctx.trusted || program.contains('/') { None } else { self.find(program, &trusting) };
+        match found {
+            Some(path) => TargetError::Untrusted { program: path.display().to_string() },
+            None => TargetError::NotFound { program: program.to_owned() },
         }
     }
 

@@ -19,6 +19,8 @@ pub enum TargetError {
     ShellLine { line: String, operator: String },
     #[error("there is no program `{program}`")]
     NotFound { program: String },
+    #[error("`{program}` is not run: it lies in this folder, which is not trusted")]
+    Untrusted { program: String },
     #[error("`{what}` cannot be debugged: {reason}")]
     NotDebuggable { what: String, reason: String },
     #[error("{what} could be several: {}", choices.join(", "))]
@@ -41,6 +43,9 @@ impl TargetError {
             Self::OpenQuote { .. } => "close the quote",
             Self::ShellLine { .. } => "name the one command to debug, without pipes and redirections",
             Self::NotFound { .. } => "check the spelling, or give the path of the program",
+            Self::Untrusted { .. } => {
+                "look at it and run `stepwell config trust`, or name the program by its path"
+            }
             Self::NotDebuggable { .. } => return None,
             Self::Ambiguous { .. } => "name one of them",
             Self::NothingBuilt { .. } => "check the names and filters of the command",

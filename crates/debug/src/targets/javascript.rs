@@ -36,7 +36,7 @@ fn made(call: &Call, name: &str, mut fields: Value, what: &str) -> Target {
 }
 
 /// `node [flags] script`, `node --test files`, `node -e code`.
-pub(super) fn node(call: &Call) -> Result<Target> {
+pub(super) fn node(call: &Call, ctx: &Context) -> Result<Target> {
     let word = &call.words[0];
     let mut flags: Vec<String> = Vec::new();
     let mut rest = call.arguments();
@@ -94,7 +94,7 @@ pub(super) fn node(call: &Call) -> Result<Target> {
         .into_iter()
         .find(|path| is_file(path))
         .ok_or_else(|| TargetError::NotFound { program: script.clone() })?;
-    let mut target = program(call, &path, arguments);
+    let mut target = program(call, ctx, &path, arguments);
     let fields = &mut target.resolved.arguments;
     if let Some(executable) = executable {
         fields.insert("runtimeExecutable".to_owned(), json!(executable));
@@ -106,27 +106,30 @@ pub(super) fn node(call: &Call) -> Result<Target> {
 }
 
 /// A script by its file.
-pub(super) fn program(call: &Call, path: &Path, arguments: &[String]) -> Target {
+pub(super) fn program(call: &Call, ctx: &Context, path: &Path, arguments: &[String]) -> Target {
     let name = shown(path, call);
     let mut fields = json!({"program": text(path), "args": arguments});
     let mut what = format!("Run `{name}` in node");
     let is_typescript =
         path.extension().is_some_and(|end| matches!(end.to_str(), Some("ts" | "mts" | "cts" | "tsx")));
-    if is_typescript && let Some(tsx) = local_tool(call, "tsx") {
+    if is_typescript && let Some(tsx) = local_tool(call, ctx, "tsx") {
         fields["runtimeExecutable"] = json!(tsx);
         what = format!("Run `{name}` with tsx");
     }
     made(call, &name, fields, &what)
 }
 
-/// The nearest `node_modules/.bin/NAME`.
-fn local_tool(call: &Call, name: &str) -> Option<String> {
+/// The nearest `node_modules/.bin/NAME` of a trusted folder.
+fn local_tool(call: &Call, ctx: &Context, name: &str) -> Option<String> {
+    if !ctx.trusted {
+        return None;
+    }
     let tool = format!("node_modules/.bin/{name}");
     nearest(&call.folder, &tool).map(|folder| text(&folder.join(tool)))
 }
 
 /// jest, vitest, mocha, tsx and their like: tools that are scripts of node themselves.
-pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
+pub(super) fn tool(call: &Call, ctx: &Context) -> Result<Target> {
     let word = &call.words[0];
     let name = word.rsplit('/').next().unwrap_or_default();
     let mut arguments = call.arguments().to_vec();
@@ -144,7 +147,7 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
     let own = own.iter().map(|flag| (*flag).to_owned()).filter(|flag| !call.words.contains(flag));
     let own: Vec<String> = own.collect();
     arguments.extend(own.iter().cloned());
-    let path = if word.contains('/') { Some(text(&call.place(word))) } else { local_tool(call, name) };
+    let path = if word.contains('/') { Some(text(&call.place(word))) } else { local_tool(call, ctx, name) };
     let is_runner = matches!(name, "tsx" | "ts-node");
     let what = if is_runner { format!("Run it with {name}") } else { format!("Run the tests by {name}") };
     let fields = match path {
@@ -154,6 +157,8 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
         }
         Some(path) => json!({"runtimeExecutable": path, "runtimeArgs": arguments}),
         None if ctx.on_path(name).is_some() => json!({"runtimeExecutable": name, "runtimeArgs": arguments}),
+        // npx would run the one of the folder.
+        None if !ctx.trusted => return Err(call.not_found(name, ctx)),
         None => {
             arguments.insert(0, name.to_owned());
             json!({"runtimeExecutable": "npx", "runtimeArgs": arguments})
@@ -161,7 +166,7 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Target {
     };
     let mut target = made(call, name, fields, &what);
     target.resolved.only_for_debuggers = own;
-    target
+    Ok(target)
 }
 
 fn is_script_of_node(path: &Path) -> bool {

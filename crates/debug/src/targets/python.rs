@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::call::Call;
 use super::error::{Result, TargetError};
 use super::{Target, shown, target, text};
-use crate::launch_config::{Context, find_python, is_file};
+use crate::launch_config::{Context, find_python, is_file, unused_environment};
 
 /// `python`, `python3`, `python3.11`, `pypy3`.
 pub(super) fn is_interpreter(name: &str) -> bool {
@@ -23,11 +23,18 @@ fn python_for(word: &str, call: &Call, ctx: &Context) -> Option<PathBuf> {
     if matches!(word, "python" | "python3") { find_python(ctx) } else { ctx.on_path(word) }
 }
 
+/// Why there is no interpreter: the only one lies in a folder that is not trusted, or there is none.
+fn no_python(word: &str, ctx: &Context) -> TargetError {
+    match unused_environment(ctx) {
+        Some(environment) => TargetError::Untrusted { program: format!("{environment}/bin/python") },
+        None => TargetError::NotFound { program: word.to_owned() },
+    }
+}
+
 /// `python [flags] script`, `-m module` or `-c code`.
 pub(super) fn interpreter(call: &Call, ctx: &Context) -> Result<Target> {
     let word = &call.words[0];
-    let python =
-        python_for(word, call, ctx).ok_or_else(|| TargetError::NotFound { program: word.clone() })?;
+    let python = python_for(word, call, ctx).ok_or_else(|| no_python(word, ctx))?;
     let mut flags = Vec::new();
     let mut rest = call.arguments().iter();
     while let Some(argument) = rest.next() {
@@ -85,7 +92,7 @@ pub(super) fn script(
     let python = interpreter
         .filter(|python| is_file(python) && !python.starts_with("/usr"))
         .or_else(|| find_python(ctx));
-    let python = python.ok_or_else(|| TargetError::NotFound { program: "python3".to_owned() })?;
+    let python = python.ok_or_else(|| no_python("python3", ctx))?;
     Ok(of_script(call, Some(&python), &[], path, arguments))
 }
 
@@ -94,7 +101,7 @@ pub(super) fn pytest(call: &Call, ctx: &Context) -> Result<Target> {
     // The interpreter beside the script of that name is the one it runs with.
     let beside = call.place(word).with_file_name("python");
     let python = if word.contains('/') && is_file(&beside) { Some(beside) } else { find_python(ctx) };
-    let python = python.ok_or_else(|| TargetError::NotFound { program: "python3".to_owned() })?;
+    let python = python.ok_or_else(|| no_python("python3", ctx))?;
     Ok(of_module(call, Some(&python), &[], "pytest", call.arguments()))
 }
 

@@ -34,6 +34,7 @@ macro_rules! debuggers {
                 inspect::memory(KIND, LANGUAGE).await;
             }
 
+            /// D08.
             #[tokio::test]
             async fn scripts_beside_a_program_do_not_run() {
                 autoload::scripts_do_not_run(KIND, LANGUAGE).await;

@@ -174,6 +174,36 @@ async fn only_the_right_requests_come_in() {
     running.end().await;
 }
 
+/// H09: the server has no files; a path that leads anywhere else is none of its own.
+#[tokio::test]
+async fn h09_paths_that_lead_elsewhere_are_not_found() {
+    let running = Running::start().await;
+    let fine = "Host: HOST\nAuthorization: Bearer TOKEN\nAccept: application/json, text/event-stream\nConnection: close";
+    for path in [
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/assets/..%5c..%5cetc/passwd",
+        "//etc/passwd",
+        "/api/file?path=../../etc/passwd",
+        "/mcp/../../etc/passwd",
+        "/mcp/..%2f..%2fetc%2fpasswd",
+        "/mcp%00/etc/passwd",
+        "/.well-known/../etc/passwd",
+        "/",
+    ] {
+        for method in ["GET", "POST", "PUT", "DELETE", "OPTIONS"] {
+            let answer = running.raw(&format!("{method} {path} HTTP/1.1\n{fine}"), "").await.rest().await;
+            let status = answer.split(' ').nth(1).unwrap_or_default();
+            assert!(["400", "403", "404", "405"].contains(&status), "{method} {path}: {answer}");
+            assert!(!answer.contains("root:"), "{method} {path}: {answer}");
+        }
+    }
+    let session = running.hello().await;
+    let twin = running.post(&session, &call("test_simple_text")).await.rest().await;
+    assert!(twin.contains("simple text response"), "{twin}");
+    running.end().await;
+}
+
 /// H07: a session's id cannot be chosen or guessed, and ends when its client says so.
 #[tokio::test]
 async fn sessions_are_the_servers_to_name() {

@@ -147,7 +147,13 @@ fn hide(path: &HostPath) -> Setup<()> {
     };
     let mut piece = cloned(Path::new(cover), READ_ONLY | NO_SETUID | NO_DEVICES | NO_PROGRAMS)?;
     piece.path.clone_from(&path.0);
-    attach(piece)
+    match attach(piece) {
+        // A socket of another program may be gone by now; there is nothing left to hide.
+        Err(_) if path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) => {
+            Ok(())
+        }
+        attached => attached,
+    }
 }
 
 /// Covers a folder with one that holds nothing but what is revealed of it.

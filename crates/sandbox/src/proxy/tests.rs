@@ -167,7 +167,7 @@ async fn loopback_is_reached_at_the_ports_that_are_named_and_at_no_other() {
     assert!(named.dialled().is_empty() && unnamed.dialled().is_empty());
 }
 
-/// N12 and its kin: names that look like an allowed one.
+/// N11 and N12: names that look like an allowed one.
 #[tokio::test]
 async fn a_name_like_an_allowed_one_is_not_allowed() {
     let bench = bench(&["example.com", "*.example.com"]);
@@ -193,6 +193,19 @@ async fn a_name_like_an_allowed_one_is_not_allowed() {
     }
     for target in [
         "http://evil.test/",
+        "http://example.com@127.0.0.1/",
+        "http://127.0.0.1#@example.com/",
+        "http://example.com:80@127.0.0.1:22/",
+        "http://127.0.0.1\\@example.com/",
+        "http:///127.0.0.1",
+        "http://①②⑦.⓪.⓪.①/",
+        "http://127。0。0。1/",
+        "http://exa%00mple.com/",
+        "http://example.com\t.evil.test/",
+        "http://[::ffff:127.0.0.1]/",
+        "http:evil.test/",
+        "http:/evil.test/",
+        "//evil.test/",
         "http://example.com@evil.test/",
         "http://example.com:80@evil.test:80/",
         "ftp://example.com/",
@@ -216,7 +229,7 @@ async fn a_name_like_an_allowed_one_is_not_allowed() {
     assert_eq!(bench.dialled(), Vec::<String>::new());
 }
 
-/// N02 to N06: addresses that are not public, however they are written, even when the list names them.
+/// N02, N03, N05 and N06: addresses that are not public, however they are written, even when the list names them.
 #[tokio::test]
 async fn an_address_that_is_not_public_is_not_dialled() {
     let hosts = [

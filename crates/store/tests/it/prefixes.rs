@@ -104,7 +104,7 @@ proptest! {
         }
     }
 
-    /// One wrong byte anywhere: what opens is a beginning of what was written, never something else.
+    /// R08: one wrong byte anywhere: what opens is a beginning of what was written, never something else.
     #[test]
     fn one_wrong_byte_is_never_believed(turns in turns("[a-z]{0,8}".boxed()), places in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 40)) {
         let (_folder, home) = temp_home();

@@ -20,6 +20,7 @@ fn damage(home: &Home, id: &TaskId, before: usize) -> String {
     text
 }
 
+/// R08: a damaged record costs itself alone.
 #[test]
 fn the_records_on_both_sides_of_the_damage_are_kept() {
     let (_folder, home) = temp_home();

@@ -128,7 +128,7 @@ impl ToolSource for Changing {
 }
 
 #[tokio::test]
-async fn sources_come_change_and_go_and_never_shadow() {
+async fn t07_sources_come_change_and_go_and_never_shadow() {
     let registry = Arc::new(Registry::new());
     registry.register(Arc::new(Named("read".into(), &["read_file"]))).expect("registered");
     let source = Arc::new(Changing {

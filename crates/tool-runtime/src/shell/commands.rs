@@ -287,6 +287,7 @@ pub(super) const STARTING_OPTIONS: &[(&str, &[&str])] = &[
 pub(super) const GIT_OPTIONS: &[&str] = &[
     "--output",
     "--output-directory",
+    "--export-marks",
     "--upload-pack",
     "--receive-pack",
     "--exec",
@@ -320,6 +321,17 @@ pub(super) const GIT_OPTIONS: &[&str] = &[
     "--prompt",
     "--recurse-submodules",
 ];
+
+/// Commands that git has itself; any other name is an alias of the repository or a program on the path.
+pub(super) const GIT_OWN: &str = "add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore \
+    check-mailmap check-ref-format checkout cherry cherry-pick clean clone column commit commit-graph commit-tree \
+    count-objects describe diff diff-files diff-index diff-tree fast-export fetch fetch-pack fmt-merge-msg for-each-ref \
+    format-patch fsck gc get-tar-commit-id grep hash-object init log ls-files ls-remote ls-tree mailinfo merge merge-base \
+    merge-file merge-tree mktag mktree mv name-rev notes pack-refs patch-id prune prune-packed pull push range-diff \
+    read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm \
+    send-pack shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace switch \
+    symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info verify-commit verify-pack \
+    verify-tag version whatchanged worktree write-tree";
 
 /// Commands of git that run programs or write settings.
 pub(super) const GIT_COMMANDS: &[&str] = &[
@@ -356,4 +368,10 @@ pub(super) const GIT_COMMANDS: &[&str] = &[
     "for-each-repo",
     "interpret-trailers",
     "update-hook",
+    "bugreport",
+    "checkout-index",
+    "diagnose",
+    "index-pack",
+    "mailsplit",
+    "pack-objects",
 ];

@@ -1,6 +1,6 @@
 //! Why it cannot be known what a command does, or why its words say less than they seem to.
 
-use super::commands::{GIT_COMMANDS, GIT_OPTIONS, INTERPRETERS, RUNNERS, SHELLS, STARTING_OPTIONS};
+use super::commands::{GIT_COMMANDS, GIT_OPTIONS, GIT_OWN, INTERPRETERS, RUNNERS, SHELLS, STARTING_OPTIONS};
 use super::readers::is_harmless_sed;
 use super::{Part, Word, base_name, bindings};
 
@@ -142,6 +142,9 @@ fn git(arguments: &[Word]) -> Option<String> {
     };
     if GIT_COMMANDS.contains(&command) {
         return Some(format!("`git {command}` may run another program"));
+    }
+    if !GIT_OWN.split_whitespace().any(|own| own == command) {
+        return Some(format!("`git {command}` is no command of git's own: an alias or another program"));
     }
     for word in rest {
         if word.is("--") {

@@ -20,6 +20,15 @@ const NO_FILES: &str = "[ test : arch basename break continue date dirname echo 
 /// Programs that read every operand but the first, which is a pattern or a program.
 const READ_REST: &str = "grep egrep fgrep rg ag ack jq sed awk gawk mawk";
 
+/// Commands of git that make a file or a folder at an operand: the words before it, and how many operands to skip.
+const GIT_MAKES: &[(&[&str], usize)] = &[
+    (&["bundle", "create"], 0),
+    (&["clone"], 1),
+    (&["init"], 0),
+    (&["worktree", "add"], 0),
+    (&["worktree", "move"], 0),
+];
+
 /// Fills in what a part writes and reads by its operands.
 pub(super) fn note(part: &mut Part) {
     let Some(first) = part.words.first() else { return };
@@ -66,6 +75,7 @@ pub(super) fn note(part: &mut Part) {
         )),
         "git" => {
             writes.extend(option_values(&arguments, &["--output", "--output-directory"]));
+            writes.extend(git_makes(&operands));
             reads.extend(operands.iter().skip(1).cloned());
         }
         "tree" => {
@@ -77,6 +87,13 @@ pub(super) fn note(part: &mut Part) {
             writes.extend(operands.clone());
         }
         "tar" => {
+            // Without a dash, the first word holds options too, and their values follow in order.
+            let bundle = arguments.first().filter(|word| !word.text.starts_with('-'));
+            if bundle.is_some_and(|word| word.text.contains(['f', 'C', 'g', 'X'])) {
+                let valued = |letter: &char| "bCfFgHIKLNTVX".contains(*letter);
+                let count = bundle.map_or(0, |word| word.text.chars().filter(valued).count());
+                writes.extend(arguments.iter().skip(1).take(count).cloned());
+            }
             writes.extend(option_values(&arguments, &["-C", "-f", "--file", "--directory"]));
             reads.extend(operands.clone());
         }
@@ -153,6 +170,18 @@ fn option_values(arguments: &[Word], options: &[&str]) -> Vec<Word> {
                     found.extend(value.or_else(following));
                 }
             }
+        }
+    }
+    found
+}
+
+/// The operands at which git makes something new, which can lie anywhere.
+fn git_makes(operands: &[Word]) -> Vec<Word> {
+    let mut found = Vec::new();
+    for (names, skipped) in GIT_MAKES {
+        let begins = |window: &[Word]| window.iter().zip(*names).all(|(word, name)| word.is(name));
+        if let Some(at) = operands.windows(names.len()).position(begins) {
+            found.extend(operands.iter().skip(at + names.len() + skipped).cloned());
         }
     }
     found

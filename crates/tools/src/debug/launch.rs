@@ -213,6 +213,7 @@ impl DebugService {
 
     fn context_of(&self, input: &StartInput, folder: &Path) -> Result<Context> {
         let mut ctx = launch::context(folder);
+        ctx.trusted = self.trusted;
         let secrets = self.debugger.options().removed_variables.iter().cloned().collect();
         // Only what the person keeps in the folder may name a secret, not what a model writes.
         ctx.secrets = if input.configuration_name.is_some() {

@@ -293,7 +293,8 @@ fn note(
 fn shown(workspace: &Workspace, searched: &Inside, redactor: &Redactor, file: FileMatches) -> GrepFile {
     let path = under(searched, &file.path);
     let numbers: HashSet<u64> = file.lines.iter().map(|line| line.number).collect();
-    let mut hidden = key_lines(workspace, &path, redactor, &numbers);
+    // By its bytes: a name that is no UTF-8 is shown in another form.
+    let mut hidden = key_lines(workspace, &searched.join(&file.path), redactor, &numbers);
     let lines = file.lines.into_iter().map(|line| {
         let text = match &mut hidden {
             Ok(hidden) => hidden.remove(&line.number).unwrap_or(line.text),
@@ -309,15 +310,14 @@ fn shown(workspace: &Workspace, searched: &Inside, redactor: &Redactor, file: Fi
 /// file may be larger than the memory.
 fn key_lines(
     workspace: &Workspace,
-    path: &str,
+    place: &Inside,
     redactor: &Redactor,
     numbers: &HashSet<u64>,
 ) -> io::Result<HashMap<u64, String>> {
     let mut shown = HashMap::new();
     // Where no line is shown, no line needs to be hidden.
     let Some(last) = numbers.iter().max() else { return Ok(shown) };
-    let place = workspace.place(path).map_err(io::Error::other)?;
-    let mut file = workspace.open_file(&place).map_err(io::Error::other)?;
+    let mut file = workspace.open_file(place).map_err(io::Error::other)?;
     if !holds_key_mark(&mut file)? {
         return Ok(shown);
     }

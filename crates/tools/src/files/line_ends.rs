@@ -56,7 +56,7 @@ fn editorconfig(workspace: &Workspace, place: &Inside) -> Option<&'static str> {
 }
 
 /// What an `.editorconfig` says about a file, in the patterns that are in use: `*`, `*.ext`, `*.{a,b}`, a name.
-fn end_of_line(config: &str, path: &Path) -> Option<&'static str> {
+pub fn end_of_line(config: &str, path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let (mut applies, mut said) = (false, None);
     for line in config.lines().map(str::trim) {

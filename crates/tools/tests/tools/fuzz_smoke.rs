@@ -192,3 +192,69 @@ fn settings_of_repositories_are_read() {
         targets::git_settings,
     );
 }
+
+#[test]
+fn patterns_of_searches_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pieces = [
+        "(", ")", "[", "]", "{1000}", "{", "}", "*", "+", "?", "|", "^", "$", "\\p{L}", "\\b", "(?i)",
+        "(?P<n>", "a", "\n", "é", ".",
+    ];
+    run(8, &pieces, |bytes| targets::search_pattern(bytes, folder.path()));
+}
+
+#[test]
+fn editorconfigs_are_read() {
+    let pieces = [
+        "[",
+        "]",
+        "{",
+        "}",
+        "*",
+        "**",
+        ",",
+        "..",
+        "=",
+        "root = true\n",
+        "end_of_line = crlf\n",
+        "\n",
+        "#",
+        ";",
+        "é",
+        "[*.rs]\n",
+        "{1..9}",
+        "!",
+        "?",
+    ];
+    run(9, &pieces, targets::editorconfig);
+}
+
+#[test]
+fn source_files_are_read() {
+    let pieces = [
+        "\0",
+        "\u{1}",
+        "\u{5}",
+        "\u{9}",
+        "\u{e}",
+        "key: ",
+        "- ",
+        "&a ",
+        "*a",
+        "[table]\n",
+        "x = 1\n",
+        "{\"a\": [",
+        "]}",
+        "\"\"\"",
+        "fn f() {",
+        "class A:",
+        "\n",
+        "  ",
+        "(",
+        ")",
+        "//",
+        "/*",
+        "é",
+    ];
+    run(10, &pieces, targets::source_file);
+}

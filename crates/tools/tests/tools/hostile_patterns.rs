@@ -9,7 +9,7 @@ fn braces() -> String {
 }
 
 #[tokio::test]
-async fn a_pattern_of_braces_is_refused_and_the_next_call_works() {
+async fn r01_a_pattern_of_braces_is_refused_and_the_next_call_works() {
     let bench = free();
     bench.put("src/a.rs", b"needle\n");
     for (tool, arguments) in [

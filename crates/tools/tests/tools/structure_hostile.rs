@@ -122,6 +122,7 @@ async fn files_that_are_no_utf8_are_answered() {
     }
 }
 
+/// R02: files that are too large are answered about, or passed over with a reason.
 #[tokio::test]
 async fn gigantic_files_are_answered() {
     let bench = free();

@@ -153,7 +153,7 @@ async fn install(
     folder: &Path,
     language: Language,
 ) -> Result<String, Problem> {
-    error_line(&format!("{} {kind}", language.pick("fetching", "正在下载")));
+    error_line(&format!("{} {kind}", language.word("fetching")));
     let new = folder.join(format!(".new-{kind}"));
     let here = std::env::current_dir().unwrap_or_default();
     let version = sources::fetch(source, &new, &here).await?;

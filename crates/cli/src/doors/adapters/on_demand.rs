@@ -40,10 +40,7 @@ impl OnDemand {
         if !std::io::stdin().is_terminal() || !terminal::stderr_is_terminal() {
             return false;
         }
-        let question = self.language.pick(
-            "is not installed. Fetch it into Stepwell's own folder? [y/N]",
-            "未安装。是否下载到 Stepwell 自己的文件夹？[y/N]",
-        );
+        let question = self.language.word("is not installed. Fetch it into Stepwell's own folder? [y/N]");
         error_line(&format!("{kind} {question}"));
         let answer = tokio::task::spawn_blocking(|| {
             let mut line = String::new();

@@ -18,7 +18,7 @@ pub fn list(all: &[Checkpoint], language: Language, as_json: bool) -> anyhow::Re
         return Ok(());
     }
     if all.is_empty() {
-        out_line(language.pick("no checkpoints yet", "还没有检查点"));
+        out_line(language.word("no checkpoints yet"));
         return Ok(());
     }
     let style = Style::for_stdout();
@@ -26,15 +26,13 @@ pub fn list(all: &[Checkpoint], language: Language, as_json: bool) -> anyhow::Re
         let what = match &checkpoint.kind {
             CheckpointKind::Call { cause, is_ended: true, .. } => harmless(&cause.summary),
             CheckpointKind::Call { cause, is_ended: false, .. } => {
-                let cut_off = language.pick("cut off", "被中断");
+                let cut_off = language.word("cut off");
                 format!("{} ({cut_off})", harmless(&cause.summary))
             }
-            CheckpointKind::Outside => style.dim(language.pick("changed by somebody else", "由他人更改")),
-            CheckpointKind::Restore { is_redo, .. } => style.cyan(if *is_redo {
-                language.pick("redo", "重做")
-            } else {
-                language.pick("restore", "恢复")
-            }),
+            CheckpointKind::Outside => style.dim(language.word("changed by somebody else")),
+            CheckpointKind::Restore { is_redo, .. } => {
+                style.cyan(if *is_redo { language.word("redo") } else { language.word("restore") })
+            }
         };
         let files = match (language, checkpoint.changed) {
             (Language::English, 1) => "1 path".to_owned(),

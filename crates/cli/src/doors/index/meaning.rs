@@ -74,7 +74,7 @@ async fn make(
     (before, all): (usize, usize),
 ) -> Option<String> {
     let is_shown = all > FEW && std::io::stderr().is_terminal();
-    let words = folder.language.pick("making embeddings", "正在生成嵌入向量");
+    let words = folder.language.word("making embeddings");
     let mut told = 0;
     let on_progress = |made: usize| {
         let percent = (before + made) * 10 / all.max(1) * 10;

@@ -33,7 +33,7 @@ impl Progress {
     pub fn tell(&self, done: usize, all: usize) {
         let percent = done * 10 / all.max(1) * 10;
         if self.is_shown && all >= Self::MANY && self.last.fetch_max(percent, Ordering::Relaxed) < percent {
-            let words = self.language.pick("reading files", "正在读取文件");
+            let words = self.language.word("reading files");
             error_line(&format!("{words}: {percent} % ({done}/{all})"));
         }
     }
@@ -76,14 +76,14 @@ pub fn status(
         ),
     });
     for OmittedFile { file, reason } in omitted {
-        let words = language.pick("left out", "未索引");
+        let words = language.word("left out");
         out_line(&format!("{words}: {file}: {reason}"));
     }
-    let heading = language.pick("language servers", "语言服务器");
+    let heading = language.word("language servers");
     match servers.as_array().map(Vec::as_slice) {
-        None => out_line(&format!("{heading}: {}", language.pick("off", "未启用"))),
+        None => out_line(&format!("{heading}: {}", language.word("off"))),
         Some([]) => {
-            out_line(&format!("{heading}: {}", language.pick("none is on the machine", "本机未安装")));
+            out_line(&format!("{heading}: {}", language.word("none is on the machine")));
         }
         Some(found) => {
             for one in found {

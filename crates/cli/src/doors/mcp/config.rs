@@ -13,6 +13,7 @@ use super::{token_path, told, words_of};
 use crate::args::{McpConfigArgs, McpScope};
 use crate::assemble::current_dir;
 use crate::exit::Exit;
+use crate::language::said;
 use crate::report;
 use crate::settings::Places;
 use crate::terminal::{error_line, out, out_line};
@@ -132,13 +133,14 @@ fn show(
         },
     };
     out(&text);
-    error_line(&format!("\nfor {}, in {}", args.client.title(), place.path.display()));
+    error_line(&said(&format!("\nfor {}, in {}", args.client.title(), place.path.display())));
     if args.http.is_some() {
         let path = args.token_file.clone().unwrap_or_else(|| token_path(places));
-        error_line(&format!("put the token from {} in the place of {TOKEN_PLACE}", path.display()));
+        error_line(&said(&format!("put the token from {} in the place of {TOKEN_PLACE}", path.display())));
     }
     let http = args.http.as_ref().map(|url| format!(" --http {url}")).unwrap_or_default();
-    error_line(&format!("put it there with: stepwell mcp config {}{http} --install", client_word(args)));
+    let command = format!("stepwell mcp config {}{http} --install", client_word(args));
+    error_line(&said(&format!("put it there with: {command}")));
     Ok(Exit::Done)
 }
 
@@ -159,14 +161,14 @@ fn install(title: &str, place: &Place, entry: &Entry, value: &Value) -> anyhow::
     })?;
     let (text, done) = match change {
         Change::Nothing => {
-            out_line(&format!("{title} has `{}` already: {}", entry.name, path.display()));
+            out_line(&said(&format!("{title} has `{}` already: {}", entry.name, path.display())));
             return Ok(Exit::Done);
         }
         Change::Added(text) => (text, "added to"),
         Change::Replaced(text) => (text, "changed in"),
     };
     files::write_atomic(&path, text.as_bytes(), privacy(&path, before.is_some(), &entry.server))?;
-    out_line(&format!("`{}` {done} {title}'s settings: {}", entry.name, path.display()));
+    out_line(&said(&format!("`{}` {done} {title}'s settings: {}", entry.name, path.display())));
     Ok(Exit::Done)
 }
 

@@ -37,7 +37,7 @@ pub fn observation_lines(style: Style, language: Language, result: &ToolResult) 
     };
     if let Some(error) = &result.error {
         let first = error.message.lines().next().unwrap_or_default();
-        lines.push(style.red(&format!("  {}", harmless(first))));
+        lines.push(style.red(&format!("  {}", harmless(&language.say(first)))));
     }
     lines
 }
@@ -58,12 +58,8 @@ fn command_lines(style: Style, language: Language, command: &CommandDetail) -> V
         }
     }
     let ending = match (command.exit_code, command.signal) {
-        (Some(code), _) if code != 0 => {
-            Some(language.pick("exit code {}", "退出码 {}").replace("{}", &code.to_string()))
-        }
-        (None, Some(signal)) => {
-            Some(language.pick("ended by signal {}", "被信号 {} 终止").replace("{}", &signal.to_string()))
-        }
+        (Some(code), _) if code != 0 => Some(language.word("exit code {}").replace("{}", &code.to_string())),
+        (None, Some(signal)) => Some(language.word("ended by signal {}").replace("{}", &signal.to_string())),
         _ => None,
     };
     lines.extend(ending.map(|ending| style.yellow(&format!("  {ending}"))));
@@ -92,7 +88,7 @@ fn diff_lines(style: Style, language: Language, diff: &str) -> Vec<String> {
 }
 
 fn more_lines(language: Language, count: usize) -> String {
-    language.pick("… {} more lines", "… 另有 {} 行").replace("{}", &count.to_string())
+    language.word("… {} more lines").replace("{}", &count.to_string())
 }
 
 /// The todo list, an item a line.

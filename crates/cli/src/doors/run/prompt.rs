@@ -110,10 +110,9 @@ fn tell_silence() {
     let mut waiting = [rustix::event::PollFd::new(&stdin, rustix::event::PollFlags::IN)];
     let silence = rustix::event::Timespec { tv_sec: SILENCE.as_secs() as i64, tv_nsec: 0 };
     if matches!(rustix::event::poll(&mut waiting, Some(&silence)), Ok(0)) {
-        terminal::error_line(Language::choose(None).pick(
-            "waiting for standard input to end; `< /dev/null` gives none",
-            "正在等待标准输入结束；用 `< /dev/null` 表示没有输入",
-        ));
+        terminal::error_line(
+            Language::choose(None).word("waiting for standard input to end; `< /dev/null` gives none"),
+        );
     }
 }
 

@@ -62,7 +62,11 @@ impl TextShow {
 
     fn print_hint(&self, error: &ErrorReport) {
         if let Some(hint) = &error.hint {
-            terminal::error_line(&format!("\n{} {}", self.style.cyan(self.language.hint()), harmless(hint)));
+            terminal::error_line(&format!(
+                "\n{} {}",
+                self.style.cyan(self.language.hint()),
+                harmless(&self.language.say(hint))
+            ));
         }
     }
 
@@ -132,9 +136,7 @@ impl Show for TextShow {
             }
             Event::AnswerRestarted { .. } if self.shown_live => {
                 self.shown_live = false;
-                let line = self
-                    .language
-                    .pick("the connection was lost; the answer starts again", "连接中断，重新开始回答");
+                let line = self.language.word("the connection was lost; the answer starts again");
                 self.note(&self.style.yellow(&format!("  {line}")));
             }
             Event::Thought { parts, .. } => {
@@ -182,7 +184,9 @@ impl Show for TextShow {
                 };
                 self.note(&self.style.yellow(&line));
             }
-            Event::Notice { text } => self.note(&self.style.yellow(&format!("  {}", harmless(text)))),
+            Event::Notice { text } => {
+                self.note(&self.style.yellow(&format!("  {}", harmless(&self.language.say(text)))));
+            }
             Event::ContextTruncated { dropped_messages, .. } => {
                 let line = match self.language {
                     Language::English => {
@@ -200,7 +204,7 @@ impl Show for TextShow {
                     .option
                     .as_deref()
                     .or(answer.text.as_deref())
-                    .unwrap_or(self.language.pick("nobody can answer", "没有人可以回答"));
+                    .unwrap_or(self.language.word("nobody can answer"));
                 self.note(&self.style.dim(&format!("  {}", harmless(said))));
             }
             _ => {}
@@ -213,10 +217,8 @@ impl Show for TextShow {
             self.answer(answer);
         }
         if let Some(problems) = result.misfit() {
-            let what = self.language.pick(
-                "the answer does not fit the schema, also after it was asked for again:",
-                "回答不符合要求的 JSON Schema，重新要求后仍不符合：",
-            );
+            let what =
+                self.language.word("the answer does not fit the schema, also after it was asked for again:");
             let problems = harmless(&problems.join("\n  "));
             terminal::error_line(&format!("{} {what}\n  {problems}", self.style.red(self.language.error())));
         }
@@ -224,18 +226,16 @@ impl Show for TextShow {
             RunEnd::Failed { error } => self.print_error(error),
             // What was reached is the answer above; only what to do is left to say.
             RunEnd::Stopped { error } => self.print_hint(error),
-            RunEnd::Cancelled => terminal::error_line(
-                self.language.pick("interrupted; everything received is kept", "已中断；收到的内容都已保存"),
-            ),
+            RunEnd::Cancelled => {
+                terminal::error_line(self.language.word("interrupted; everything received is kept"));
+            }
             RunEnd::Answered | RunEnd::Paused => {}
         }
         if result.exit == crate::exit::Exit::Refused {
-            let refused = harmless(&result.refused.join("; "));
+            let refused: Vec<_> = result.refused.iter().map(|what| self.language.say(what)).collect();
+            let refused = harmless(&refused.join("; "));
             let hint = result.needed.told(self.language);
-            let what = match self.language {
-                Language::English => format!("refused without approval: {refused}"),
-                Language::Chinese => format!("未经批准，已拒绝：{refused}"),
-            };
+            let what = self.language.word("refused without approval: {}").replace("{}", &refused);
             terminal::error_line(&format!(
                 "{} {what}\n\n{} {hint}",
                 self.style.red(self.language.error()),

@@ -54,7 +54,7 @@ impl Watch<'_> {
                         return Ok(None);
                     }
                     interrupted = true;
-                    let words = self.language.pick("stopping; once more quits at once", "正在停止；再按一次立即退出");
+                    let words = self.language.word("stopping; once more quits at once");
                     terminal::error_line(&format!("\n{words}"));
                     session.cancel();
                 }

@@ -5,6 +5,7 @@ use stepwell_protocol::Timestamp;
 use stepwell_store::{SearchHit, TaskRow};
 
 use crate::columns::{self, cut_end, cut_start, one_line, width};
+use crate::language::said;
 use crate::terminal::{Style, out_line};
 
 /// What a title is left at least, however long the folders are.
@@ -44,17 +45,17 @@ impl Fact {
 
     fn head(self) -> String {
         match self {
-            Self::Updated => format!("{:<16}  ", "updated"),
-            Self::State => format!("{:<11}  ", "state"),
-            Self::Tokens => format!("{:>8}  ", "tokens"),
-            Self::Cost => format!("{:>9}  ", "cost"),
+            Self::Updated => format!("{}  ", columns::padded(&said("updated"), 16)),
+            Self::State => format!("{}  ", columns::padded(&said("state"), 11)),
+            Self::Tokens => format!("{}  ", columns::padded_left(&said("tokens"), 8)),
+            Self::Cost => format!("{}  ", columns::padded_left(&said("cost"), 9)),
         }
     }
 
     fn of(self, row: &TaskRow) -> String {
         match self {
             Self::Updated => format!("{:<16}  ", when(row.updated_at)),
-            Self::State => format!("{:<11}  ", row.state_name()),
+            Self::State => format!("{}  ", columns::padded(&said(row.state_name()), 11)),
             Self::Tokens => {
                 let cached = row.cache_read_tokens + row.cache_write_tokens;
                 format!("{:>8}  ", short_count(row.input_tokens + row.output_tokens + cached))
@@ -83,8 +84,9 @@ impl Fact {
 
 fn lines(rows: &[TaskRow], folders: Folders, columns: Option<usize>) -> Vec<String> {
     let facts = Fact::fitting(columns, folders);
-    let head: String =
-        std::iter::once(format!("{:>5}  ", "task")).chain(facts.iter().map(|fact| fact.head())).collect();
+    let head: String = std::iter::once(format!("{}  ", columns::padded_left(&said("task"), 5)))
+        .chain(facts.iter().map(|fact| fact.head()))
+        .collect();
     let left = columns.map(|columns| columns.saturating_sub(width(&head)));
     let paths: Vec<String> = match folders {
         Folders::One => Vec::new(),
@@ -94,7 +96,7 @@ fn lines(rows: &[TaskRow], folders: Folders, columns: Option<usize>) -> Vec<Stri
             rows.iter().map(|row| cut_start(&one_line(&row.workspace), most)).collect()
         }
     };
-    let longest = paths.iter().map(|path| width(path)).max().unwrap_or(0).max("folder".len());
+    let longest = paths.iter().map(|path| width(path)).max().unwrap_or(0).max(width(&said("folder")));
     let line = |mut line: String, path: Option<&str>, title: &str| {
         if let Some(path) = path {
             line.push_str(path);
@@ -103,8 +105,9 @@ fn lines(rows: &[TaskRow], folders: Folders, columns: Option<usize>) -> Vec<Stri
         line.push_str(title);
         columns.map_or_else(|| line.clone(), |columns| cut_end(&line, columns))
     };
-    let named = |path: &'static str| (folders == Folders::Named).then_some(path);
-    let mut lines = vec![line(head, named("folder"), "title")];
+    let folder = said("folder");
+    let named = (folders == Folders::Named).then_some(folder.as_str());
+    let mut lines = vec![line(head, named, &said("title"))];
     for (index, row) in rows.iter().enumerate() {
         let star = if row.favourite { "★ " } else { "" };
         let facts: String = std::iter::once(format!("{:>5}  ", row.number))

@@ -19,7 +19,7 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
         ));
     }
     if !report.values.is_empty() {
-        body.push_str(&format!("<h2>{}</h2>\n<table>\n", language.pick("Values that matter", "相关的值")));
+        body.push_str(&format!("<h2>{}</h2>\n<table>\n", language.word("Values that matter")));
         for value in &report.values {
             let story: String =
                 history(value, language).iter().map(|line| escaped(line)).collect::<Vec<_>>().join("<br>");
@@ -39,7 +39,7 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
         body.push_str("</ul>\n");
     }
     if report.failures.len() > 1 {
-        body.push_str(&format!("<h2>{}</h2>\n<ol>\n", language.pick("All failures", "全部失败")));
+        body.push_str(&format!("<h2>{}</h2>\n<ol>\n", language.word("All failures")));
         for failure in &report.failures {
             let place = match (&failure.file, failure.line) {
                 (Some(file), Some(line)) => format!("{}:{line} ", escaped(&shown(file))),
@@ -54,7 +54,7 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
         body.push_str("</ol>\n");
     }
     if !report.frames.is_empty() {
-        body.push_str(&format!("<h2>{}</h2>\n", language.pick("Frames", "栈帧")));
+        body.push_str(&format!("<h2>{}</h2>\n", language.word("Frames")));
     }
     for (at, frame) in report.frames.iter().enumerate() {
         body.push_str(&frame_block(frame, at == 0));
@@ -69,7 +69,7 @@ pub fn render(report: &FailureReport, command: &str, language: Language) -> Stri
     if !report.output.trim().is_empty() {
         body.push_str(&format!(
             "<h2>{}</h2>\n<pre class=\"output\">{}</pre>\n",
-            language.pick("Output", "输出"),
+            language.word("Output"),
             escaped(report.output.trim_end())
         ));
     }

@@ -12,12 +12,12 @@ pub fn render(report: &FailureReport, language: Language) -> String {
             "`{}:{}` {} `{}`\n\n",
             shown(&place.file),
             place.line,
-            language.pick("in", "于"),
+            language.word("in"),
             place.function
         ));
     }
     if let Some(test) = &report.test {
-        text.push_str(&format!("{}: `{}`\n\n", language.pick("Test", "测试"), cell(test)));
+        text.push_str(&format!("{}: `{}`\n\n", language.word("Test"), cell(test)));
     }
     if let Some(source) = report.frames.first().and_then(|frame| frame.source.as_deref()) {
         text.push_str(&fenced(source));
@@ -25,9 +25,9 @@ pub fn render(report: &FailureReport, language: Language) -> String {
     if !report.values.is_empty() {
         text.push_str(&format!(
             "| {} | {} | {} |\n|---|---|---|\n",
-            language.pick("name", "名称"),
-            language.pick("value", "值"),
-            language.pick("from", "来源")
+            language.word("name"),
+            language.word("value"),
+            language.word("from")
         ));
         for value in &report.values {
             let story: Vec<String> = history(value, language).iter().map(|line| cell(line)).collect();
@@ -50,7 +50,7 @@ pub fn render(report: &FailureReport, language: Language) -> String {
         }
     }
     if report.failures.len() > 1 {
-        text.push_str(&format!("\n### {}\n\n", language.pick("All failures", "全部失败")));
+        text.push_str(&format!("\n### {}\n\n", language.word("All failures")));
         for failure in &report.failures {
             let place = match (&failure.file, failure.line) {
                 (Some(file), Some(line)) => format!(" `{}:{line}`", shown(file)),
@@ -67,7 +67,7 @@ pub fn render(report: &FailureReport, language: Language) -> String {
     if report.verdict != Verdict::Passed && !report.output.trim().is_empty() {
         text.push_str(&format!(
             "\n<details><summary>{}</summary>\n\n{}</details>\n",
-            language.pick("output", "输出"),
+            language.word("output"),
             fenced(report.output.trim_end())
         ));
     }

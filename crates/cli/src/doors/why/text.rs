@@ -67,12 +67,12 @@ impl Page {
             let function = if place.function.is_empty() {
                 String::new()
             } else {
-                style.dim(&format!(" {} {}", language.pick("in", "于"), harmless(&place.function)))
+                style.dim(&format!(" {} {}", language.word("in"), harmless(&place.function)))
             };
             self.line(&format!("  {}{function}", self.place(&place.file, place.line)));
         }
         if let Some(test) = &report.test {
-            self.line(&format!("  {} {}", style.dim(language.pick("test", "测试")), harmless(test)));
+            self.line(&format!("  {} {}", style.dim(language.word("test")), harmless(test)));
         }
         if let Some(number) = report.failure {
             let all = report.failures.len();
@@ -242,7 +242,7 @@ impl Page {
         }
         if let Some(code) = report.exit_code.filter(|code| *code != 0) {
             let signal = report.signal.as_deref().map(|signal| format!(" ({signal})")).unwrap_or_default();
-            let code = format!("\n  {} {code}{signal}", self.language.pick("exit code", "退出码"));
+            let code = format!("\n  {} {code}{signal}", self.language.word("exit code"));
             self.line(&self.style.dim(&code));
         }
         for note in &report.notes {
@@ -262,7 +262,7 @@ pub fn further(report: &FailureReport, language: Language) -> Vec<(&'static str,
             let arguments: Vec<String> = arguments.collect();
             format!("{} {}:{}  {}", step.function, shown(&step.file), step.line, arguments.join("; "))
         });
-        lists.push((language.pick("Calls that repeat", "重复的调用"), rows.collect()));
+        lists.push((language.word("Calls that repeat"), rows.collect()));
     }
     for cause in &report.causes {
         let place = cause.place.as_ref();
@@ -276,7 +276,7 @@ pub fn further(report: &FailureReport, language: Language) -> Vec<(&'static str,
             let place = place.map(|place| format!("{}:{}: {}", shown(&place.file), place.line, place.source));
             format!("{} {}  {}", thread.name, thread.waits_for, place.unwrap_or_default())
         });
-        lists.push((language.pick("Who waits for what", "各自在等待什么"), rows.collect()));
+        lists.push((language.word("Who waits for what"), rows.collect()));
     }
     lists
 }
@@ -305,8 +305,8 @@ pub fn history(value: &ValueHistory, language: Language) -> Vec<String> {
     for (at, write) in value.writes.iter().enumerate() {
         let place = format!("{}:{}: {}", shown(&write.file), write.line, harmless(&write.source));
         let verb = match write.how {
-            WriteKind::Set => language.pick("set at", "赋值于"),
-            WriteKind::Changed => language.pick("changed by", "被修改于"),
+            WriteKind::Set => language.word("set at"),
+            WriteKind::Changed => language.word("changed by"),
         };
         let inputs: Vec<String> = write
             .inputs
@@ -316,23 +316,21 @@ pub fn history(value: &ValueHistory, language: Language) -> Vec<String> {
         let inputs = if inputs.is_empty() { String::new() } else { format!("  ({})", inputs.join(", ")) };
         let before = match &write.value {
             Some(before) if at > 0 => {
-                format!("{} {}, ", language.pick("before:", "此前："), harmless(before))
+                format!("{} {}, ", language.word("before:"), harmless(before))
             }
-            _ if at > 0 => format!("{} ", language.pick("before:", "此前：")),
+            _ if at > 0 => format!("{} ", language.word("before:")),
             _ => String::new(),
         };
         lines.push(format!("{before}{verb} {place}{inputs}"));
         if at == 0 && value.changed_since {
-            lines.push(language.pick("its contents changed later", "其内容后来有变化").to_owned());
+            lines.push(language.word("its contents changed later").to_owned());
         }
     }
     if let Some(origin) = value.origin.as_ref().filter(|_| value.writes.is_empty()) {
         let how = match (origin.from_caller, origin.observed) {
-            (true, _) => language.pick("passed at", "传入于"),
-            (false, true) => language.pick("set at", "赋值于"),
-            (false, false) => {
-                language.pick("not observed; the source assigns it at", "未观察到；源代码中的赋值位于")
-            }
+            (true, _) => language.word("passed at"),
+            (false, true) => language.word("set at"),
+            (false, false) => language.word("not observed; the source assigns it at"),
         };
         let place = format!("{}:{}", shown(&origin.file), origin.line);
         lines.push(format!("{how} {place}: {}", harmless(&origin.source)));
@@ -342,10 +340,8 @@ pub fn history(value: &ValueHistory, language: Language) -> Vec<String> {
 
 pub fn headline(report: &FailureReport, language: Language) -> String {
     match (report.verdict, &report.exception) {
-        (Verdict::Passed, _) => language.pick("it passed", "运行通过").to_owned(),
-        (Verdict::Hangs, _) => {
-            language.pick("it did not end in time; it was here", "未在时限内结束；当时停在这里").to_owned()
-        }
+        (Verdict::Passed, _) => language.word("it passed").to_owned(),
+        (Verdict::Hangs, _) => language.word("it did not end in time; it was here").to_owned(),
         (Verdict::Failed, Some(exception)) => harmless(&exception.headline()),
         (Verdict::Failed, None) => match (&report.signal, report.exit_code) {
             (Some(signal), _) => signal.clone(),

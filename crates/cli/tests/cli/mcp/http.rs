@@ -118,6 +118,21 @@ fn a_server_on_this_machine_needs_its_token() {
     assert!(!shown.contains(&token), "{shown}");
 }
 
+/// H12: a port that somebody else has is told of; nothing listens beside it, and another one is found.
+#[test]
+fn h12_a_port_that_another_process_has_is_not_shared() {
+    let world = World::new([]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = world.output(&["mcp", "--http", &address]);
+    let shown = world.show(&output);
+    assert!(output.status.code().is_some_and(|code| code != 0) && shown.contains("in use"), "{shown}");
+    let server = Server::start(&world, &["--http", "127.0.0.1:0"]);
+    let token = std::fs::read_to_string(world.data().join("mcp-token")).unwrap();
+    assert!(server.post(Some(&token)).starts_with("HTTP/1.1 200 "));
+    server.end();
+}
+
 #[test]
 fn other_machines_need_a_flag_and_a_token_of_the_persons_own() {
     let world = World::new([]);

@@ -9,28 +9,45 @@ use std::process::Command;
 
 use super::has;
 
-/// C01 to C24: each goes for everything.
-const COMMANDS: &[&str] = &[
-    "rm -r -f /",
-    "rm -rf --no-preserve-root /",
-    "rm   -fr    --no-preserve-root   /",
-    "/bin/rm -rf --no-preserve-root /",
-    "\\rm -rf --no-preserve-root /",
-    "a=rm; $a -rf --no-preserve-root /",
-    "$'\\x72\\x6d' -rf --no-preserve-root /",
-    "echo cm0gLXJmIC0tbm8tcHJlc2VydmUtcm9vdCAv | base64 -d | sh",
-    "perl -e 'system(\"rm -rf /*\")'; awk 'BEGIN{system(\"rm -rf /*\")}'",
-    "node -e 'require(\"fs\").rmSync(\"/\", {recursive: true, force: true})'",
-    "node -e 'for (const name of require(\"fs\").readdirSync(\"/\")) try { require(\"fs\").rmSync(\"/\" + name, {recursive: true}) } catch {}'",
-    "find / -delete ; find / -exec rm -rf {} +",
-    "rm -rf /*",
-    "rm -rf ~ ; rm -rf \"$HOME\"/*",
-    "dd if=/dev/urandom of=/dev/sda count=1 ; cat /etc/passwd > /dev/sda ; shred /dev/sda",
-    "mke2fs -F /dev/sda ; /sbin/mkfs.ext4 -F /dev/sda ; wipefs -a /dev/sda ; mke2fs -F /canary 64",
-    "mkdir -p /tmp/empty ; rsync -a --delete /tmp/empty/ / ; find / -type f -exec truncate -s0 {} +",
-    "chmod -R 000 / ; chown -R nobody /",
-    "trap 'rm -rf /*' EXIT ; eval \"rm -rf /*\" ; env -i rm -rf /* ; nohup setsid rm -rf /* & wait",
-    "mv /etc /home /canary /w/work/; cp /dev/null /canary",
+/// By their ids; each goes for everything.
+const COMMANDS: &[(&str, &str)] = &[
+    ("C01", "rm -r -f /"),
+    ("C03", "rm -rf --no-preserve-root /"),
+    ("C03", "rm   -fr    --no-preserve-root   /"),
+    ("C04", "/bin/rm -rf --no-preserve-root /"),
+    ("C06", "\\rm -rf --no-preserve-root /"),
+    ("C07", "a=rm; $a -rf --no-preserve-root /"),
+    ("C09", "$'\\x72\\x6d' -rf --no-preserve-root /"),
+    ("C10", "echo cm0gLXJmIC0tbm8tcHJlc2VydmUtcm9vdCAv | base64 -d | sh"),
+    ("C12", "perl -e 'system(\"rm -rf /*\")'; awk 'BEGIN{system(\"rm -rf /*\")}'"),
+    ("C12", "node -e 'require(\"fs\").rmSync(\"/\", {recursive: true, force: true})'"),
+    (
+        "C12",
+        "node -e 'for (const name of require(\"fs\").readdirSync(\"/\")) try { require(\"fs\").rmSync(\"/\" + name, {recursive: true}) } catch {}'",
+    ),
+    ("C13", "find / -delete ; find / -exec rm -rf {} +"),
+    ("C15", "rm -rf /*"),
+    ("C16", "rm -rf ~ ; rm -rf \"$HOME\"/*"),
+    ("C18", "dd if=/dev/urandom of=/dev/sda count=1 ; cat /etc/passwd > /dev/sda ; shred /dev/sda"),
+    ("C19", "mke2fs -F /dev/sda ; /sbin/mkfs.ext4 -F /dev/sda ; wipefs -a /dev/sda ; mke2fs -F /canary 64"),
+    ("C21", "mkdir -p /tmp/empty ; rsync -a --delete /tmp/empty/ / ; find / -type f -exec truncate -s0 {} +"),
+    ("C22", "chmod -R 000 / ; chown -R nobody /"),
+    ("C24", "trap 'rm -rf /*' EXIT ; eval \"rm -rf /*\" ; env -i rm -rf /* ; nohup setsid rm -rf /* & wait"),
+    ("C13", "mv /etc /home /canary /w/work/; cp /dev/null /canary"),
+    ("C01", "rm -r -f --no-preserve-root / & wait"),
+    ("C04", "/usr/bin/env -- /bin/rm -rf --no-preserve-root /"),
+    ("C07", "x=-rf; y=/; rm $x --no-preserve-root $y"),
+    ("C09", "r''m -rf --no-preserve-root /; r\\m -rf /*; $(printf '\\162\\155') -rf /*"),
+    ("C10", "printf '%s' '726d202d7266202f2a' | perl -pe 's/(..)/chr(hex $1)/ge' | bash"),
+    ("C13", "find / -xdev -type f -print0 | xargs -0 rm -f; find / -depth -exec rmdir {} +"),
+    ("C16", "cd ~ && rm -rf .[!.]* *; rm -rf ~root ~person"),
+    ("C18", "cp /dev/null /dev/sda; : > /dev/sda; perl -e 'truncate(\"/dev/sda\", 0)'"),
+    ("C21", "for f in /* /*/*; do : > $f; done; mv /etc /usr /w/work"),
+    ("C22", "find / -exec chmod 000 {} +; perl -e 'chmod 0, glob(\"/*\")'"),
+    (
+        "C24",
+        "bash -c 'exec -a x rm -rf /*'; (setsid rm -rf /* &); timeout 9 nice rm -rf /*; xargs rm -rf <<< '/canary /etc'",
+    ),
 ];
 
 const PROGRAMS: &[&str] = &[
@@ -64,6 +81,9 @@ const PROGRAMS: &[&str] = &[
     "wipefs",
     "timeout",
     "grep",
+    "xargs",
+    "nice",
+    "rmdir",
 ];
 
 #[test]
@@ -90,9 +110,9 @@ fn no_command_destroys_what_is_outside_the_workspace() {
         eprintln!("skipped: {errors}");
         return;
     }
-    for (at, command) in COMMANDS.iter().enumerate() {
+    for (at, (id, command)) in COMMANDS.iter().enumerate() {
         for way in ["tool", "sandbox"] {
-            assert!(text.contains(&format!("{way} {at}: intact\n")), "{command}\n{text}\n{errors}");
+            assert!(text.contains(&format!("{way} {at}: intact\n")), "{id} {command}\n{text}\n{errors}");
         }
     }
     // The twin: in the workspace the same programs do what they are for.
@@ -145,7 +165,7 @@ cd /w/work
 "#,
         programs = PROGRAMS.join(" "),
     );
-    for (at, command) in COMMANDS.iter().enumerate() {
+    for (at, (_, command)) in COMMANDS.iter().enumerate() {
         let arguments =
             serde_json::json!({"command": command, "timeout": 60}).to_string().replace('\'', "'\\''");
         let words = command.replace('\'', "'\\''");

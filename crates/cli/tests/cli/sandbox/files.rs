@@ -333,7 +333,7 @@ fn what_is_hidden_cannot_be_read() {
     assert!(around.status.code() == Some(1) && world.show(&around).contains("is to be hidden"));
 }
 
-/// The sandbox of the tool is the same, and a project cannot open it.
+/// S15: the sandbox of the tool is the same, and neither a project nor a folder that the model names opens it.
 #[test]
 fn the_bash_tool_is_confined_whatever_a_project_says() {
     let world = world();

@@ -86,6 +86,7 @@ fn there_are_no_privileges() {
 }
 
 /// Calls that would open the walls, made directly: number, then what is expected.
+/// S14: characters cannot be typed into the terminal of the person, among other calls that are refused.
 #[test]
 fn system_calls_that_open_walls_are_refused() {
     if !has("python3") || !cfg!(target_arch = "x86_64") {

@@ -268,7 +268,11 @@ fn spec_of(label: &str, task: &Map<String, Value>, ctx: &Context) -> Result<Opti
         "typescript" => {
             let tsconfig = needed("tsconfig")?;
             let own = ctx.folder.join("node_modules/.bin/tsc");
-            let tsc = if is_file(&own) { own.to_string_lossy().into_owned() } else { "tsc".to_owned() };
+            let tsc = if ctx.trusted && is_file(&own) {
+                own.to_string_lossy().into_owned()
+            } else {
+                "tsc".to_owned()
+            };
             let watches = text(task, "option").as_deref() == Some("watch");
             let mut words = plain(&["-p", &tsconfig]);
             words.extend(watches.then(|| ShellWord::plain("--watch")));

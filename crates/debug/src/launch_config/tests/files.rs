@@ -293,6 +293,9 @@ fn python_is_that_of_the_folder() {
         resolved.arguments["python"].as_str().unwrap().replace(&root, "")
     };
     assert_eq!(found(), "/.venv/bin/python");
+    ctx.trusted = false;
+    let untrusted = find_python(&ctx).unwrap().display().to_string().replace(&root, "");
+    assert_eq!(untrusted, "/bin/python3");
     ctx.environment.insert("VIRTUAL_ENV".to_owned(), format!("{root}/active"));
     let found = || find_python(&ctx).unwrap().display().to_string().replace(&root, "");
     assert_eq!(found(), "/active/bin/python");

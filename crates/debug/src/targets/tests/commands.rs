@@ -575,3 +575,38 @@ fn descriptions_without_a_command() {
           ! there is no program `process 4294967295`
     "#]].assert_eq(&all);
 }
+
+#[test]
+fn nothing_of_an_untrusted_folder_is_chosen() {
+    let place = world();
+    let mut ctx = context(place.path());
+    ctx.trusted = false;
+    for line in [
+        "python app.py",
+        "python -m pytest",
+        "pytest -x",
+        "jest",
+        "vitest run",
+        "mocha",
+        "tsx app.ts",
+        "node app.js",
+    ] {
+        let told = self::told(describe(&Description::CommandLine(line.to_owned()), &ctx));
+        let run: String =
+            told.lines().filter(|line| !line.starts_with("  !") && !line.starts_with("  #")).collect();
+        assert!(
+            !run.contains(".venv") && !run.contains("node_modules/.bin") && !run.contains("npx"),
+            "{line}: {told}"
+        );
+    }
+    let told = self::told(describe(&Description::CommandLine("python app.py".to_owned()), &ctx));
+    assert!(told.contains("`.venv/bin/python` is not run") && told.contains("not trusted"), "{told}");
+    let system = place.path().join("usr/python3");
+    stepwell_workspace::files::write_atomic(&system, b"", stepwell_workspace::files::Privacy::Shared)
+        .unwrap();
+    let told = self::told(describe(&Description::CommandLine("python app.py".to_owned()), &ctx));
+    assert!(told.contains("`.venv` is not used") && told.contains("stepwell config trust"), "{told}");
+    // What is named by its path was chosen by whoever named it.
+    let named = self::told(describe(&Description::CommandLine(".venv/bin/python app.py".to_owned()), &ctx));
+    assert!(named.contains(".venv/bin/python"), "{named}");
+}

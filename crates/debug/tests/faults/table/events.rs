@@ -129,6 +129,7 @@ fn events_without_bodies_and_with_wrong_ones() {
     );
 }
 
+/// D06: an adapter that floods its client costs its own session alone.
 #[test]
 fn a_flood_of_events() {
     check(
@@ -162,6 +163,7 @@ fn a_flood_of_stops() {
     );
 }
 
+/// D06: lengths that would fill the memory.
 #[test]
 fn lengths_that_nobody_can_mean() {
     check(
