@@ -229,7 +229,7 @@ fn c27_no_length_of_a_command_hides_what_a_rule_denies() {
     ] {
         for mode in ["default", "bypassPermissions"] {
             let (code, text) = call(&world, "bash", &json!({"command": command, "timeout": 20}), mode);
-            assert_eq!(code, 3, "{mode} {:.80}: {text:.300}", command);
+            assert_eq!(code, 3, "{mode} {command:.80}: {text:.300}");
         }
     }
     assert!(listener.accept().is_err(), "something was sent");
