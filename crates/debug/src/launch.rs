@@ -256,11 +256,28 @@ impl LaunchPlan {
     /// Everything that would be run as one line of a shell, for the rules about commands: the line as it was typed, then
     /// what became of it. What runs in another folder than the workspace's begins with `cd`.
     pub fn command_line(&self) -> String {
-        let root = self.sessions.first().map(|planned| planned.resolved.folder.as_path());
+        self.one_line(self.typed.iter().cloned().chain(self.started_commands()))
+    }
+
+    /// As [`LaunchPlan::command_line`], without the line that was typed: no shell ever runs that.
+    pub fn started_line(&self) -> String {
+        self.one_line(self.started_commands())
+    }
+
+    /// The command line that the plan was made of.
+    pub fn typed_line(&self) -> Option<&str> {
+        self.typed.as_ref().map(|typed| typed.line.as_str())
+    }
+
+    fn started_commands(&self) -> impl Iterator<Item = PlannedCommand> {
         let runs = self.runs().into_iter().filter_map(|row| row.command);
-        let helpers = self.resolved().flat_map(launch_config::helper_commands);
+        runs.chain(self.resolved().flat_map(launch_config::helper_commands))
+    }
+
+    fn one_line(&self, commands: impl Iterator<Item = PlannedCommand>) -> String {
+        let root = self.sessions.first().map(|planned| planned.resolved.folder.as_path());
         let mut lines: Vec<String> = Vec::new();
-        for command in self.typed.iter().cloned().chain(runs).chain(helpers) {
+        for command in commands {
             let line = if Some(command.folder.as_path()) == root {
                 command.line
             } else {
