@@ -256,11 +256,42 @@ impl LaunchPlan {
     /// Everything that would be run as one line of a shell, for the rules about commands: the line as it was typed, then
     /// what became of it. What runs in another folder than the workspace's begins with `cd`.
     pub fn command_line(&self) -> String {
-        let root = self.sessions.first().map(|planned| planned.resolved.folder.as_path());
+        self.one_line(self.typed.iter().cloned().chain(self.started_commands()))
+    }
+
+    /// As [`LaunchPlan::command_line`], without the line that was typed: no shell ever runs that.
+    pub fn started_line(&self) -> String {
+        self.one_line(self.started_commands())
+    }
+
+    /// The command line that the plan was made of.
+    pub fn typed_line(&self) -> Option<&str> {
+        self.typed.as_ref().map(|typed| typed.line.as_str())
+    }
+
+    fn started_commands(&self) -> impl Iterator<Item = PlannedCommand> {
         let runs = self.runs().into_iter().filter_map(|row| row.command);
-        let helpers = self.resolved().flat_map(launch_config::helper_commands);
+        // The interpreter of a program that was named directly is our own choice, and the line that was typed names it.
+        let is_target = self.how.is_some();
+        let names_program = |resolved: &Resolved| {
+            ["program", "module", "script"].iter().any(|key| resolved.arguments.contains_key(*key))
+        };
+        let helpers = move |resolved: &Resolved| match (is_target, names_program(resolved)) {
+            (false, _) => launch_config::helper_commands(resolved),
+            (true, true) => Vec::new(),
+            (true, false) => {
+                let mut named = resolved.clone();
+                named.arguments.shift_remove("python");
+                launch_config::helper_commands(&named)
+            }
+        };
+        runs.chain(self.resolved().flat_map(helpers))
+    }
+
+    fn one_line(&self, commands: impl Iterator<Item = PlannedCommand>) -> String {
+        let root = self.sessions.first().map(|planned| planned.resolved.folder.as_path());
         let mut lines: Vec<String> = Vec::new();
-        for command in self.typed.iter().cloned().chain(runs).chain(helpers) {
+        for command in commands {
             let line = if Some(command.folder.as_path()) == root {
                 command.line
             } else {
@@ -572,7 +603,8 @@ mod tests {
             ("python3 '主 程序.py' one 'two words'", format!("'{shown}/主 程序.py' one 'two words'")),
             ("cd sub && python3 a.py", format!("{shown}/sub/a.py")),
             ("python3 -m pytest -k 'a or b'", "pytest -k 'a or b'".to_owned()),
-            ("python3 -c 'print(1)'", String::new()),
+            // Code is judged as the command that runs it.
+            ("python3 -c 'print(1)'", "python -c 'print(1)'".to_owned()),
             (
                 "cd pkg && cargo run",
                 format!("(cd {shown}/pkg && cargo build --message-format=json-render-diagnostics)"),

@@ -151,8 +151,9 @@ fn debugged_programs_are_confined_as_commands_are() {
 fn rules_for_commands_reach_what_debuggers_start() {
     let world = World::new([]);
     world.set_config(
-        "[permissions]\nallow = [\"start_debugging\", \"debug_failure\", \"trace_execution\"]\ndeny = [\"bash(touch *)\", \"start_debugging(ls *)\"]\n",
+        "[permissions]\nallow = [\"start_debugging\", \"debug_failure\", \"trace_execution\"]\ndeny = [\"bash(touch *)\", \"bash(bash *)\", \"start_debugging(ls *)\"]\n",
     );
+    world.write("touching.sh", "touch made\n");
     let node = json!({ "type": "node", "request": "launch", "name": "x", "runtimeExecutable": "touch", "runtimeArgs": ["made"] });
     let python = json!({ "type": "debugpy", "request": "launch", "name": "x", "program": "made", "python": ["touch"] });
     let shell = json!({ "type": "lldb-dap", "request": "launch", "name": "x", "program": "/bin/true",
@@ -164,6 +165,7 @@ fn rules_for_commands_reach_what_debuggers_start() {
         ("start_debugging", json!({ "configuration": python }), "bash(touch *)"),
         ("start_debugging", json!({ "configuration": shell }), "bash(touch *)"),
         ("debug_failure", json!({ "command": "touch made" }), "bash(touch *)"),
+        ("debug_failure", json!({ "command": "bash touching.sh" }), "bash(bash *)"),
         ("start_debugging", json!({ "command": "ls -l" }), "start_debugging(ls *)"),
     ] {
         let (code, text) = call(&world, tool, &input);

@@ -29,7 +29,8 @@ pub fn helper_commands(resolved: &Resolved) -> Vec<PlannedCommand> {
         match (role_of(key), value) {
             (Some(RunRole::Helper), Value::Object(fields)) => {
                 for (inner, value) in fields {
-                    lines.extend(line_of(inner, value, fields).filter(|_| role_of(inner).is_some()));
+                    let is_program = role_of(inner).is_some() && !inner.ends_with("Args");
+                    lines.extend(line_of(inner, value, fields).filter(|_| is_program));
                 }
                 // Cargo is given by its arguments alone.
                 lines.extend((key == "cargo").then(|| joined("cargo", fields, &["args"])));

@@ -18,7 +18,7 @@ use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, Program
 
 use super::answer::{Success, failed};
 use super::debug_tool;
-use super::launch::RunInput;
+use super::launch::{RunInput, known_by_what_runs, typed_parts};
 use super::service::{DebugService, RUN_WAIT};
 use super::tracepoints::{Point, hit_limit, location_of, not_run};
 
@@ -133,7 +133,8 @@ impl DebugService {
             unconfined: first.unconfined.or(second.unconfined),
             ..Preview::default()
         };
-        Planned::new(preview, self.compare_plan(input, launches).map_err(failed))
+        let typed: Vec<String> = launches.iter().flatten().flat_map(typed_parts).collect();
+        known_by_what_runs(Planned::new(preview, self.compare_plan(input, launches).map_err(failed)), &typed)
     }
 
     fn compare_plan(&self, input: CompareInput, launches: [Result<LaunchPlan>; 2]) -> Result<ComparePlan> {

@@ -18,6 +18,7 @@ use stepwell_debug::stop_report::StopEventData;
 use stepwell_debug::targets::{self, Description};
 use stepwell_debug::{Error, Outcome, Result};
 use stepwell_protocol::{Event, OutputStream, Preview, Risk};
+use stepwell_tool_runtime::shell::analyse;
 use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
@@ -378,7 +379,11 @@ impl DebugService {
         plan: impl FnOnce(LaunchPlan) -> Result<P>,
     ) -> Planned<P> {
         match launch {
-            Ok(launch) => Planned::new(self.preview_launch(&launch), plan(launch).map_err(failed)),
+            Ok(launch) => {
+                let preview = self.preview_launch(&launch);
+                let typed = typed_parts(&launch);
+                known_by_what_runs(Planned::new(preview, plan(launch).map_err(failed)), &typed)
+            }
             Err(error) => {
                 let summary = format!("Start debugging: {error}");
                 Planned::new(Preview { summary, ..Preview::default() }, Err(failed(error)))
@@ -473,6 +478,27 @@ impl DebugService {
         let outcome = self.debugger.wait(&again, after, &wait).await;
         self.answer(outcome, &again, Self::detail(input.brief)).await
     }
+}
+
+/// The parts of the line that was typed, as they stand there, that nothing of what runs is written as.
+pub(super) fn typed_parts(launch: &LaunchPlan) -> Vec<String> {
+    let started = analyse(&launch.started_line());
+    let is_started = |source: &String| started.parts.iter().any(|part| part.source == *source);
+    let typed = analyse(launch.typed_line().unwrap_or_default()).parts;
+    typed.into_iter().map(|part| part.source).filter(|source| !is_started(source)).collect()
+}
+
+/// No shell runs the line that was typed. Rules speak about its words, but whether it can be known what runs is asked of
+/// what does run: `bash a.sh` is the script `a.sh`.
+pub(super) fn known_by_what_runs<P>(mut planned: Planned<P>, typed: &[String]) -> Planned<P> {
+    if let Some(analysis) = &mut planned.command {
+        for part in &mut Arc::make_mut(analysis).parts {
+            if typed.contains(&part.source) {
+                part.opaque = None;
+            }
+        }
+    }
+    planned
 }
 
 /// Returns the folder that a program runs in.
