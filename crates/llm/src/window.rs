@@ -194,7 +194,8 @@ impl Server<'_> {
     fn beside_api(&self, segments: &[&str]) -> Option<Url> {
         let mut root = self.peer.base_url.clone();
         let path = root.path().trim_end_matches('/');
-        let outside = path.strip_suffix("/v1").or_else(|| path.strip_suffix("/v1beta")).unwrap_or(path).to_owned();
+        let outside =
+            path.strip_suffix("/v1").or_else(|| path.strip_suffix("/v1beta")).unwrap_or(path).to_owned();
         root.set_path(&outside);
         join(&root, segments).ok()
     }

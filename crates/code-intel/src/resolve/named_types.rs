@@ -61,7 +61,16 @@ impl Resolver<'_> {
             }
             return self.member_of(&self.value(file, before, offset), last);
         }
-        self.name(file, head, offset)
+        let meaning = self.name(file, head, offset);
+        // A variable may be called like its type, which is known outside of it: `func (order order)`.
+        let scope = match meaning.found() {
+            [one] if matches!(one.definition.kind, Kind::Variable | Kind::Parameter) => one.definition.scope,
+            _ => None,
+        };
+        match scope.and_then(|scope| scope.start.checked_sub(1)).zip(self.enter()) {
+            Some((outside, _deeper)) => self.named_type(file, outside, head),
+            None => meaning,
+        }
     }
 
     /// The types behind names for types.

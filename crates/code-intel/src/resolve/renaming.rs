@@ -190,6 +190,7 @@ impl Resolver<'_> {
         let text = receiver.of(&whole.0).trim();
         let rules = self.rules(file);
         let is_own_type = matches!(text, "self" | "this" | "cls" | "super" | "super()")
+            && rules.declared_this(file, offset).is_none()
             && !self.enclosing_type(file, offset).is_empty();
         let after = whole.0.get(offset as usize + name.len()..).unwrap_or_default();
         let want = if after.starts_with('(') || after.starts_with("::<") { Want::Call } else { Want::Any };

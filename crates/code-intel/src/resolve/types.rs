@@ -106,6 +106,9 @@ impl Resolver<'_> {
     fn value_of_name(&self, file: FileId, name: &str, offset: u32) -> Value {
         match name {
             "self" | "cls" | "this" | "Self" => {
+                if let Some(value) = self.rules(file).declared_this(file, offset) {
+                    return value;
+                }
                 let types = self.enclosing_type(file, offset);
                 let is_type = matches!(name, "cls" | "Self");
                 if !types.is_empty() {

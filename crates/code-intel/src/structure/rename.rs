@@ -4,6 +4,7 @@
 //! meant too is listed, and left alone unless it is asked for.
 
 mod judge;
+mod structural;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};

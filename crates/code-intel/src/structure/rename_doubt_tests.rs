@@ -292,6 +292,28 @@ fn members_of_scripts_are_renamed_or_not_sure() {
             "a.ts",
             "interface A { <|>n: number }\ninterface B { @@n: number }\nfunction f(a: A): B { return a; }\n",
         )],
+        // Types are compared by their members.
+        &[(
+            "a.ts",
+            "type A = { <|>stop: () => void };\nclass B { @@stop() {} go() {} }\nfunction f(): A { return new B(); }\n",
+        )],
+        &[(
+            "a.ts",
+            "type A = { stop: () => void };\nclass B { <|>stop() {} go() {} }\nfunction f(): { @@stop: () => void } { return new B(); }\n",
+        )],
+        &[(
+            "a.ts",
+            "type A = { <|>n: number };\ntype B = { @@n: number };\nfunction f(a: A): B { return a; }\n",
+        )],
+        &[(
+            "a.ts",
+            "type A = { <|>n: number; m?: 1 };\nfunction f(a: A) {}\nfunction g(b: { @@n: number }) { f(b); }\n",
+        )],
+        &[("a.ts", "type A = { <|>n: number };\nfunction f(a: A) {}\nconst o = { @@n: 1 };\nf(o);\n")],
+        &[(
+            "a.ts",
+            "class A { <|>stop() {} }\nclass B { @@stop() {} go() {} }\nfunction f(): A { return new B(); }\n",
+        )],
         &[(
             "a.ts",
             "interface A { <|>n: number }\nfunction f(a: A) {}\nf({ @@n: 1 });\nconst o = { @@n: 1 };\nf(o);\n",
@@ -333,6 +355,20 @@ fn members_of_scripts_are_renamed_or_not_sure() {
         &[("a.ts", "class A { <|>m(): void {} }\nconst f = A.prototype.@@m;\ntype T = A['@@m'];\n")],
         &[("a.ts", "class A { private <|>m = 1; f(o: A) { return o.@@m + this['@@m']; } }\n")],
         &[("a.ts", "function f(this: { <|>x: number }) { return this.@@x; }\n")],
+        // `this` is what its parameter says, also in arrow functions.
+        &[(
+            "a.ts",
+            "type All = A & B;\nclass A { <|>save() {} }\nclass B { run(this: All) { const go = () => this.@@save(); return [1].map(() => this.@@save()); } }\n",
+        )],
+        &[(
+            "a.ts",
+            "import { Base } from 'lib';\nclass A { <|>save() {} }\ntype All = A & Base;\nfunction mix(this: All) { return this.@@save(); }\n",
+        )],
+        // Types without a name are compared by their members too.
+        &[(
+            "a.ts",
+            "interface P { build(options: { rule: string; <|>pattern: RegExp }): string }\nconst p: P = { build(options: { rule: string; @@pattern: RegExp }) { return ''; } };\n",
+        )],
         &[(
             "a.ts",
             "function f(x: unknown): x is { <|>n: number } { return true; }\nfunction g(y: unknown) { if (f(y)) { return y.@@n; } }\n",
@@ -352,4 +388,16 @@ fn members_of_scripts_are_renamed_or_not_sure() {
             ("b.js", "const a = require('./a');\ng(a.x);\n"),
         ],
     ]);
+}
+
+#[test]
+fn members_of_an_enum_that_types_outside_may_compare_are_not_sure() {
+    none_sure(&[&[(
+        "a.ts",
+        "import { Problem } from 'lib';\nexport enum Reason { <|>Lost, Found }\nexport function all(): Problem[] { return [{ reason: Reason.Found }]; }\n",
+    )]]);
+    all_renamed_in(&[&[(
+        "a.ts",
+        "import { log } from 'lib';\nexport enum Reason { <|>Lost, Found }\ninterface Problem { reason: Reason }\nexport function one(): Problem { return { reason: Reason.@@Lost }; }\nlog(1);\n",
+    )]]);
 }

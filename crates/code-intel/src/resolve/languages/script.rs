@@ -178,6 +178,10 @@ impl LanguageRules for Script<'_, '_> {
         self.script_value(file, name, offset)
     }
 
+    fn declared_this(&self, file: FileId, offset: u32) -> Option<Value> {
+        self.this_parameter(file, offset)
+    }
+
     fn parameter_value(&self, parameter: &DefinitionSite) -> Option<Value> {
         Some(self.expected_parameter(parameter))
     }
@@ -312,6 +316,9 @@ impl LanguageRules for Script<'_, '_> {
         }
         if has_word(BUILT_IN_MEMBERS, name) {
             return Some("A type of the language".to_owned());
+        }
+        if target.definition.kind == Kind::EnumMember && self.is_enum_given_outside(target) {
+            return Some("A type outside of the workspace".to_owned());
         }
         let source = self.index.source(target.file);
         let is_text = ['"', '\'', '`'].iter().any(|quote| source.contains(&format!("{quote}{name}{quote}")));

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::super::SourceText;
-use super::{Family, RenameSite, SiteCertainty, is_shorthand, key};
+use super::{Family, RenameSite, SiteCertainty, is_shorthand, key, structural};
 use crate::facts::{Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
@@ -251,7 +251,7 @@ fn owner(index: &Index, found: &DefinitionSite) -> Option<(String, Option<Kind>,
 fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
     let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };
     let is_open = |kind: Option<Kind>| matches!(kind, Some(Kind::Interface | Kind::Trait));
-    if is_open(left.1) || is_open(right.1) {
+    if is_open(left.1) || is_open(right.1) || structural::may_be_compared(index, one, other) {
         return true;
     }
     let extends = |bases: &[String], name: &str| {

@@ -4,6 +4,7 @@ use super::text::{self, arguments_of, function_type, is_vague, parts, unwrapped}
 use super::{LanguageRules, Script};
 use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
+use crate::resolve::overloads::listed;
 use crate::resolve::type_text::{has_word, head};
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution};
@@ -357,6 +358,62 @@ impl Script<'_, '_> {
         } else {
             value
         }
+    }
+
+    /// The type of the parameter `this` of the function around a place; arrow functions have that of what is around
+    /// them.
+    pub(super) fn this_parameter(&self, file: FileId, offset: u32) -> Option<Value> {
+        let whole = self.index.whole(file);
+        let is_around = |one: &&Definition| one.is_callable() && one.span.contains(offset);
+        let mut around: Vec<&Definition> = whole.1.definitions.iter().filter(is_around).collect();
+        around.sort_by_key(|one| one.span.len());
+        for one in around {
+            let head = Span { start: one.name_span.end, end: one.span.end }.of(&whole.0);
+            let open = head.find('(')?;
+            let first = listed(&head[open..]).and_then(|all| all.into_iter().next()).unwrap_or_default();
+            let declared = first.strip_prefix("this").map(str::trim_start);
+            if let Some(of) = declared.and_then(|rest| rest.strip_prefix(':')) {
+                let text = of.trim().to_owned();
+                return Some(Value::Instance { file, offset: one.span.start, text });
+            }
+            let is_arrow = head.split('{').next().is_some_and(|head| head.contains("=>"));
+            if !is_arrow {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Whether a member of the enum that a member belongs to stands in an object of which a type outside of the
+    /// workspace may be expected. Enums of one name are compared by their members.
+    pub(super) fn is_enum_given_outside(&self, member: &DefinitionSite) -> bool {
+        let Some(of) = self.owner_types(member).into_iter().next() else { return false };
+        let files = self.index.using(&of.definition.name).into_iter();
+        { files.filter(|file| self.can_use(*file, of.file)) }.any(|file| {
+            let whole = self.index.whole(file);
+            let (text, facts) = (&whole.0, &whole.1);
+            let is_outside = |module: &str| self.module_files(file, module).is_empty();
+            if !facts.imports.iter().any(|import| is_outside(&import.module)) {
+                return false;
+            }
+            let objects: Vec<Span> = { facts.contexts.iter() }
+                .map(|context| context.span)
+                .filter(|span| span.of(text).starts_with('{'))
+                .collect();
+            facts.uses(text, &of.definition.name).any(|used| {
+                let at = used.span;
+                let is_value =
+                    text.get(..at.start as usize).is_some_and(|text| text.trim_end().ends_with(':'))
+                        && text.get(at.end as usize..).is_some_and(|rest| rest.starts_with('.'));
+                let around = objects.iter().filter(|object| object.contains(at.start));
+                let Some(object) = around.min_by_key(|object| object.len()).filter(|_| is_value) else {
+                    return false;
+                };
+                self.begin();
+                let expected = self.expected(file, *object);
+                self.types_of_value(&expected).is_empty()
+            })
+        })
     }
 
     /// An attribute of an element is a member of what its component takes.
