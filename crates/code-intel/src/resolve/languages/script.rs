@@ -15,7 +15,7 @@ use crate::facts::{Definition, ImportedName, Kind, Occurrence, Span};
 use crate::index::{FileId, module_mark};
 use crate::languages::Language;
 use crate::resolve::names::is_plain_name;
-use crate::resolve::type_text::has_word;
+use crate::resolve::type_ref::has_word;
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Reference, Resolution, Resolver, Want};
 

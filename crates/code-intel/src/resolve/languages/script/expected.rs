@@ -5,7 +5,7 @@ use super::{LanguageRules, Script};
 use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::resolve::overloads::listed;
-use crate::resolve::type_text::{has_word, head};
+use crate::resolve::type_ref::{TypeRef, has_word};
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution};
 
@@ -180,7 +180,7 @@ impl Script<'_, '_> {
             return None;
         }
         let Value::Instance { file, offset, text } = self.value(file, list, offset) else { return None };
-        let is_promise = matches!(head(&text).as_str(), "Promise" | "PromiseLike");
+        let is_promise = matches!(TypeRef::parse(&text).path().as_str(), "Promise" | "PromiseLike");
         if is_promise != (method == "then") {
             return None;
         }
@@ -299,11 +299,11 @@ impl Script<'_, '_> {
     }
 
     pub(super) fn named_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
-        let head = head(text);
-        if head.is_empty() {
+        let path = TypeRef::parse(text).path();
+        if path.is_empty() {
             return Vec::new();
         }
-        let found = self.named_type(file, offset, &head).found().to_vec();
+        let found = self.named_type(file, offset, &path).found().to_vec();
         found.into_iter().filter(|one| one.definition.kind.is_type()).collect()
     }
 
