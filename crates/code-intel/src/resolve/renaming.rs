@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::generics::is_library_type;
 use super::languages::{Key, is_alike};
 use super::members::is_literal;
 use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
@@ -203,6 +204,17 @@ impl Resolver<'_> {
         let first = text.split(['.', ':']).next().unwrap_or(text);
         let is_module = || matches!(self.by_import(file, first, offset), Some(Resolution::External));
         !(is_path && self.local(file, first, offset).is_empty() && is_module())
+    }
+
+    /// Whether a path in the body of a macro may begin with a type that is known only where the macro is used, such as
+    /// a type parameter.
+    pub(crate) fn is_known_at_use(&self, file: FileId, path: &str, offset: u32) -> bool {
+        self.begin();
+        let first = path.split("::").next().unwrap_or(path).trim();
+        first.starts_with(char::is_uppercase)
+            && !is_library_type(first)
+            && self.by_import(file, first, offset).is_none()
+            && self.local(file, first, offset).is_empty()
     }
 
     /// Whether a value is an object that takes over what another has: `{ ...other }`.

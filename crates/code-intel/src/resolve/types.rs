@@ -274,11 +274,12 @@ impl Resolver<'_> {
     /// A value of the type that a name for a type stands for.
     pub(super) fn behind_alias(&self, file: FileId, offset: u32, text: &str) -> Option<Value> {
         let named = self.named_type(file, offset, &TypeRef::parse(text).path());
-        let is_alias =
-            |one: &&DefinitionSite| one.definition.kind == Kind::Type && !one.definition.declared.is_empty();
-        let alias = named.found().iter().find(is_alias)?;
-        let (offset, text) = (alias.definition.span.start, alias.definition.declared.clone());
-        Some(Value::Instance { file: alias.file, offset, text })
+        named.found().iter().filter(|one| one.definition.kind == Kind::Type).find_map(|alias| {
+            let definition = &alias.definition;
+            let text = if definition.declared.is_empty() { &definition.value } else { &definition.declared };
+            let (offset, text) = (definition.span.start, text.clone());
+            (!text.is_empty()).then_some(Value::Instance { file: alias.file, offset, text })
+        })
     }
 }
 

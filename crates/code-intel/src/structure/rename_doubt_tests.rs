@@ -112,6 +112,11 @@ fn members_of_values_whose_type_is_not_known_are_renamed_or_not_sure() {
 #[test]
 fn names_in_macros_of_rust_are_renamed_or_not_sure() {
     whole_or_not_sure(&[
+        // The type is a parameter of who uses the macro.
+        &[(
+            "src/lib.rs",
+            "trait Joined { fn <|>join_all(self) -> Self; }\nmacro_rules! joined { ($one:expr) => { Failure::@@join_all($one) } }\nfn f<Failure: Joined>(one: Failure) -> Failure { joined!(one) }\n",
+        )],
         &[("src/lib.rs", "fn <|>g() {}\nmacro_rules! m { () => { $crate::@@g() }; }\nfn f() { m!() }\n")],
         &[("src/lib.rs", "fn <|>g() {}\nmacro_rules! m { ($x:expr) => { @@g($x) }; }\nfn f() { m!(1) }\n")],
         &[(
@@ -266,8 +271,6 @@ fn members_of_scripts_are_renamed_or_not_sure() {
         &[("a.ts", "function <|>f() {}\nnamespace @@f { export const n = 1; }\n@@f.n;\n")],
         &[("a.ts", "declare global { interface Window { <|>own: number } }\nwindow.@@own;\nexport {};\n")],
         &[("a.ts", "import 'lib';\ndeclare module 'lib' { interface Options { <|>own: number } }\n")],
-        &[("a.ts", "import { Options } from 'lib';\nconst o: Options = { <|>deep: true };\n")],
-        &[("a.ts", "import { make } from 'lib';\nmake({ <|>deep: true });\n")],
         &[("a.ts", "import { Options } from 'lib';\nclass A implements Options { <|>deep = true }\n")],
         &[("a.ts", "import { Options } from 'lib';\ninterface O extends Options { <|>deep: true }\n")],
         &[(
@@ -400,4 +403,36 @@ fn members_of_an_enum_that_types_outside_may_compare_are_not_sure() {
         "a.ts",
         "import { log } from 'lib';\nexport enum Reason { <|>Lost, Found }\ninterface Problem { reason: Reason }\nexport function one(): Problem { return { reason: Reason.@@Lost }; }\nlog(1);\n",
     )]]);
+}
+
+#[test]
+fn keys_of_objects_that_a_type_asks_for_are_renamed_with_it_or_not_sure() {
+    none_sure(&[
+        &[("a.ts", "import { Options } from 'lib';\nconst o: Options = { <|>deep: true };\n")],
+        &[("a.ts", "import { Options } from 'lib';\nconst all: Options[] = [{ <|>deep: true }];\n")],
+        &[("a.ts", "import { make } from 'lib';\nmake({ <|>deep: true });\n")],
+        &[("a.ts", "import { make } from 'lib';\nmake([1].map(() => ({ inner: { <|>deep: true } })));\n")],
+        &[("a.js", "import { make } from 'lib';\nmake({ <|>deep: true });\n")],
+    ]);
+    all_renamed_in(&[
+        &[(
+            "a.ts",
+            "interface A { @@deep?: 1 }\ntype B = A | string;\ntype List = (B | number)[];\nconst all: List = [{ <|>deep: 1 }];\n",
+        )],
+        &[("a.ts", "const o = { a: { <|>deep: true } };\ng(o.a.@@deep);\n")],
+        &[("a.ts", "interface A { @@deep: 1 }\nfunction f(a: A) {}\nf({ <|>deep: 1 });\n")],
+    ]);
+}
+
+#[test]
+fn parameters_that_a_signature_takes_apart_keep_the_names_of_their_fields() {
+    none_sure(&[
+        &[("a.ts", "type F = ({ <|>deep }: { deep: boolean }) => void;\n")],
+        &[("a.ts", "interface I { f({ <|>deep }: { deep: boolean }): void }\n")],
+    ]);
+    whole_or_not_sure(&[
+        &[("a.ts", "type F = ({ @@deep }: { <|>deep: boolean }) => void;\n")],
+        &[("a.ts", "interface O { <|>deep: boolean }\ninterface I { f({ @@deep }: O): void }\n")],
+    ]);
+    all_renamed_in(&[&[("a.ts", "function f({ deep: <|>deep }: { deep: boolean }) { return @@deep; }\n")]]);
 }

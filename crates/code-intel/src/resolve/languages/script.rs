@@ -317,8 +317,10 @@ impl LanguageRules for Script<'_, '_> {
         if has_word(BUILT_IN_MEMBERS, name) {
             return Some("A type of the language".to_owned());
         }
-        if target.definition.kind == Kind::EnumMember && self.is_enum_given_outside(target) {
-            return Some("A type outside of the workspace".to_owned());
+        let is_given_outside =
+            target.definition.kind == Kind::EnumMember && self.is_enum_given_outside(target);
+        if is_given_outside || self.is_key_of_unknown_type(target) {
+            return Some("A type that is not known".to_owned());
         }
         let source = self.index.source(target.file);
         let is_text = ['"', '\'', '`'].iter().any(|quote| source.contains(&format!("{quote}{name}{quote}")));

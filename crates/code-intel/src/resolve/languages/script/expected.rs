@@ -79,6 +79,26 @@ impl Script<'_, '_> {
         }
     }
 
+    /// Whether the object that a key stands in is given to something whose type is not known, or has no such member.
+    pub(super) fn is_key_of_unknown_type(&self, key: &DefinitionSite) -> bool {
+        let whole = self.index.whole(key.file);
+        let name = key.definition.name_span;
+        let from = whole.1.occurrences.partition_point(|one| one.span.start < name.start);
+        let Some(Occurrence { span, receiver: Receiver::Made(object), .. }) = whole.1.occurrences.get(from)
+        else {
+            return false;
+        };
+        if *span != name || !is_given(&whole.1, *object) {
+            return false;
+        }
+        self.begin();
+        match self.expected(key.file, *object) {
+            Value::External => true,
+            Value::Instance { text, .. } if is_vague(&text) => false,
+            expected => self.key_of(&expected, &key.definition.name).found().is_empty(),
+        }
+    }
+
     fn expected_key(&self, file: FileId, object: Span, name: &str) -> Resolution {
         let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         self.key_of(&self.expected(file, object), name)
@@ -451,6 +471,21 @@ fn with_value(meaning: Resolution, rest: &str) -> Resolution {
         |one: &&DefinitionSite| quoted(&one.definition.declared).as_deref() == Some(value.as_str());
     let given: Vec<DefinitionSite> = found.iter().filter(is_given).cloned().collect();
     if given.is_empty() { meaning } else { Resolution::Found(given, *certainty) }
+}
+
+/// Whether something takes what is written out at a place: a declared type, a function, a variable.
+fn is_given(facts: &Facts, span: Span) -> bool {
+    const DEEPEST: usize = 64;
+    let mut place = span;
+    for _ in 0..DEEPEST {
+        match context_of(facts, place).map(|context| context.expected) {
+            None => return false,
+            Some(Expected::Member { object, .. } | Expected::Element(object)) => place = object,
+            Some(Expected::Returned(function)) => place = function,
+            Some(Expected::Declared(_) | Expected::Argument { .. } | Expected::Assigned(_)) => return true,
+        }
+    }
+    true
 }
 
 fn context_of(facts: &Facts, span: Span) -> Option<&Context> {
