@@ -12,6 +12,7 @@ use crate::facts::{Definition, Facts, Import, ImportedName, Kind, Occurrence, Re
 use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::names::Seen;
+use crate::resolve::overloads::{behind_angles, listed};
 use crate::resolve::type_ref::{Borrow, TypeRef, has_word};
 use crate::resolve::types::Value;
 use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, Want};
@@ -231,12 +232,7 @@ impl LanguageRules for Rust<'_, '_> {
         let Some((before, _)) = head.split_once(" for ") else { return meaning };
         let mut of = before.trim_start_matches("unsafe ").trim_start_matches("impl").trim_start();
         if of.starts_with('<') {
-            let closed = of.char_indices().scan(0_i32, |depth, (at, character)| {
-                *depth += i32::from(character == '<') - i32::from(character == '>');
-                Some((at, *depth))
-            });
-            let end = closed.filter(|(_, depth)| *depth == 0).map(|(at, _)| at + 1).next();
-            of = of.get(end.unwrap_or(0)..).unwrap_or_default();
+            of = of.get(behind_angles(of).unwrap_or(0)..).unwrap_or_default();
         }
         let traits = self.types_of(file, around.span.start, of);
         if traits.is_empty() {
@@ -478,19 +474,7 @@ impl Rust<'_, '_> {
 
     /// The value of the first argument of a call.
     fn first_argument(&self, file: FileId, after: &str, offset: u32) -> Option<Value> {
-        const LONGEST: usize = 300;
-        let inside = after.strip_prefix('(')?;
-        let mut depth = 0_i32;
-        let end = inside.char_indices().take(LONGEST).find(|(_, character)| {
-            match character {
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' => depth -= 1,
-                ',' if depth == 0 => return true,
-                _ => {}
-            }
-            depth < 0
-        });
-        let argument = inside[..end?.0].trim();
+        let argument = listed(after)?.into_iter().next()?;
         let taken = argument.trim_start_matches(['&', '*']).trim_start_matches("mut ");
         if taken.ends_with(".as_bytes()") {
             return Some(Value::Instance { file, offset, text: "&[u8]".to_owned() });

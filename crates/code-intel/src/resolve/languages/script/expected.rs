@@ -68,31 +68,20 @@ impl Script<'_, '_> {
 
     /// The members that the key of an object stands for, by the type that is expected of the object.
     pub(super) fn expected_of_key(&self, key: &DefinitionSite) -> Vec<DefinitionSite> {
-        let whole = self.index.whole(key.file);
-        let name = key.definition.name_span;
-        let from = whole.1.occurrences.partition_point(|one| one.span.start < name.start);
-        match whole.1.occurrences.get(from) {
-            Some(Occurrence { span, receiver: Receiver::Made(object), .. }) if *span == name => {
-                self.expected_key(key.file, *object, &key.definition.name).found().to_vec()
-            }
-            _ => Vec::new(),
+        match object_of_key(&self.index.whole(key.file).1, key) {
+            Some(object) => self.expected_key(key.file, object, &key.definition.name).found().to_vec(),
+            None => Vec::new(),
         }
     }
 
     /// Whether the object that a key stands in is given to something whose type is not known, or has no such member.
     pub(super) fn is_key_of_unknown_type(&self, key: &DefinitionSite) -> bool {
         let whole = self.index.whole(key.file);
-        let name = key.definition.name_span;
-        let from = whole.1.occurrences.partition_point(|one| one.span.start < name.start);
-        let Some(Occurrence { span, receiver: Receiver::Made(object), .. }) = whole.1.occurrences.get(from)
-        else {
+        let Some(object) = object_of_key(&whole.1, key).filter(|object| is_given(&whole.1, *object)) else {
             return false;
         };
-        if *span != name || !is_given(&whole.1, *object) {
-            return false;
-        }
         self.begin();
-        match self.expected(key.file, *object) {
+        match self.expected(key.file, object) {
             Value::External => true,
             Value::Instance { text, .. } if is_vague(&text) => false,
             expected => self.key_of(&expected, &key.definition.name).found().is_empty(),
@@ -471,6 +460,16 @@ fn with_value(meaning: Resolution, rest: &str) -> Resolution {
         |one: &&DefinitionSite| quoted(&one.definition.declared).as_deref() == Some(value.as_str());
     let given: Vec<DefinitionSite> = found.iter().filter(is_given).cloned().collect();
     if given.is_empty() { meaning } else { Resolution::Found(given, *certainty) }
+}
+
+/// The object that a definition is a key of.
+fn object_of_key(facts: &Facts, key: &DefinitionSite) -> Option<Span> {
+    let name = key.definition.name_span;
+    let from = facts.occurrences.partition_point(|one| one.span.start < name.start);
+    match facts.occurrences.get(from) {
+        Some(Occurrence { span, receiver: Receiver::Made(object), .. }) if *span == name => Some(*object),
+        _ => None,
+    }
 }
 
 /// Whether something takes what is written out at a place: a declared type, a function, a variable.
