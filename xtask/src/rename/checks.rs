@@ -18,7 +18,10 @@ pub struct Problem {
 impl Problem {
     /// Whether the check ends with it and says nothing of the rest.
     pub fn hides_others(&self) -> bool {
-        self.text.starts_with("vet:") || self.text.starts_with("error") || self.place.contains(".rs:")
+        self.text.starts_with("vet:")
+            || self.text.contains("cannot find package")
+            || self.text.starts_with("error")
+            || self.place.contains(".rs:")
     }
 }
 
@@ -231,5 +234,13 @@ mod tests {
         assert!(checked(101, missing).is_err());
         assert_eq!(checked(101, "src/a.rs:1:2: error[E0425]: no `b`\n").unwrap().len(), 1);
         assert!(checked(0, "").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_package_that_is_missing_hides_the_problems_of_others() {
+        let of = |text: &str| Problem { place: place_of(text), text: text.to_owned() };
+        assert!(of("remote.go:14:2: cannot find package \"example.com/a\" in any of:").hides_others());
+        assert!(of("vet: ./a.go:1:2: undeclared name: b").hides_others());
+        assert!(!of("./a_test.go:12:3: fmt.Println arg list ends with redundant newline").hides_others());
     }
 }

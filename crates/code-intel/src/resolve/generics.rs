@@ -86,7 +86,7 @@ impl Resolver<'_> {
         let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let may_be = |word: &&str| {
             word.starts_with(char::is_uppercase)
-                && !is_library_type(word)
+                && !has_word(LIBRARY, word)
                 && self.index.defining(word).is_empty()
         };
         let words: Vec<&str> = text.split(|character| !is_part(character)).filter(may_be).collect();
@@ -120,11 +120,6 @@ impl Resolver<'_> {
 const LIBRARY: &str = "Option Result Vec String Box Rc Arc Self Some None Ok Err HashMap BTreeMap HashSet Iterator Item \
     List Map Set Object Integer Long Boolean Promise Array Date Error Record Partial Readonly Function \
     Optional Collection Stream";
-
-/// Whether a name is that of a type of a standard library.
-pub(super) fn is_library_type(name: &str) -> bool {
-    has_word(LIBRARY, name)
-}
 
 /// Begins and ends the place at which a type is understood that stands within another's text.
 const MARK: char = '\u{1}';

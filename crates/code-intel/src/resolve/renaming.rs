@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::generics::is_library_type;
 use super::languages::{Key, is_alike};
 use super::members::is_literal;
+use super::type_ref::has_word;
 use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
 use crate::facts::{Definition, Occurrence, Receiver, Span};
 use crate::index::FileId;
@@ -15,6 +15,10 @@ use crate::languages::Language;
 const DEEPEST: usize = 12;
 /// Members of one name that are looked at; more are of too many types to be told apart in time.
 const MOST_MEMBERS: usize = 400;
+
+/// Types and traits that every file of Rust knows.
+const RUST_PRELUDE: &str = "Option Result Vec String Box Some None Ok Err Iterator IntoIterator Default Clone From Into \
+    ToString Drop Fn FnMut FnOnce";
 
 impl Resolver<'_> {
     /// The definitions that are renamed with one: its declarations, the alternatives of its pattern, and the members
@@ -212,7 +216,7 @@ impl Resolver<'_> {
         self.begin();
         let first = path.split("::").next().unwrap_or(path).trim();
         first.starts_with(char::is_uppercase)
-            && !is_library_type(first)
+            && !has_word(RUST_PRELUDE, first)
             && self.by_import(file, first, offset).is_none()
             && self.local(file, first, offset).is_empty()
     }

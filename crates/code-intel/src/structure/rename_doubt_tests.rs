@@ -112,7 +112,11 @@ fn members_of_values_whose_type_is_not_known_are_renamed_or_not_sure() {
 #[test]
 fn names_in_macros_of_rust_are_renamed_or_not_sure() {
     whole_or_not_sure(&[
-        // The type is a parameter of who uses the macro.
+        // The type is a parameter of who uses the macro, whatever it is called.
+        &[(
+            "src/lib.rs",
+            "trait Joined { fn <|>append(self) -> Self; }\nmacro_rules! joined { ($one:expr) => { Error::@@append($one) } }\nfn f<Error: Joined>(one: Error) -> Error { joined!(one) }\n",
+        )],
         &[(
             "src/lib.rs",
             "trait Joined { fn <|>join_all(self) -> Self; }\nmacro_rules! joined { ($one:expr) => { Failure::@@join_all($one) } }\nfn f<Failure: Joined>(one: Failure) -> Failure { joined!(one) }\n",
