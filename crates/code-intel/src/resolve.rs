@@ -18,7 +18,7 @@ mod overloads;
 mod references;
 mod renamed;
 mod renaming;
-mod type_text;
+mod type_ref;
 mod types;
 
 use std::cell::{Cell, RefCell};

@@ -18,7 +18,10 @@ pub struct Problem {
 impl Problem {
     /// Whether the check ends with it and says nothing of the rest.
     pub fn hides_others(&self) -> bool {
-        self.text.starts_with("vet:") || self.text.starts_with("error") || self.place.contains(".rs:")
+        self.text.starts_with("vet:")
+            || self.text.contains("cannot find package")
+            || self.text.starts_with("error")
+            || self.place.contains(".rs:")
     }
 }
 
@@ -78,11 +81,7 @@ impl Checker {
                         .env("CARGO_TARGET_DIR", target)
                         .env("RUSTFLAGS", "--cap-lints allow"),
                 )?;
-                let problems = lines(&output, |line| line.contains(" error"));
-                if problems.is_empty() && !output.status.success() {
-                    bail!("cargo check: {}", String::from_utf8_lossy(&output.stderr));
-                }
-                Ok(problems)
+                problems("cargo check", &output, |line| line.contains(".rs:") && line.contains(" error"))
             }
             Language::Go => {
                 let above = std::env::var("GOPATH").unwrap_or_else(|_| "/usr/share/gocode".to_owned());
@@ -90,7 +89,7 @@ impl Checker {
                 let output = self.run(
                     Command::new("go").args(["vet", "./..."]).env("GO111MODULE", "off").env("GOPATH", path),
                 )?;
-                Ok(lines(&output, |line| line.contains(".go:")))
+                problems("go vet", &output, |line| line.contains(".go:"))
             }
             Language::Python => {
                 let output = self.run(Command::new("pyright").arg("--outputjson"))?;
@@ -103,7 +102,7 @@ impl Checker {
             Language::TypeScript => {
                 let output =
                     self.run(Command::new("tsc").args(["--noEmit", "--pretty", "false", "--project", "."]))?;
-                Ok(lines(&output, |line| line.contains("error TS")))
+                problems("tsc", &output, |line| line.contains("error TS"))
             }
             other => bail!("no check is known for {}", other.name()),
         }
@@ -174,12 +173,17 @@ impl Checker {
     }
 }
 
-/// The lines of a check's output that name a problem, by place and rule.
-fn lines(output: &Output, is_problem: impl Fn(&str) -> bool) -> Vec<Problem> {
+/// The lines of a check's output that name a problem, by place and rule. A check that fails without one did not run.
+fn problems(check: &str, output: &Output, is_problem: impl Fn(&str) -> bool) -> anyhow::Result<Vec<Problem>> {
     let text = [&*output.stdout, &*output.stderr].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
-    let problems = text.lines().filter(|line| is_problem(line));
-    problems.map(|line| Problem { place: place_of(line), text: line.to_owned() }).collect()
+    let lines = text.lines().filter(|line| is_problem(line));
+    let found: Vec<Problem> =
+        lines.map(|line| Problem { place: place_of(line), text: line.to_owned() }).collect();
+    if found.is_empty() && !output.status.success() {
+        bail!("{check} does not run: {text}");
+    }
+    Ok(found)
 }
 
 /// `file:line:column: error[E0425]: ...` and `file(line,column): error TS2304: ...` without the column and the message.
@@ -208,4 +212,35 @@ fn copy_tree(from: &Path, to: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_check_that_fails_without_a_problem_did_not_run() {
+        let output = |code: i32, text: &str| Output {
+            status: ExitStatus::from_raw(code << 8),
+            stdout: Vec::new(),
+            stderr: text.into(),
+        };
+        let is_problem = |line: &str| line.contains(".rs:") && line.contains(" error");
+        let checked = |code, text| problems("cargo check", &output(code, text), is_problem);
+        let missing = "error: no matching package named `a` found\nif this error is too confusing\n";
+        assert!(checked(101, missing).is_err());
+        assert_eq!(checked(101, "src/a.rs:1:2: error[E0425]: no `b`\n").unwrap().len(), 1);
+        assert!(checked(0, "").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_package_that_is_missing_hides_the_problems_of_others() {
+        let of = |text: &str| Problem { place: place_of(text), text: text.to_owned() };
+        assert!(of("remote.go:14:2: cannot find package \"example.com/a\" in any of:").hides_others());
+        assert!(of("vet: ./a.go:1:2: undeclared name: b").hides_others());
+        assert!(!of("./a_test.go:12:3: fmt.Println arg list ends with redundant newline").hides_others());
+    }
 }

@@ -1,7 +1,7 @@
 //! Expressions, as far as they say what a value is: names, members, calls. Everything else is not understood, and
 //! that is said.
 
-use super::type_text::has_word;
+use super::type_ref::has_word;
 
 /// One step on the way to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Type arguments of generic types.
 
 use super::languages::TypeArguments;
-use super::type_text::{has_word, split_top};
+use super::type_ref::{TypeRef, has_word};
 use super::types::Value;
 use super::{DefinitionSite, Resolver};
 use crate::facts::{Definition, Kind};
@@ -33,7 +33,7 @@ impl Resolver<'_> {
     fn replaced_by(&self, receiver: &Value, wanted: &str) -> Option<String> {
         const DEEPEST: usize = 4;
         let mut level: Vec<(DefinitionSite, Vec<String>)> = match receiver {
-            Value::Instance { file, offset, text } if arguments(text).is_none() => {
+            Value::Instance { file, offset, text } if TypeRef::parse(text).arguments().is_empty() => {
                 let deeper = self.enter()?;
                 if let Some(behind) = self.behind_alias(*file, *offset, text) {
                     return self.replaced_by(&behind, wanted);
@@ -142,17 +142,7 @@ pub(super) fn place_of(text: &str) -> Option<(FileId, u32, &str)> {
 
 /// The arguments of a type, with the place where their names are known.
 fn placed_arguments(file: FileId, offset: u32, text: &str) -> Vec<String> {
-    let arguments = arguments(text).unwrap_or_default();
-    arguments.iter().map(|argument| placed(file, offset, argument)).collect()
-}
-
-/// What stands in the angle brackets of a type, without lifetimes.
-fn arguments(text: &str) -> Option<Vec<String>> {
-    let text = text.trim().trim_end_matches(['*', '&', ' ']);
-    let open = text.find(['<', '[']).filter(|open| *open > 0)?;
-    let inside = text.get(open + 1..text.len() - 1).filter(|_| text.ends_with(['>', ']']))?;
-    let parts = split_top(inside, ',').into_iter().map(str::trim).filter(|part| !part.starts_with('\''));
-    Some(parts.map(ToOwned::to_owned).collect())
+    TypeRef::parse(text).arguments().into_iter().map(|argument| placed(file, offset, argument)).collect()
 }
 
 /// A text with words replaced.
@@ -191,12 +181,8 @@ mod tests {
         ] {
             assert_eq!(replaced(text, &texts(&["K", "V"]), &texts(&["A", "B<C>"])), expected);
         }
-        assert_eq!(arguments("&mut Map<'a, A, B<C, D>>"), Some(texts(&["A", "B<C, D>"])));
-        assert_eq!(arguments("Box<T>*"), Some(texts(&["T"])));
-        assert_eq!(arguments("Map"), None);
         let there = placed(FileId(7), 9, "A<B>");
         assert_eq!(place_of(&format!("&mut {there}")), Some((FileId(7), 9, "A<B>")));
         assert_eq!(place_of(&format!("Option<{there}>")), None);
-        assert_eq!(arguments("fn(A<B>) -> C"), None);
     }
 }

@@ -333,6 +333,11 @@ pub(super) trait LanguageRules {
         None
     }
 
+    /// What `this` is declared to be at a place.
+    fn declared_this(&self, _file: FileId, _offset: u32) -> Option<Value> {
+        None
+    }
+
     /// The value of a parameter without a type.
     fn parameter_value(&self, _parameter: &DefinitionSite) -> Option<Value> {
         None

@@ -1,7 +1,7 @@
 //! Types by name.
 
 use super::generics::place_of;
-use super::type_text::{alternatives, element_of, has_word, head};
+use super::type_ref::{TypeRef, has_word};
 use super::types::{TRANSPARENT, Value};
 use super::{DefinitionSite, Resolution, Resolver};
 use crate::facts::Kind;
@@ -15,24 +15,24 @@ impl Resolver<'_> {
         if let Some(types) = self.rules(file).special_types(file, offset, text) {
             return types;
         }
-        for part in alternatives(text) {
+        for part in TypeRef::alternatives(text) {
             if let Some((file, offset, part)) = place_of(&part) {
                 found.extend(self.types_of(file, offset, part));
                 continue;
             }
-            let head = head(&part);
-            if head.is_empty() {
+            let of = TypeRef::parse(&part);
+            let path = of.path();
+            if path.is_empty() {
                 continue;
             }
-            let last = head.rsplit(['.', ':']).next().unwrap_or(&head);
-            if has_word(TRANSPARENT, last)
+            if has_word(TRANSPARENT, &of.name())
                 && part.contains(['<', '['])
-                && let Some(inner) = element_of(&part)
+                && let Some(inner) = of.element()
             {
-                found.extend(self.types_of(file, offset, &inner));
+                found.extend(self.types_of(file, offset, inner));
                 continue;
             }
-            let meaning = self.named_type(file, offset, &head);
+            let meaning = self.named_type(file, offset, &path);
             let named: Vec<DefinitionSite> =
                 meaning.found().iter().filter(|one| one.definition.kind.is_type()).cloned().collect();
             found.extend(self.aliased(&named));
@@ -61,7 +61,16 @@ impl Resolver<'_> {
             }
             return self.member_of(&self.value(file, before, offset), last);
         }
-        self.name(file, head, offset)
+        let meaning = self.name(file, head, offset);
+        // A variable may be called like its type, which is known outside of it: `func (order order)`.
+        let scope = match meaning.found() {
+            [one] if matches!(one.definition.kind, Kind::Variable | Kind::Parameter) => one.definition.scope,
+            _ => None,
+        };
+        match scope.and_then(|scope| scope.start.checked_sub(1)).zip(self.enter()) {
+            Some((outside, _deeper)) => self.named_type(file, outside, head),
+            None => meaning,
+        }
     }
 
     /// The types behind names for types.
@@ -79,7 +88,7 @@ impl Resolver<'_> {
             }
             let is_alias = definition.kind == Kind::Type && !definition.declared.is_empty();
             if is_alias && self.step() {
-                let is_own = head(&definition.declared) == definition.name;
+                let is_own = TypeRef::parse(&definition.declared).path() == definition.name;
                 let behind = if is_own {
                     self.struct_named(one)
                 } else {

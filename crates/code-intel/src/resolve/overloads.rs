@@ -108,7 +108,7 @@ pub(super) fn listed(text: &str) -> Option<Vec<String>> {
 }
 
 /// Behind the angle brackets that a text begins with.
-fn behind_angles(text: &str) -> Option<usize> {
+pub(super) fn behind_angles(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, character) in text.char_indices() {
         match character {

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::languages::{Key, is_alike};
 use super::members::is_literal;
+use super::type_ref::has_word;
 use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
 use crate::facts::{Definition, Occurrence, Receiver, Span};
 use crate::index::FileId;
@@ -14,6 +15,10 @@ use crate::languages::Language;
 const DEEPEST: usize = 12;
 /// Members of one name that are looked at; more are of too many types to be told apart in time.
 const MOST_MEMBERS: usize = 400;
+
+/// Types and traits that every file of Rust knows.
+const RUST_PRELUDE: &str = "Option Result Vec String Box Some None Ok Err Iterator IntoIterator Default Clone From Into \
+    ToString Drop Fn FnMut FnOnce";
 
 impl Resolver<'_> {
     /// The definitions that are renamed with one: its declarations, the alternatives of its pattern, and the members
@@ -190,6 +195,7 @@ impl Resolver<'_> {
         let text = receiver.of(&whole.0).trim();
         let rules = self.rules(file);
         let is_own_type = matches!(text, "self" | "this" | "cls" | "super" | "super()")
+            && rules.declared_this(file, offset).is_none()
             && !self.enclosing_type(file, offset).is_empty();
         let after = whole.0.get(offset as usize + name.len()..).unwrap_or_default();
         let want = if after.starts_with('(') || after.starts_with("::<") { Want::Call } else { Want::Any };
@@ -202,6 +208,17 @@ impl Resolver<'_> {
         let first = text.split(['.', ':']).next().unwrap_or(text);
         let is_module = || matches!(self.by_import(file, first, offset), Some(Resolution::External));
         !(is_path && self.local(file, first, offset).is_empty() && is_module())
+    }
+
+    /// Whether a path in the body of a macro may begin with a type that is known only where the macro is used, such as
+    /// a type parameter.
+    pub(crate) fn is_known_at_use(&self, file: FileId, path: &str, offset: u32) -> bool {
+        self.begin();
+        let first = path.split("::").next().unwrap_or(path).trim();
+        first.starts_with(char::is_uppercase)
+            && !has_word(RUST_PRELUDE, first)
+            && self.by_import(file, first, offset).is_none()
+            && self.local(file, first, offset).is_empty()
     }
 
     /// Whether a value is an object that takes over what another has: `{ ...other }`.

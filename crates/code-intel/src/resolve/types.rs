@@ -1,7 +1,7 @@
 //! Types of expressions.
 
 use super::expression::{Step, steps};
-use super::type_text::{element_of, has_word, head, split_top};
+use super::type_ref::{TypeRef, has_word};
 use super::{DefinitionSite, Resolution, Resolver, Want};
 use crate::facts::Kind;
 use crate::index::FileId;
@@ -106,6 +106,9 @@ impl Resolver<'_> {
     fn value_of_name(&self, file: FileId, name: &str, offset: u32) -> Value {
         match name {
             "self" | "cls" | "this" | "Self" => {
+                if let Some(value) = self.rules(file).declared_this(file, offset) {
+                    return value;
+                }
                 let types = self.enclosing_type(file, offset);
                 let is_type = matches!(name, "cls" | "Self");
                 if !types.is_empty() {
@@ -224,7 +227,7 @@ impl Resolver<'_> {
                     let inside = definition.span.end.saturating_sub(1);
                     if !definition.declared.is_empty() {
                         let text = definition.declared.clone();
-                        if matches!(head(&text).as_str(), "Self" | "this") {
+                        if matches!(TypeRef::parse(&text).path().as_str(), "Self" | "this") {
                             return Value::Of(self.owner_types(one));
                         }
                         return Value::Instance { file: one.file, offset: inside, text };
@@ -253,8 +256,8 @@ impl Resolver<'_> {
             return item;
         }
         match value {
-            Value::Instance { file, offset, text } => match element_of(&text) {
-                Some(text) => Value::Instance { file, offset, text },
+            Value::Instance { file, offset, text } => match TypeRef::parse(&text).element() {
+                Some(of) => Value::Instance { file, offset, text: of.to_owned() },
                 None => self.element_of_alias(file, offset, &text),
             },
             Value::External => Value::External,
@@ -270,39 +273,34 @@ impl Resolver<'_> {
 
     /// A value of the type that a name for a type stands for.
     pub(super) fn behind_alias(&self, file: FileId, offset: u32, text: &str) -> Option<Value> {
-        let named = self.named_type(file, offset, &head(text));
-        let is_alias =
-            |one: &&DefinitionSite| one.definition.kind == Kind::Type && !one.definition.declared.is_empty();
-        let alias = named.found().iter().find(is_alias)?;
-        let (offset, text) = (alias.definition.span.start, alias.definition.declared.clone());
-        Some(Value::Instance { file: alias.file, offset, text })
+        let named = self.named_type(file, offset, &TypeRef::parse(text).path());
+        named.found().iter().filter(|one| one.definition.kind == Kind::Type).find_map(|alias| {
+            let definition = &alias.definition;
+            let text = if definition.declared.is_empty() { &definition.value } else { &definition.declared };
+            let (offset, text) = (definition.span.start, text.clone());
+            (!text.is_empty()).then_some(Value::Instance { file: alias.file, offset, text })
+        })
     }
 }
 
-/// What a Go function returns at a place.
+/// What a function that returns several values returns at a place (Go), or what a tuple has there (Python).
 fn nth_returned(value: Value, place: usize) -> Value {
     match value {
         Value::Instance { file, offset, text } => {
-            let text = text.trim().to_owned();
-            let of_tuple = ["tuple[", "Tuple[", "t.Tuple[", "typing.Tuple["]
-                .iter()
-                .find_map(|open| text.strip_prefix(open).and_then(|inner| inner.strip_suffix(']')));
-            if let Some(inner) = of_tuple {
-                let part = split_top(inner, ',').into_iter().nth(place).unwrap_or_default();
-                return Value::Instance { file, offset, text: part.trim().to_owned() };
-            }
-            let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
-            match inner {
-                None if place == 0 => Value::Instance { file, offset, text },
-                None => Value::External,
-                Some(inner) => {
-                    let part = split_top(inner, ',').into_iter().nth(place).unwrap_or_default();
-                    let part = part.trim();
-                    // `(name Type, err error)`.
-                    let text = part.rsplit_once(' ').map_or(part, |(_, of)| of).to_owned();
-                    Value::Instance { file, offset, text }
+            let of = TypeRef::parse(&text);
+            let part = match of.tuple() {
+                // `(name Type, err error)`.
+                Some(parts) => {
+                    let part = parts.get(place).copied().unwrap_or_default();
+                    part.rsplit_once(' ').map_or(part, |(_, of)| of)
                 }
-            }
+                None if matches!(of.path().as_str(), "tuple" | "Tuple" | "t.Tuple" | "typing.Tuple") => {
+                    of.arguments().get(place).copied().unwrap_or_default()
+                }
+                None if place == 0 => text.trim(),
+                None => return Value::External,
+            };
+            Value::Instance { file, offset, text: part.to_owned() }
         }
         Value::Of(_) if place > 0 => Value::External,
         other => other,

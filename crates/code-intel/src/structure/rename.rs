@@ -4,6 +4,7 @@
 //! meant too is listed, and left alone unless it is asked for.
 
 mod judge;
+mod structural;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -116,6 +117,12 @@ pub fn plan(
     let family = Family::of(index, target);
     if let Some(by) = family.asked_for_by(index).filter(|_| unsure == UncertainSites::LeaveAlone) {
         return Err(Refusal::AskedFor { name: name.clone(), by });
+    }
+    if unsure == UncertainSites::LeaveAlone && is_unused_in_signature(index, target) {
+        return Err(Refusal::AskedFor {
+            name: name.clone(),
+            by: "The type that it is taken from".to_owned(),
+        });
     }
     let mut places = places(index, &family, started)?;
     places.sort_by(|left, right| (index.path(left.file), left.at).cmp(&(index.path(right.file), right.at)));
@@ -369,13 +376,14 @@ fn renamed(
         in_time(started)?;
         let old = source.slice(range.clone());
         splices.push(match short_form(&source, place.span) {
-            Some(start) => {
+            // TypeScript refuses `{ name: other }` where nothing can use the other name.
+            Some(start) if !(place.is_member && is_in_signature(&source, place.span)) => {
                 // `ref name` and `mut name` in a pattern are the variable.
                 let (field, value) = if place.is_member { (new_name, old) } else { (old, new_name) };
                 let text = format!("{field}: {}{value}", source.slice(start..range.start));
                 Splice { range: start..range.end, text }
             }
-            None => Splice { range, text: new_name.to_owned() },
+            _ => Splice { range, text: new_name.to_owned() },
         });
     }
     let after = check::applied(&source, &splices, Around::Syntax)?;
@@ -391,6 +399,38 @@ fn short_form(source: &SourceText<'_>, span: Span) -> Option<usize> {
     let holder = parent.filter(|parent| parent.kind() == "field_pattern");
     (is_short(node.kind()) || parent.is_some_and(|parent| is_short(parent.kind())))
         .then(|| holder.map_or(span.start as usize, |holder| holder.start_byte()))
+}
+
+/// Whether a parameter takes a field by its name in a function without a body, where no name but that of the field
+/// makes sense: `type F = ({ name }: Options) => void`.
+fn is_unused_in_signature(index: &Index, target: &DefinitionSite) -> bool {
+    let span = target.definition.name_span;
+    let language = index.entry(target.file).and_then(|entry| entry.language);
+    let is_typed = matches!(language, Some(Language::TypeScript | Language::Tsx));
+    if !is_typed || target.definition.kind != Kind::Parameter {
+        return false;
+    }
+    let whole = index.whole(target.file);
+    let Some(source) = language.and_then(|language| SourceText::of(language, &whole.0).ok()) else {
+        return false;
+    };
+    short_form(&source, span).is_some() && is_in_signature(&source, span)
+}
+
+/// Whether the innermost function around a name has no body (TypeScript).
+fn is_in_signature(source: &SourceText<'_>, span: Span) -> bool {
+    let mut node = source.node_at(span.start as usize..span.end as usize);
+    while let Some(around) = node {
+        let kind = around.kind();
+        if kind == "function_type" || kind == "constructor_type" || kind.ends_with("_signature") {
+            return kind != "property_signature";
+        }
+        if around.child_by_field_name("body").is_some() {
+            return false;
+        }
+        node = around.parent();
+    }
+    false
 }
 
 /// Whether a field stands without a value at a place.

@@ -112,6 +112,15 @@ fn members_of_values_whose_type_is_not_known_are_renamed_or_not_sure() {
 #[test]
 fn names_in_macros_of_rust_are_renamed_or_not_sure() {
     whole_or_not_sure(&[
+        // The type is a parameter of who uses the macro, whatever it is called.
+        &[(
+            "src/lib.rs",
+            "trait Joined { fn <|>append(self) -> Self; }\nmacro_rules! joined { ($one:expr) => { Error::@@append($one) } }\nfn f<Error: Joined>(one: Error) -> Error { joined!(one) }\n",
+        )],
+        &[(
+            "src/lib.rs",
+            "trait Joined { fn <|>join_all(self) -> Self; }\nmacro_rules! joined { ($one:expr) => { Failure::@@join_all($one) } }\nfn f<Failure: Joined>(one: Failure) -> Failure { joined!(one) }\n",
+        )],
         &[("src/lib.rs", "fn <|>g() {}\nmacro_rules! m { () => { $crate::@@g() }; }\nfn f() { m!() }\n")],
         &[("src/lib.rs", "fn <|>g() {}\nmacro_rules! m { ($x:expr) => { @@g($x) }; }\nfn f() { m!(1) }\n")],
         &[(
@@ -266,8 +275,6 @@ fn members_of_scripts_are_renamed_or_not_sure() {
         &[("a.ts", "function <|>f() {}\nnamespace @@f { export const n = 1; }\n@@f.n;\n")],
         &[("a.ts", "declare global { interface Window { <|>own: number } }\nwindow.@@own;\nexport {};\n")],
         &[("a.ts", "import 'lib';\ndeclare module 'lib' { interface Options { <|>own: number } }\n")],
-        &[("a.ts", "import { Options } from 'lib';\nconst o: Options = { <|>deep: true };\n")],
-        &[("a.ts", "import { make } from 'lib';\nmake({ <|>deep: true });\n")],
         &[("a.ts", "import { Options } from 'lib';\nclass A implements Options { <|>deep = true }\n")],
         &[("a.ts", "import { Options } from 'lib';\ninterface O extends Options { <|>deep: true }\n")],
         &[(
@@ -291,6 +298,28 @@ fn members_of_scripts_are_renamed_or_not_sure() {
         &[(
             "a.ts",
             "interface A { <|>n: number }\ninterface B { @@n: number }\nfunction f(a: A): B { return a; }\n",
+        )],
+        // Types are compared by their members.
+        &[(
+            "a.ts",
+            "type A = { <|>stop: () => void };\nclass B { @@stop() {} go() {} }\nfunction f(): A { return new B(); }\n",
+        )],
+        &[(
+            "a.ts",
+            "type A = { stop: () => void };\nclass B { <|>stop() {} go() {} }\nfunction f(): { @@stop: () => void } { return new B(); }\n",
+        )],
+        &[(
+            "a.ts",
+            "type A = { <|>n: number };\ntype B = { @@n: number };\nfunction f(a: A): B { return a; }\n",
+        )],
+        &[(
+            "a.ts",
+            "type A = { <|>n: number; m?: 1 };\nfunction f(a: A) {}\nfunction g(b: { @@n: number }) { f(b); }\n",
+        )],
+        &[("a.ts", "type A = { <|>n: number };\nfunction f(a: A) {}\nconst o = { @@n: 1 };\nf(o);\n")],
+        &[(
+            "a.ts",
+            "class A { <|>stop() {} }\nclass B { @@stop() {} go() {} }\nfunction f(): A { return new B(); }\n",
         )],
         &[(
             "a.ts",
@@ -333,6 +362,20 @@ fn members_of_scripts_are_renamed_or_not_sure() {
         &[("a.ts", "class A { <|>m(): void {} }\nconst f = A.prototype.@@m;\ntype T = A['@@m'];\n")],
         &[("a.ts", "class A { private <|>m = 1; f(o: A) { return o.@@m + this['@@m']; } }\n")],
         &[("a.ts", "function f(this: { <|>x: number }) { return this.@@x; }\n")],
+        // `this` is what its parameter says, also in arrow functions.
+        &[(
+            "a.ts",
+            "type All = A & B;\nclass A { <|>save() {} }\nclass B { run(this: All) { const go = () => this.@@save(); return [1].map(() => this.@@save()); } }\n",
+        )],
+        &[(
+            "a.ts",
+            "import { Base } from 'lib';\nclass A { <|>save() {} }\ntype All = A & Base;\nfunction mix(this: All) { return this.@@save(); }\n",
+        )],
+        // Types without a name are compared by their members too.
+        &[(
+            "a.ts",
+            "interface P { build(options: { rule: string; <|>pattern: RegExp }): string }\nconst p: P = { build(options: { rule: string; @@pattern: RegExp }) { return ''; } };\n",
+        )],
         &[(
             "a.ts",
             "function f(x: unknown): x is { <|>n: number } { return true; }\nfunction g(y: unknown) { if (f(y)) { return y.@@n; } }\n",
@@ -352,4 +395,48 @@ fn members_of_scripts_are_renamed_or_not_sure() {
             ("b.js", "const a = require('./a');\ng(a.x);\n"),
         ],
     ]);
+}
+
+#[test]
+fn members_of_an_enum_that_types_outside_may_compare_are_not_sure() {
+    none_sure(&[&[(
+        "a.ts",
+        "import { Problem } from 'lib';\nexport enum Reason { <|>Lost, Found }\nexport function all(): Problem[] { return [{ reason: Reason.Found }]; }\n",
+    )]]);
+    all_renamed_in(&[&[(
+        "a.ts",
+        "import { log } from 'lib';\nexport enum Reason { <|>Lost, Found }\ninterface Problem { reason: Reason }\nexport function one(): Problem { return { reason: Reason.@@Lost }; }\nlog(1);\n",
+    )]]);
+}
+
+#[test]
+fn keys_of_objects_that_a_type_asks_for_are_renamed_with_it_or_not_sure() {
+    none_sure(&[
+        &[("a.ts", "import { Options } from 'lib';\nconst o: Options = { <|>deep: true };\n")],
+        &[("a.ts", "import { Options } from 'lib';\nconst all: Options[] = [{ <|>deep: true }];\n")],
+        &[("a.ts", "import { make } from 'lib';\nmake({ <|>deep: true });\n")],
+        &[("a.ts", "import { make } from 'lib';\nmake([1].map(() => ({ inner: { <|>deep: true } })));\n")],
+        &[("a.js", "import { make } from 'lib';\nmake({ <|>deep: true });\n")],
+    ]);
+    all_renamed_in(&[
+        &[(
+            "a.ts",
+            "interface A { @@deep?: 1 }\ntype B = A | string;\ntype List = (B | number)[];\nconst all: List = [{ <|>deep: 1 }];\n",
+        )],
+        &[("a.ts", "const o = { a: { <|>deep: true } };\ng(o.a.@@deep);\n")],
+        &[("a.ts", "interface A { @@deep: 1 }\nfunction f(a: A) {}\nf({ <|>deep: 1 });\n")],
+    ]);
+}
+
+#[test]
+fn parameters_that_a_signature_takes_apart_keep_the_names_of_their_fields() {
+    none_sure(&[
+        &[("a.ts", "type F = ({ <|>deep }: { deep: boolean }) => void;\n")],
+        &[("a.ts", "interface I { f({ <|>deep }: { deep: boolean }): void }\n")],
+    ]);
+    whole_or_not_sure(&[
+        &[("a.ts", "type F = ({ @@deep }: { <|>deep: boolean }) => void;\n")],
+        &[("a.ts", "interface O { <|>deep: boolean }\ninterface I { f({ @@deep }: O): void }\n")],
+    ]);
+    all_renamed_in(&[&[("a.ts", "function f({ deep: <|>deep }: { deep: boolean }) { return @@deep; }\n")]]);
 }

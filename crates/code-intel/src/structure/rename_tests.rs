@@ -289,6 +289,8 @@ fn names_that_go_or_an_interface_outside_asks_for_are_not_renamed() {
         "a.go",
         &[
             "package a\nconst <|>k = \"a\"\ntype M map[string]int\nvar m = M{@@k: 1}\ntype S struct{ k int }\nvar s = S{k: 2}\n",
+            "package a\ntype v struct{ <|>n int }\nfunc (v v) f(w v) int { return v.@@n + w.@@n }\nfunc g(v *v) { for _, v := range []*v{v} { h(v.@@n) } }\n",
+            "package a\ntype <|>v struct{ n int }\nfunc (v @@v) f() int { return v.n }\nfunc g(v @@v) @@v { return v }\n",
             "package a\ntype I interface{ <|>m() }\ntype A struct{}\nfunc (a A) @@m() {}\ntype B struct{ I }\nfunc f(i I, a A, b B) { i.@@m(); a.@@m(); b.@@m() }\n",
             "package a\ntype I interface{ @@m() }\ntype A struct{}\nfunc (a *A) <|>m() {}\nvar _ I = &A{}\nfunc f(i I) { i.@@m() }\n",
         ],
@@ -373,6 +375,11 @@ fn packages_of_python_beneath_nested_src_folders_are_found() {
 fn names_that_python_or_a_type_outside_asks_for_are_not_renamed() {
     none_sure(&[
         &[("a.py", "class A:\n    def <|>__len__(self):\n        return 1\n")],
+        &[("a.py", "try:\n    import rich\nexcept ImportError:\n    <|>rich = None\nif rich:\n    pass\n")],
+        &[(
+            "a.py",
+            "def f():\n    try:\n        import rich\n    except ImportError:\n        <|>rich = None\n    return rich\n",
+        )],
         &[("a.py", "import threading\nclass A(threading.Thread):\n    def <|>run(self):\n        pass\n")],
     ]);
 }

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::super::extract::{Extractor, NameScope, children, span};
 use super::super::nodes::Fields;
-use super::super::{Kind, Receiver};
+use super::super::{Kind, Receiver, Span};
 use super::{docs, imports, set};
 
 /// The names a pattern binds.
@@ -178,11 +178,12 @@ pub(super) fn parameters(x: &mut Extractor<'_>, function: Node<'_>) {
 
 /// `{ key: name }` takes the member `key` of what is taken apart.
 pub(super) fn pattern_keys<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
-    let value = x.parent(node).and_then(|parent| parent.field("value"));
-    let Some(value) = value else { return };
+    let value = x.parent(node).and_then(|parent| parent.field("value")).map(span);
     for pair in children(node).into_iter().filter(|child| child.kind() == "pair_pattern") {
         if let Some(key) = pair.field("key") {
-            x.reached(key, Receiver::Value(span(value)));
+            // Of what a parameter is given there is no expression; the key is a member all the same.
+            let nothing = Span { end: span(key).start, ..span(key) };
+            x.reached(key, Receiver::Value(value.unwrap_or(nothing)));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::resolve::expression::Step;
 use crate::resolve::modules::{folder, join, normal};
 use crate::resolve::names::without_generics;
 use crate::resolve::overloads::{listed, takes};
-use crate::resolve::type_text::head;
+use crate::resolve::type_ref::TypeRef;
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution, Resolver, owner_name};
 
@@ -513,7 +513,7 @@ impl C<'_, '_> {
         if name == "initializer_list" {
             return argument.starts_with('{');
         }
-        let is_of = |text: &str| head(text).rsplit("::").next() == Some(name);
+        let is_of = |text: &str| TypeRef::parse(text).name() == name;
         argument.contains(name)
             || matches!(self.value(file, argument, at), Value::Instance { text, .. } if is_of(&text))
     }

@@ -10,7 +10,7 @@ use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::modules::folder;
-use crate::resolve::type_text::{has_word, split_top};
+use crate::resolve::type_ref::{has_word, split_top};
 use crate::resolve::types::Value;
 use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, owner_name};
 

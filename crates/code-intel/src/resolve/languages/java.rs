@@ -6,7 +6,7 @@ use super::{Key, LanguageRules, language_view, with_body};
 use crate::facts::{Definition, Import, ImportedName, Kind, NAMELESS, Occurrence};
 use crate::index::FileId;
 use crate::resolve::names::Seen;
-use crate::resolve::type_text::split_top;
+use crate::resolve::type_ref::TypeRef;
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution, Resolver};
 
@@ -90,6 +90,8 @@ impl LanguageRules for Java<'_, '_> {
         if !text.contains(['<', '[']) {
             return None;
         }
+        let made = |text: String| Some(Value::Instance { file: *file, offset: *offset, text });
+        let arguments = TypeRef::parse(text).arguments();
         match name {
             "get" | "getOrDefault" | "next" | "previous" | "first" | "last" | "getFirst" | "getLast"
             | "remove" | "poll" | "peek" | "pop" | "element" | "orElse" | "orElseThrow" | "orElseGet"
@@ -97,26 +99,9 @@ impl LanguageRules for Java<'_, '_> {
             | "removeLast" | "put" | "computeIfAbsent" | "putIfAbsent" | "set" => {
                 Some(self.element(value.clone()))
             }
-            "entrySet" => {
-                let inside = text.split_once('<')?.1.trim_end_matches('>');
-                Some(Value::Instance {
-                    file: *file,
-                    offset: *offset,
-                    text: format!("Set<Map.Entry<{inside}>>"),
-                })
-            }
-            "getKey" | "getValue" => {
-                let inside = text.split_once('<')?.1;
-                let inside = inside.strip_suffix('>').unwrap_or(inside);
-                let place = usize::from(name == "getValue");
-                let text = split_top(inside, ',').get(place)?.trim().to_owned();
-                Some(Value::Instance { file: *file, offset: *offset, text })
-            }
-            "keySet" => {
-                let inside = text.split_once('<')?.1;
-                let key = split_top(inside, ',').first()?.trim().to_owned();
-                Some(Value::Instance { file: *file, offset: *offset, text: format!("Set<{key}>") })
-            }
+            "entrySet" => made(format!("Set<Map.Entry<{}>>", arguments.join(", "))),
+            "getKey" | "getValue" => made((*arguments.get(usize::from(name == "getValue"))?).to_owned()),
+            "keySet" => made(format!("Set<{}>", arguments.first()?)),
             "values" => match self.element(value.clone()) {
                 Value::Instance { file, offset, text } => {
                     Some(Value::Instance { file, offset, text: format!("Collection<{text}>") })

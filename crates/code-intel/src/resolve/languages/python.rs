@@ -9,7 +9,7 @@ use crate::facts::{Definition, Import, ImportedName, Kind, Span};
 use crate::index::FileId;
 use crate::resolve::modules::{folder, join};
 use crate::resolve::names::Seen;
-use crate::resolve::type_text::has_word;
+use crate::resolve::type_ref::has_word;
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Reference, Resolution, Resolver, Want};
 

@@ -12,7 +12,8 @@ use crate::facts::{Definition, Facts, Import, ImportedName, Kind, Occurrence, Re
 use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::names::Seen;
-use crate::resolve::type_text::{has_word, head};
+use crate::resolve::overloads::{behind_angles, listed};
+use crate::resolve::type_ref::{Borrow, TypeRef, has_word};
 use crate::resolve::types::Value;
 use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, Want};
 pub(in crate::resolve) use alternatives::is_alike;
@@ -173,22 +174,24 @@ impl LanguageRules for Rust<'_, '_> {
             };
             let trait_name = of_trait.first().map(|of| of.definition.name.clone()).unwrap_or_default();
             let is_of = |one: &DefinitionSite| {
-                one.definition.bases.first().is_some_and(|of| last_part(&head(of)) == trait_name)
+                one.definition.bases.first().is_some_and(|of| TypeRef::parse(of).name() == trait_name)
             };
             return if given.first().is_some_and(is_of) { given } else { found };
         }
+        let trait_path = TypeRef::parse(trait_text).path();
         let siblings = self.everywhere(name, |_, other, _| {
             other.owner == one.definition.owner
-                && other.bases.first().is_some_and(|of| head(of) == head(trait_text))
+                && other.bases.first().is_some_and(|of| TypeRef::parse(of).path() == trait_path)
         });
         if siblings.len() < 2 {
             return found;
         }
         if !is_path {
             // Of impls for `&Type`, `&mut Type` and `Type` the one for what the value is.
-            let wanted = borrowed(&self.receiver_text(file, text, occurrence));
+            let borrow = |text: &str| -> Borrow { TypeRef::parse(text).borrow };
+            let wanted = borrow(&self.receiver_text(file, text, occurrence));
             let fits = |one: &&DefinitionSite| {
-                borrowed(one.definition.bases.get(1).map_or("", String::as_str)) == wanted
+                borrow(one.definition.bases.get(1).map_or("", String::as_str)) == wanted
             };
             return siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()]);
         }
@@ -201,8 +204,7 @@ impl LanguageRules for Rust<'_, '_> {
         };
         let fits = |one: &&DefinitionSite| {
             let of = one.definition.bases.first().map(String::as_str).unwrap_or_default();
-            let inside = of.split_once('<').map(|(_, inside)| inside.trim_end_matches('>'));
-            inside.is_some_and(|inside| normal_type(inside) == wanted)
+            TypeRef::parse(of).arguments().first().is_some_and(|of| normal_type(of) == wanted)
         };
         siblings.iter().find(fits).map_or(found.clone(), |one| vec![one.clone()])
     }
@@ -230,12 +232,7 @@ impl LanguageRules for Rust<'_, '_> {
         let Some((before, _)) = head.split_once(" for ") else { return meaning };
         let mut of = before.trim_start_matches("unsafe ").trim_start_matches("impl").trim_start();
         if of.starts_with('<') {
-            let closed = of.char_indices().scan(0_i32, |depth, (at, character)| {
-                *depth += i32::from(character == '<') - i32::from(character == '>');
-                Some((at, *depth))
-            });
-            let end = closed.filter(|(_, depth)| *depth == 0).map(|(at, _)| at + 1).next();
-            of = of.get(end.unwrap_or(0)..).unwrap_or_default();
+            of = of.get(behind_angles(of).unwrap_or(0)..).unwrap_or_default();
         }
         let traits = self.types_of(file, around.span.start, of);
         if traits.is_empty() {
@@ -248,16 +245,14 @@ impl LanguageRules for Rust<'_, '_> {
 
     /// A member that the workspace gives to a type that is not in it: `impl Trait for str`.
     fn member_of_foreign(&self, text: &str, name: &str) -> Vec<DefinitionSite> {
-        let plain = without_reference(text);
-        let mut owners = vec![if plain.starts_with('[') { plain.to_owned() } else { head(plain) }];
-        if let Some(inner) = plain.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) {
-            owners.push(format!("[{inner}]"));
-        }
-        if owners[0] == "String" {
-            owners.push("str".to_owned());
+        let of = TypeRef::parse(text);
+        let mut owners = vec![if of.bare.starts_with('[') { of.bare.to_owned() } else { of.name() }];
+        match (owners[0].as_str(), of.arguments().first()) {
+            ("Vec", Some(inner)) => owners.push(format!("[{inner}]")),
+            ("String", _) => owners.push("str".to_owned()),
+            _ => {}
         }
         for owner in owners {
-            let owner = last_part(&owner).to_owned();
             let found = self.everywhere(name, |other, one, _| {
                 self.language(other) == Some(Language::Rust)
                     && one.is_member
@@ -322,7 +317,7 @@ impl LanguageRules for Rust<'_, '_> {
 
     fn is_wrapper(&self, text: &str) -> bool {
         matches!(
-            head(text).as_str(),
+            TypeRef::parse(text).path().as_str(),
             "Option" | "Result" | "Vec" | "VecDeque" | "Box" | "Rc" | "Arc" | "RefCell" | "Mutex" | "RwLock"
         )
     }
@@ -337,7 +332,7 @@ impl LanguageRules for Rust<'_, '_> {
 
     /// A variant of an enum has fields too.
     fn made_variants(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
-        let variant = self.named_type(file, offset, &head(text));
+        let variant = self.named_type(file, offset, &TypeRef::parse(text).path());
         variant.found().iter().filter(|one| one.definition.kind == Kind::EnumMember).cloned().collect()
     }
 
@@ -458,7 +453,7 @@ impl Rust<'_, '_> {
         members.take(MOST).any(|member| {
             let is_impl = |_: FileId, one: &Definition, _: &Facts| {
                 one.owner.as_ref() == Some(type_name)
-                    && one.bases.first().is_some_and(|of| last_part(&head(of)) == trait_name)
+                    && one.bases.first().is_some_and(|of| TypeRef::parse(of).name() == *trait_name)
             };
             self.step() && !self.everywhere(&member.name, is_impl).is_empty()
         })
@@ -479,26 +474,14 @@ impl Rust<'_, '_> {
 
     /// The value of the first argument of a call.
     fn first_argument(&self, file: FileId, after: &str, offset: u32) -> Option<Value> {
-        const LONGEST: usize = 300;
-        let inside = after.strip_prefix('(')?;
-        let mut depth = 0_i32;
-        let end = inside.char_indices().take(LONGEST).find(|(_, character)| {
-            match character {
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' => depth -= 1,
-                ',' if depth == 0 => return true,
-                _ => {}
-            }
-            depth < 0
-        });
-        let argument = inside[..end?.0].trim();
+        let argument = listed(after)?.into_iter().next()?;
         let taken = argument.trim_start_matches(['&', '*']).trim_start_matches("mut ");
         if taken.ends_with(".as_bytes()") {
             return Some(Value::Instance { file, offset, text: "&[u8]".to_owned() });
         }
         match self.value(file, taken, offset) {
             Value::Instance { text, file, offset } if argument.starts_with('*') => {
-                Some(Value::Instance { text: dereferenced(&text).to_owned(), file, offset })
+                Some(Value::Instance { text: TypeRef::parse(&text).target.to_owned(), file, offset })
             }
             value => Some(value),
         }
@@ -563,43 +546,6 @@ fn impl_around(facts: &Facts, offset: u32) -> Option<Span> {
         |one: &&Definition| one.kind == Kind::Type && one.scope.is_some_and(|scope| scope.contains(offset));
     let named = facts.named("Self").map(|(_, one)| one);
     named.filter(is_impl).filter_map(|one| one.scope).min_by_key(|scope| scope.len())
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit("::").next().unwrap_or(path)
-}
-
-/// How a type is borrowed.
-fn borrowed(text: &str) -> &'static str {
-    match text.trim().strip_prefix('&') {
-        Some(rest) if rest.split_whitespace().take(2).any(|word| word == "mut") => "&mut",
-        Some(_) => "&",
-        None => "",
-    }
-}
-
-/// A type behind one reference.
-fn dereferenced(text: &str) -> &str {
-    let Some(mut rest) = text.trim().strip_prefix('&') else { return text };
-    if rest.starts_with('\'') {
-        rest = rest.split_once(' ').map_or("", |(_, rest)| rest);
-    }
-    rest.trim_start().strip_prefix("mut ").unwrap_or(rest).trim()
-}
-
-fn without_reference(text: &str) -> &str {
-    let mut text = text.trim();
-    loop {
-        let before = text;
-        text = text.trim_start_matches('&').trim_start();
-        if text.starts_with('\'') {
-            text = text.split_once(' ').map_or("", |(_, rest)| rest).trim_start();
-        }
-        text = text.strip_prefix("mut ").unwrap_or(text);
-        if text == before {
-            return text;
-        }
-    }
 }
 
 /// A type without lifetimes and spaces, to be compared.

@@ -15,7 +15,7 @@ use crate::facts::{Definition, ImportedName, Kind, Occurrence, Span};
 use crate::index::{FileId, module_mark};
 use crate::languages::Language;
 use crate::resolve::names::is_plain_name;
-use crate::resolve::type_text::has_word;
+use crate::resolve::type_ref::has_word;
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Reference, Resolution, Resolver, Want};
 
@@ -178,6 +178,10 @@ impl LanguageRules for Script<'_, '_> {
         self.script_value(file, name, offset)
     }
 
+    fn declared_this(&self, file: FileId, offset: u32) -> Option<Value> {
+        self.this_parameter(file, offset)
+    }
+
     fn parameter_value(&self, parameter: &DefinitionSite) -> Option<Value> {
         Some(self.expected_parameter(parameter))
     }
@@ -312,6 +316,11 @@ impl LanguageRules for Script<'_, '_> {
         }
         if has_word(BUILT_IN_MEMBERS, name) {
             return Some("A type of the language".to_owned());
+        }
+        let is_given_outside =
+            target.definition.kind == Kind::EnumMember && self.is_enum_given_outside(target);
+        if is_given_outside || self.is_key_of_unknown_type(target) {
+            return Some("A type that is not known".to_owned());
         }
         let source = self.index.source(target.file);
         let is_text = ['"', '\'', '`'].iter().any(|quote| source.contains(&format!("{quote}{name}{quote}")));

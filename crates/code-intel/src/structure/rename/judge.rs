@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::super::SourceText;
-use super::{Family, RenameSite, SiteCertainty, is_shorthand, key};
+use super::{Family, RenameSite, SiteCertainty, is_shorthand, key, structural};
 use crate::facts::{Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
@@ -15,7 +15,7 @@ pub(super) struct Judge<'j, 't> {
     index: &'j Index,
     family: &'j Family<'t>,
     /// What macros of Rust are given and made of, by file.
-    tokens: RefCell<HashMap<FileId, Vec<Span>>>,
+    tokens: RefCell<HashMap<FileId, Vec<TokenTree>>>,
 }
 
 impl<'j, 't> Judge<'j, 't> {
@@ -114,9 +114,13 @@ impl<'j, 't> Judge<'j, 't> {
         let language = self.index.entry(file).and_then(|entry| entry.language);
         match (language, occurrence.receiver) {
             // A macro may be given the name of a member, and its body may name what is known where it is used.
-            (Some(Language::Rust), Receiver::None) => self.is_token(file, occurrence.span),
+            (Some(Language::Rust), Receiver::None) => self.is_token(file, occurrence.span, |_| true),
             (Some(Language::Rust), Receiver::Path(path)) => {
-                path.is_empty() || path.of(&whole.0).starts_with('$')
+                let text = path.of(&whole.0);
+                path.is_empty()
+                    || text.starts_with('$')
+                    || self.is_token(file, occurrence.span, |tree| tree.is_definition)
+                        && Resolver::new(self.index).is_known_at_use(file, text, occurrence.span.start)
             }
             // What `import()` gives is no module to the resolver, nor is an object with all that a module has.
             (Some(Language::JavaScript | Language::TypeScript | Language::Tsx), receiver)
@@ -136,24 +140,32 @@ impl<'j, 't> Judge<'j, 't> {
     }
 
     /// Whether a name stands in what a macro of Rust is given or made of.
-    fn is_token(&self, file: FileId, span: Span) -> bool {
+    fn is_token(&self, file: FileId, span: Span, is_meant: impl Fn(&TokenTree) -> bool) -> bool {
         let mut known = self.tokens.borrow_mut();
         let trees = known.entry(file).or_insert_with(|| {
             let whole = self.index.whole(file);
             SourceText::of(Language::Rust, &whole.0).map(|source| token_trees(&source)).unwrap_or_default()
         });
-        trees.iter().any(|tree| tree.contains(span.start))
+        trees.iter().any(|tree| tree.span.contains(span.start) && is_meant(tree))
     }
 }
 
+/// What a macro of Rust is given or made of.
+struct TokenTree {
+    span: Span,
+    /// Whether a macro is made of it.
+    is_definition: bool,
+}
+
 /// The token trees of macros, those of attributes left out.
-fn token_trees(source: &SourceText<'_>) -> Vec<Span> {
+fn token_trees(source: &SourceText<'_>) -> Vec<TokenTree> {
     let mut found = Vec::new();
     let mut open = vec![source.root()];
     while let Some(node) = open.pop() {
         match node.kind() {
             "token_tree" | "macro_definition" => {
-                found.push(Span { start: node.start_byte() as u32, end: node.end_byte() as u32 });
+                let span = Span { start: node.start_byte() as u32, end: node.end_byte() as u32 };
+                found.push(TokenTree { span, is_definition: node.kind() == "macro_definition" });
             }
             "attribute_item" | "inner_attribute_item" => {}
             _ => open.extend(node.children(&mut node.walk())),
@@ -251,7 +263,7 @@ fn owner(index: &Index, found: &DefinitionSite) -> Option<(String, Option<Kind>,
 fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
     let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };
     let is_open = |kind: Option<Kind>| matches!(kind, Some(Kind::Interface | Kind::Trait));
-    if is_open(left.1) || is_open(right.1) {
+    if is_open(left.1) || is_open(right.1) || structural::may_be_compared(index, one, other) {
         return true;
     }
     let extends = |bases: &[String], name: &str| {

@@ -5,7 +5,7 @@ use super::{ASKED_METHODS, Go};
 use crate::facts::{ImportedName, Kind, Occurrence, Receiver};
 use crate::index::FileId;
 use crate::resolve::modules::folder;
-use crate::resolve::type_text::has_word;
+use crate::resolve::type_ref::has_word;
 use crate::resolve::{DefinitionSite, Resolution};
 
 impl Go<'_, '_> {

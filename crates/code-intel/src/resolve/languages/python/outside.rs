@@ -80,16 +80,15 @@ impl Python<'_, '_> {
         if definition.kind == Kind::Parameter {
             let method = self.overriding_method(target);
             let by = method.and_then(|method| self.external_base(&method));
-            return by.or_else(|| self.asked_for_by_pytest(target));
+            let by = by.or_else(|| self.asked_for_by_pytest(target));
+            return by.or_else(|| self.imported_instead(target));
         }
         if definition.is_member {
             let by = self.protocol_with(target).or_else(|| self.text_with(target));
             return by.or_else(|| self.external_base(target));
         }
-        if definition.scope.is_some() {
-            return None;
-        }
-        self.imported_instead(target).or_else(|| self.text_with(target))
+        let import = self.imported_instead(target);
+        if definition.scope.is_some() { import } else { import.or_else(|| self.text_with(target)) }
     }
 
     /// A protocol that has a member of that name: what fits it need not say so.
@@ -130,12 +129,16 @@ impl Python<'_, '_> {
     /// An import of the same name in the file, which another version or system takes instead.
     fn imported_instead(&self, target: &DefinitionSite) -> Option<String> {
         let outline = self.index.outline(target.file);
-        for import in outline.imports.iter().filter(|import| import.scope.is_none()) {
-            let same = import.names.iter().filter(|one| one.alias == target.definition.name);
-            for imported in same.filter(|one| !one.name.is_empty()) {
-                let meaning = self.imported_from(target.file, &import.module, &imported.name);
-                if !meaning.found().iter().any(|one| one.key() == target.key()) {
-                    return Some(format!("The import from `{}`", import.module));
+        for import in outline.imports.iter().filter(|import| import.scope == target.definition.scope) {
+            for imported in import.names.iter().filter(|one| one.alias == target.definition.name) {
+                // `import name` brings a module, which is never the definition.
+                let is_module = imported.name.is_empty();
+                let is_other = || {
+                    let meaning = self.imported_from(target.file, &import.module, &imported.name);
+                    !meaning.found().iter().any(|one| one.key() == target.key())
+                };
+                if is_module || is_other() {
+                    return Some(format!("The import of `{}`", import.module));
                 }
             }
         }

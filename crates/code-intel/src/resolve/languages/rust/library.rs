@@ -5,7 +5,7 @@ use crate::facts::Kind;
 use crate::index::FileId;
 use crate::resolve::Resolution;
 use crate::resolve::expression::steps;
-use crate::resolve::type_text::{element_of, has_word, head, split_top};
+use crate::resolve::type_ref::{TypeRef, has_word, split_top};
 use crate::resolve::types::Value;
 
 /// Adapters that give the same things, or some of them, in the same order.
@@ -56,29 +56,33 @@ impl Rust<'_, '_> {
             return default_of(value, name);
         };
         let made = |text: String| Some(Value::Instance { file: *file, offset: *offset, text });
-        if let Some(inner) = pointed(text).filter(|_| name != "clone") {
-            return self.rust_library_member(&made(inner)?, name);
+        let of = TypeRef::parse(text);
+        let of_name = of.name();
+        let is_map = matches!(of_name.as_str(), "HashMap" | "BTreeMap" | "IndexMap");
+        let is_cell = has_word("Mutex RwLock RefCell Cell OnceLock OnceCell", &of_name);
+        // A pointer stands for what it points to.
+        if has_word("Arc Rc Box Pin MutexGuard", &of_name)
+            && name != "clone"
+            && let Some(inner) = of.element()
+        {
+            return self.rust_library_member(&made(inner.to_owned())?, name);
         }
         let item = || match self.element(value.clone()) {
             Value::Instance { text, .. } => text,
             _ => "_".to_owned(),
         };
         match name {
-            "lock" | "read" | "write" | "try_lock" if is_cell(text) => made(format!("Result<{}>", item())),
-            "borrow" | "borrow_mut" | "get_mut" | "into_inner" if is_cell(text) => made(item()),
+            "lock" | "read" | "write" | "try_lock" if is_cell => made(format!("Result<{}>", item())),
+            "borrow" | "borrow_mut" | "get_mut" | "into_inner" if is_cell => made(item()),
             "unwrap_err" | "err" | "expect_err" => self.failure(value),
             "enumerate" => made(format!("Iterator<(usize, {})>", item())),
             "char_indices" => made("Iterator<(usize, char)>".to_owned()),
             "zip" => made(format!("Iterator<({}, _)>", item())),
             "windows" | "chunks" | "chunks_exact" => made(format!("Iterator<[{}]>", item())),
-            "iter" | "iter_mut" | "into_iter" | "drain" if is_map(text) => {
-                let inside = text.split_once('<')?.1.trim_end_matches('>');
-                made(format!("Iterator<({inside})>"))
+            "iter" | "iter_mut" | "into_iter" | "drain" if is_map => {
+                made(format!("Iterator<({})>", of.arguments().join(", ")))
             }
-            "keys" | "into_keys" if is_map(text) => {
-                let inside = text.split_once('<')?.1;
-                made(format!("Iterator<{}>", split_top(inside, ',').first()?.trim()))
-            }
+            "keys" | "into_keys" if is_map => made(format!("Iterator<{}>", of.arguments().first()?)),
             "flatten" => {
                 let inner = self.element(self.element(value.clone()));
                 match inner {
@@ -96,9 +100,8 @@ impl Rust<'_, '_> {
     fn failure(&self, value: &Value) -> Option<Value> {
         let _deeper = self.enter()?;
         let Value::Instance { file, offset, text } = value else { return None };
-        let inside = text.split_once('<').and_then(|(_, inside)| inside.trim().strip_suffix('>'))?;
-        match split_top(inside, ',').get(1) {
-            Some(of) => Some(Value::Instance { file: *file, offset: *offset, text: of.trim().to_owned() }),
+        match TypeRef::parse(text).arguments().get(1) {
+            Some(of) => Some(Value::Instance { file: *file, offset: *offset, text: (*of).to_owned() }),
             // `type Result<T> = std::result::Result<T, Error>`.
             None => self.failure(&self.behind_alias(*file, *offset, text)?),
         }
@@ -162,8 +165,9 @@ impl Rust<'_, '_> {
             if of.definition.kind == Kind::TypeParameter {
                 // `I: Iterator<Item = A>`.
                 let bound = of.definition.bases.iter().find(|bound| bound.contains("Item"));
-                if let Some(text) = bound.and_then(|bound| element_of(bound)) {
-                    return Some(Value::Instance { file: of.file, offset: of.definition.span.start, text });
+                if let Some(item) = bound.and_then(|bound| TypeRef::parse(bound).element()) {
+                    let (offset, text) = (of.definition.span.start, item.to_owned());
+                    return Some(Value::Instance { file: of.file, offset, text });
                 }
             }
             for name in ["next", "into_iter"] {
@@ -173,13 +177,13 @@ impl Rust<'_, '_> {
                 let next =
                     found.first().filter(|one| one.definition.owner.as_ref() == Some(&of.definition.name))?;
                 let given = next.definition.declared.as_str();
-                let inside = if name == "next" { element_of(given)? } else { "Self::Item".to_owned() };
+                let inside = if name == "next" { TypeRef::parse(given).element()? } else { "Self::Item" };
                 let (file, offset) = (next.file, next.definition.span.start);
                 let text = match inside.strip_prefix("Self::") {
                     Some(associated) => {
                         self.of_this_impl(file, associated, offset).first()?.definition.declared.clone()
                     }
-                    None => inside,
+                    None => inside.to_owned(),
                 };
                 return Some(self.with_arguments(value, Value::Instance { file, offset, text }));
             }
@@ -217,9 +221,7 @@ fn default_of(value: &Value, name: &str) -> Option<Value> {
 /// A place in a tuple.
 pub(super) fn tuple_element(value: &Value, place: usize) -> Option<Value> {
     let Value::Instance { file, offset, text } = value else { return None };
-    let text = text.trim().trim_start_matches('&').trim_start_matches("mut ").trim();
-    let inside = text.strip_prefix('(')?.strip_suffix(')')?;
-    let part = split_top(inside, ',').into_iter().nth(place).unwrap_or_default().trim();
+    let part = TypeRef::parse(text).tuple()?.get(place).copied().unwrap_or_default();
     // In a structure it may be for others.
     let part = part.strip_prefix("pub").map_or(part, |rest| match rest.trim_start().strip_prefix('(') {
         Some(rest) => rest.split_once(')').map_or(rest, |(_, rest)| rest),
@@ -231,24 +233,6 @@ pub(super) fn tuple_element(value: &Value, place: usize) -> Option<Value> {
     } else {
         Value::Instance { file: *file, offset: *offset, text: part }
     })
-}
-
-fn is_map(text: &str) -> bool {
-    matches!(head(text).rsplit("::").next(), Some("HashMap" | "BTreeMap" | "IndexMap"))
-}
-
-fn is_cell(text: &str) -> bool {
-    matches!(
-        head(text).rsplit("::").next(),
-        Some("Mutex" | "RwLock" | "RefCell" | "Cell" | "OnceLock" | "OnceCell")
-    )
-}
-
-/// What a pointer that stands for its value points to.
-fn pointed(text: &str) -> Option<String> {
-    let is_pointer =
-        matches!(head(text).rsplit("::").next(), Some("Arc" | "Rc" | "Box" | "Pin" | "MutexGuard"));
-    element_of(text).filter(|_| is_pointer)
 }
 
 /// Where a bracket that stands before a text is closed.

@@ -4,7 +4,8 @@ use super::text::{self, arguments_of, function_type, is_vague, parts, unwrapped}
 use super::{LanguageRules, Script};
 use crate::facts::{Context, Definition, Expected, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
-use crate::resolve::type_text::{has_word, head};
+use crate::resolve::overloads::listed;
+use crate::resolve::type_ref::{TypeRef, has_word};
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution};
 
@@ -67,14 +68,23 @@ impl Script<'_, '_> {
 
     /// The members that the key of an object stands for, by the type that is expected of the object.
     pub(super) fn expected_of_key(&self, key: &DefinitionSite) -> Vec<DefinitionSite> {
+        match object_of_key(&self.index.whole(key.file).1, key) {
+            Some(object) => self.expected_key(key.file, object, &key.definition.name).found().to_vec(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether the object that a key stands in is given to something whose type is not known, or has no such member.
+    pub(super) fn is_key_of_unknown_type(&self, key: &DefinitionSite) -> bool {
         let whole = self.index.whole(key.file);
-        let name = key.definition.name_span;
-        let from = whole.1.occurrences.partition_point(|one| one.span.start < name.start);
-        match whole.1.occurrences.get(from) {
-            Some(Occurrence { span, receiver: Receiver::Made(object), .. }) if *span == name => {
-                self.expected_key(key.file, *object, &key.definition.name).found().to_vec()
-            }
-            _ => Vec::new(),
+        let Some(object) = object_of_key(&whole.1, key).filter(|object| is_given(&whole.1, *object)) else {
+            return false;
+        };
+        self.begin();
+        match self.expected(key.file, object) {
+            Value::External => true,
+            Value::Instance { text, .. } if is_vague(&text) => false,
+            expected => self.key_of(&expected, &key.definition.name).found().is_empty(),
         }
     }
 
@@ -179,7 +189,7 @@ impl Script<'_, '_> {
             return None;
         }
         let Value::Instance { file, offset, text } = self.value(file, list, offset) else { return None };
-        let is_promise = matches!(head(&text).as_str(), "Promise" | "PromiseLike");
+        let is_promise = matches!(TypeRef::parse(&text).path().as_str(), "Promise" | "PromiseLike");
         if is_promise != (method == "then") {
             return None;
         }
@@ -298,11 +308,11 @@ impl Script<'_, '_> {
     }
 
     pub(super) fn named_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
-        let head = head(text);
-        if head.is_empty() {
+        let path = TypeRef::parse(text).path();
+        if path.is_empty() {
             return Vec::new();
         }
-        let found = self.named_type(file, offset, &head).found().to_vec();
+        let found = self.named_type(file, offset, &path).found().to_vec();
         found.into_iter().filter(|one| one.definition.kind.is_type()).collect()
     }
 
@@ -359,6 +369,62 @@ impl Script<'_, '_> {
         }
     }
 
+    /// The type of the parameter `this` of the function around a place; arrow functions have that of what is around
+    /// them.
+    pub(super) fn this_parameter(&self, file: FileId, offset: u32) -> Option<Value> {
+        let whole = self.index.whole(file);
+        let is_around = |one: &&Definition| one.is_callable() && one.span.contains(offset);
+        let mut around: Vec<&Definition> = whole.1.definitions.iter().filter(is_around).collect();
+        around.sort_by_key(|one| one.span.len());
+        for one in around {
+            let head = Span { start: one.name_span.end, end: one.span.end }.of(&whole.0);
+            let open = head.find('(')?;
+            let first = listed(&head[open..]).and_then(|all| all.into_iter().next()).unwrap_or_default();
+            let declared = first.strip_prefix("this").map(str::trim_start);
+            if let Some(of) = declared.and_then(|rest| rest.strip_prefix(':')) {
+                let text = of.trim().to_owned();
+                return Some(Value::Instance { file, offset: one.span.start, text });
+            }
+            let is_arrow = head.split('{').next().is_some_and(|head| head.contains("=>"));
+            if !is_arrow {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Whether a member of the enum that a member belongs to stands in an object of which a type outside of the
+    /// workspace may be expected. Enums of one name are compared by their members.
+    pub(super) fn is_enum_given_outside(&self, member: &DefinitionSite) -> bool {
+        let Some(of) = self.owner_types(member).into_iter().next() else { return false };
+        let files = self.index.using(&of.definition.name).into_iter();
+        { files.filter(|file| self.can_use(*file, of.file)) }.any(|file| {
+            let whole = self.index.whole(file);
+            let (text, facts) = (&whole.0, &whole.1);
+            let is_outside = |module: &str| self.module_files(file, module).is_empty();
+            if !facts.imports.iter().any(|import| is_outside(&import.module)) {
+                return false;
+            }
+            let objects: Vec<Span> = { facts.contexts.iter() }
+                .map(|context| context.span)
+                .filter(|span| span.of(text).starts_with('{'))
+                .collect();
+            facts.uses(text, &of.definition.name).any(|used| {
+                let at = used.span;
+                let is_value =
+                    text.get(..at.start as usize).is_some_and(|text| text.trim_end().ends_with(':'))
+                        && text.get(at.end as usize..).is_some_and(|rest| rest.starts_with('.'));
+                let around = objects.iter().filter(|object| object.contains(at.start));
+                let Some(object) = around.min_by_key(|object| object.len()).filter(|_| is_value) else {
+                    return false;
+                };
+                self.begin();
+                let expected = self.expected(file, *object);
+                self.types_of_value(&expected).is_empty()
+            })
+        })
+    }
+
     /// An attribute of an element is a member of what its component takes.
     pub(super) fn attribute(&self, file: FileId, component: &str, name: &str, offset: u32) -> Resolution {
         if component.starts_with(|first: char| first.is_lowercase()) && !component.contains('.') {
@@ -394,6 +460,31 @@ fn with_value(meaning: Resolution, rest: &str) -> Resolution {
         |one: &&DefinitionSite| quoted(&one.definition.declared).as_deref() == Some(value.as_str());
     let given: Vec<DefinitionSite> = found.iter().filter(is_given).cloned().collect();
     if given.is_empty() { meaning } else { Resolution::Found(given, *certainty) }
+}
+
+/// The object that a definition is a key of.
+fn object_of_key(facts: &Facts, key: &DefinitionSite) -> Option<Span> {
+    let name = key.definition.name_span;
+    let from = facts.occurrences.partition_point(|one| one.span.start < name.start);
+    match facts.occurrences.get(from) {
+        Some(Occurrence { span, receiver: Receiver::Made(object), .. }) if *span == name => Some(*object),
+        _ => None,
+    }
+}
+
+/// Whether something takes what is written out at a place: a declared type, a function, a variable.
+fn is_given(facts: &Facts, span: Span) -> bool {
+    const DEEPEST: usize = 64;
+    let mut place = span;
+    for _ in 0..DEEPEST {
+        match context_of(facts, place).map(|context| context.expected) {
+            None => return false,
+            Some(Expected::Member { object, .. } | Expected::Element(object)) => place = object,
+            Some(Expected::Returned(function)) => place = function,
+            Some(Expected::Declared(_) | Expected::Argument { .. } | Expected::Assigned(_)) => return true,
+        }
+    }
+    true
 }
 
 fn context_of(facts: &Facts, span: Span) -> Option<&Context> {

@@ -6,7 +6,7 @@ use super::Script;
 use crate::facts::{Manifest, mapped};
 use crate::index::FileId;
 use crate::resolve::modules::{folder, join};
-use crate::resolve::type_text::has_word;
+use crate::resolve::type_ref::has_word;
 
 /// Folders that hold what is built; what it is built from is beneath `src`.
 const BUILT: &[&str] = &["dist", "lib", "build", "out", "esm", "cjs", "es"];

@@ -5,7 +5,7 @@ use super::text::{self, function_type, parts, unwrapped};
 use super::{LanguageRules, Script};
 use crate::facts::{Definition, Kind, Span};
 use crate::index::FileId;
-use crate::resolve::type_text::{has_word, head};
+use crate::resolve::type_ref::{TypeRef, has_word};
 use crate::resolve::types::Value;
 use crate::resolve::{DefinitionSite, Resolution};
 
@@ -20,7 +20,7 @@ impl Script<'_, '_> {
         let text = unwrapped(text).to_owned();
         let is_known = text.ends_with("[]")
             || matches!(
-                head(&text).as_str(),
+                TypeRef::parse(&text).path().as_str(),
                 "Array" | "ReadonlyArray" | "Set" | "Map" | "WeakMap" | "ReadonlyMap" | "ReadonlySet"
             );
         let this = Value::Instance { file: *file, offset: *offset, text };
@@ -87,12 +87,12 @@ impl Script<'_, '_> {
 
     /// `Name<Arguments>`.
     fn generic_type(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
-        let head = head(text);
-        if has_word(SAME_MEMBERS, head.as_str()) && text.contains('<') {
+        let path = TypeRef::parse(text).path();
+        if has_word(SAME_MEMBERS, &path) && text.contains('<') {
             let inner = text::first_argument(text);
             return inner.map(|inner| self.types_of(file, offset, inner)).unwrap_or_default();
         }
-        if head == "ReturnType" {
+        if path == "ReturnType" {
             let Some(function) = text::first_argument(text) else { return Vec::new() };
             let function = match function.trim().strip_prefix("typeof ") {
                 Some(function) => self.value(file, function, offset),
@@ -100,10 +100,10 @@ impl Script<'_, '_> {
             };
             return self.types_of_value(&self.returned_by(&function));
         }
-        if head.is_empty() {
+        if path.is_empty() {
             return Vec::new();
         }
-        let named = self.named_type(file, offset, &head).found().to_vec();
+        let named = self.named_type(file, offset, &path).found().to_vec();
         // In JavaScript a function can make instances.
         let is_plain = self.is_javascript(file);
         let makes =
