@@ -77,6 +77,13 @@ export STEPWELL_TEST_ADAPTERS="$adapters"
 if command -v apt-get >/dev/null && command -v dpkg >/dev/null; then
   if STEPWELL_TEST_GDB="$(scripts/newer-gdb.sh "$adapters/gdb")"; then
     export STEPWELL_TEST_GDB
+    # debugpy attaches with the gdb of the path. gdb 13 cannot write the registers of processors with AMX.
+    sleep 60 & sleeper=$!
+    if ! gdb -nx -batch -p "$sleeper" -ex 'call (int) getpid()' 2>/dev/null | grep -q '^\$1 = '; then
+      mkdir -p "$adapters/newer" && ln -sf "$STEPWELL_TEST_GDB" "$adapters/newer/gdb"
+      export PATH="$adapters/newer:$PATH"
+    fi
+    kill "$sleeper" 2>/dev/null || true
   else
     echo "note: a newer gdb could not be fetched; tests that need it say so" >&2
   fi
