@@ -284,6 +284,10 @@ fn names_that_go_or_an_interface_outside_asks_for_are_not_renamed() {
         &[("a.go", "package a\ntype A struct{}\nfunc (a A) <|>String() string { return \"\" }\n")],
         &[("a_test.go", "package a\nfunc <|>TestA(t *testing.T) {}\n")],
         &[("a.go", "package a\nfunc <|>F() {}\n"), ("a_test.go", "package a\nfunc ExampleF() {}\n")],
+        &[
+            ("a.go", "package a\ntype <|>T struct{}\nfunc (t T) M() {}\n"),
+            ("a_test.go", "package a_test\nfunc ExampleT_M() {}\n"),
+        ],
     ]);
     all_renamed(
         "a.go",

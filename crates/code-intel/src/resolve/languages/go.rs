@@ -227,8 +227,15 @@ impl Go<'_, '_> {
             Some(owner) => format!("Example{owner}_{}", definition.name),
             None => format!("Example{}", definition.name),
         };
-        let examples = self.everywhere(&example, |_, one, _| one.kind == Kind::Function);
-        (!examples.is_empty()).then(|| format!("the example `{example}`"))
+        // `ExampleType_method` and `ExampleType_suffix` name the type too.
+        let is_named = |file: FileId| {
+            let (source, start) = (self.index.source(file), format!("func {example}"));
+            let mut rests = source.match_indices(&start).map(|(at, _)| &source[at + start.len()..]);
+            rests.any(|rest| rest.starts_with(['(', '_']))
+        };
+        let is_test = |file: &FileId| self.index.path(*file).ends_with("_test.go");
+        let mut tests = self.go_files(folder(self.index.path(target.file))).into_iter().filter(is_test);
+        tests.any(is_named).then(|| format!("the example `{example}`"))
     }
 
     /// The type that a field embeds, by which it is called; `None` for any other definition.
