@@ -20,7 +20,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct PreparedSandbox {
     plan: Plan,
-    places: Vec<Option<Place>>,
+    places: Vec<Place>,
     waiting: Waiting,
 }
 
@@ -106,27 +106,30 @@ impl ConfinedCall {
 
 /// What stands at a path. Inode numbers are used again; together with the time of birth they are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
-    device: (u32, u32),
-    inode: u64,
-    born: (i64, u32),
-    /// Of files alone. That of a folder changes with every entry, and no folder has two names.
-    changed: Option<(i64, u32)>,
+enum Place {
+    Nothing,
+    Inode {
+        device: (u32, u32),
+        inode: u64,
+        born: (i64, u32),
+        /// Of files alone. That of a folder changes with every entry, and no folder has two names.
+        changed: Option<(i64, u32)>,
+    },
 }
 
 /// Everything that is mounted or mounted over, in the order of the plan; `None` where one cannot be told from another.
-fn places(plan: &Plan) -> Option<Vec<Option<Place>>> {
+fn places(plan: &Plan) -> Option<Vec<Place>> {
     let lists = [&plan.writable, &plan.pinned, &plan.locked, &plan.read_only, &plan.revealed, &plan.hidden];
     let all = lists.into_iter().flatten().chain(&plan.temporary).chain(&plan.proxy);
     all.map(place).collect()
 }
 
-/// What stands at one path, if anything does.
-fn place(path: &HostPath) -> Option<Option<Place>> {
+/// What stands at one path; `None` where that cannot be known.
+fn place(path: &HostPath) -> Option<Place> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     let found = match statx(CWD, &path.0, AtFlags::SYMLINK_NOFOLLOW, wanted) {
         Ok(found) => found,
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Some(None),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Some(Place::Nothing),
         Err(_) => return None,
     };
     if !StatxFlags::from_bits_retain(found.stx_mask).contains(wanted) {
@@ -134,10 +137,10 @@ fn place(path: &HostPath) -> Option<Option<Place>> {
     }
     let time = |time: StatxTimestamp| (time.tv_sec, time.tv_nsec);
     let is_folder = rustix::fs::FileType::from_raw_mode(found.stx_mode.into()).is_dir();
-    Some(Some(Place {
+    Some(Place::Inode {
         device: (found.stx_dev_major, found.stx_dev_minor),
         inode: found.stx_ino,
         born: time(found.stx_btime),
         changed: (!is_folder).then(|| time(found.stx_ctime)),
-    }))
+    })
 }
