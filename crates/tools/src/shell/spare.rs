@@ -77,9 +77,10 @@ impl Walls {
     pub(super) fn prepare_next(self: &Arc<Self>, network: Option<Arc<dyn NetworkGate>>) {
         let walls = Arc::clone(self);
         // A spare that cannot be made is none: the command builds its own, and says what is wrong.
-        tokio::task::spawn_blocking(move || match walls.prepare(network) {
-            Ok(Some(spare)) => walls.keep(spare),
-            Ok(None) | Err(_) => {}
+        tokio::task::spawn_blocking(move || {
+            if let Ok(Some(spare)) = walls.prepare(network) {
+                walls.keep(spare);
+            }
         });
     }
 
