@@ -170,10 +170,12 @@ fn plan(policy: &Policy, launch: Launch, folder: &Path, nested: &Nested) -> Resu
     let mut protections = Protections::of(&roots, nested)?;
     protections.lock_named(&policy.locked, &roots);
     writable.extend(protections.repositories);
-    let hidden = hidden(policy, &roots, &writable)?;
+    let readable = readable_folders(policy, &launch)?;
+    let worked_in: Vec<PathBuf> = roots.iter().chain(&readable).cloned().collect();
+    let hidden = hidden(policy, &worked_in, &writable)?;
     let is_seen = |path: &PathBuf| !hidden.iter().any(|hidden| path.starts_with(hidden));
     let host_paths = |paths: Vec<PathBuf>| paths.into_iter().filter(is_seen).map(HostPath::from).collect();
-    let shown = policy.read_only.iter().filter_map(|path| path.canonicalize().ok());
+    let shown = policy.read_only.iter().filter_map(|path| path.canonicalize().ok()).chain(readable);
     let (read_only, revealed): (Vec<PathBuf>, Vec<PathBuf>) = shown.partition(is_seen);
     Ok(Plan {
         parent: std::process::id(),
@@ -213,6 +215,21 @@ fn writable_folder(path: &Path) -> Result<PathBuf> {
         return Err(refused("it belongs to the system"));
     }
     Ok(real)
+}
+
+/// The folders that are worked in but not written.
+fn readable_folders(policy: &Policy, launch: &Launch) -> Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for path in &policy.readable {
+        let folder = writable_folder(path)?;
+        // Landlock alone leaves the machine's temporary folders writable.
+        let is_temporary = ["/tmp", "/var/tmp"].iter().any(|shared| folder.starts_with(shared));
+        if *launch == Launch::WithoutNamespaces && is_temporary {
+            return Err(Error::NotReadOnly { path: folder });
+        }
+        folders.push(folder);
+    }
+    Ok(folders)
 }
 
 /// What is covered, without what lies in something covered already.

@@ -8,6 +8,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     #[error("`{}` cannot be a folder that commands write to: {reason}", path.display())]
     Writable { path: PathBuf, reason: &'static str },
+    #[error("commands cannot be kept from changing `{}`: this machine offers no mount namespaces", path.display())]
+    NotReadOnly { path: PathBuf },
     #[error("`{}` is to be hidden, but the folder `{}` that commands work in lies in it", hidden.display(), writable.display())]
     HiddenAround { hidden: PathBuf, writable: PathBuf },
     #[error("{count} files and folders are to be hidden from a command, {most} is the most")]
@@ -31,6 +33,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Writable { .. } => Some("work in a folder of your own, such as the project's"),
+            Self::NotReadOnly { .. } => Some("switch to a mode that may edit, or work outside /tmp"),
             Self::HiddenAround { .. } => Some("hide less in the settings, or work elsewhere"),
             Self::IgnoreFile { .. } => Some("correct the line; the rules are those of .gitignore"),
             Self::TooManyHidden { .. } | Self::IgnoredTooMany { .. } => {

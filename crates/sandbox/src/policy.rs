@@ -11,6 +11,8 @@ use stepwell_workspace::Denial;
 pub struct Policy {
     /// Folders that can be written, without what steers tools and agents in them.
     pub writable: Vec<PathBuf>,
+    /// Folders that are worked in without being written, such as the workspace in a mode that may not edit.
+    pub readable: Vec<PathBuf>,
     /// Further files and folders to show where the sandbox shows an empty place (below `/tmp`, `/run`, `/dev`), or hides
     /// the folder around them.
     pub read_only: Vec<PathBuf>,
@@ -18,7 +20,7 @@ pub struct Policy {
     pub locked: Vec<PathBuf>,
     /// Files and folders that cannot be read. Those that do not exist are passed over.
     pub hidden: Vec<PathBuf>,
-    /// What the person's rules deny reading in the writable folders: hidden too.
+    /// What the person's rules deny reading in the folders that are worked in: hidden too.
     pub denied: Denial,
     /// The folder that is `/tmp` inside; without one it is new for each command and lies in memory.
     pub temporary: Option<PathBuf>,
@@ -27,6 +29,14 @@ pub struct Policy {
     pub limits: Limits,
     /// Where forbidden files that a command made are kept for the person to look at.
     pub withheld: Option<PathBuf>,
+}
+
+impl Policy {
+    /// The same policy with nothing writable but temporary files.
+    pub fn without_writing(mut self) -> Self {
+        self.readable.append(&mut self.writable);
+        self
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -303,6 +303,7 @@ impl Executor {
             redactor: Arc::clone(&env.redactor),
             invoker: Arc::clone(&nested) as Arc<dyn Invoker>,
             network: Arc::new(CallNetwork::new(env.clone(), call.clone())),
+            access: env.tools.access(),
         };
         (ctx, host, nested)
     }

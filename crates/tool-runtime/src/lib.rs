@@ -15,6 +15,7 @@ mod executor;
 mod hooks;
 mod host;
 mod loop_guard;
+mod mode;
 mod near_names;
 mod permission;
 mod ports;
@@ -45,6 +46,7 @@ pub use hooks::{
 };
 pub use host::{Host, HostError};
 pub use loop_guard::{CallKey, LoopGuard, LoopLimits, LoopReport};
+pub use mode::{EditScope, FilePattern, ModeLimits, ToolGroup, WorkspaceAccess};
 pub use near_names::near_names;
 pub use permission::{
     AutoApprove, Below, CallFacts, DeniedReads, Effect, Finding, FollowLinks, Grant, GrantKeeper,

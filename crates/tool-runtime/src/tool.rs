@@ -12,7 +12,7 @@ use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, Tool
 use tokio_util::sync::CancellationToken;
 
 use crate::shell::{Analysis, analyse};
-use crate::{Category, Host, Invoker, NetworkGate, Redactor};
+use crate::{Category, Host, Invoker, NetworkGate, Redactor, WorkspaceAccess};
 
 /// One ability. The description a model reads is the doc comment of `Input`; the schema comes from its fields.
 #[async_trait]
@@ -126,6 +126,8 @@ pub struct ToolContext {
     pub invoker: Arc<dyn Invoker>,
     /// Asked before a tool, or what it runs, reaches another machine.
     pub network: Arc<dyn NetworkGate>,
+    /// Whether programs that the tool starts may write in the workspace.
+    pub access: WorkspaceAccess,
 }
 
 /// A failure with its class; the class decides about retries and wording.

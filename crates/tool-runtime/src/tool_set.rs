@@ -7,7 +7,7 @@ use parking_lot::{Mutex, RwLock};
 use stepwell_protocol::{Risk, ToolDefinition};
 
 use crate::registry::{RegisteredTool, Registry};
-use crate::{Category, ToolError};
+use crate::{CallFacts, Category, ModeLimits, ToolError, WorkspaceAccess};
 
 /// A choice of tools. Each condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct ToolSet {
     denied: BTreeMap<String, String>,
     deferred: BTreeSet<Category>,
     deferred_names: BTreeSet<String>,
+    /// Limits that hold together: those of the mode, and those of what is going on in it, such as planning.
+    modes: Vec<Arc<ModeLimits>>,
 }
 
 impl ToolSet {
@@ -59,6 +61,12 @@ impl ToolSet {
         self
     }
 
+    /// Only what a mode allows, besides what the set allows already.
+    pub fn within_mode(mut self, limits: ModeLimits) -> Self {
+        self.modes.push(Arc::new(limits));
+        self
+    }
+
     /// Without the tool of this name or alias.
     pub fn without(mut self, name: impl Into<String>) -> Self {
         self.excluded.insert(name.into());
@@ -81,6 +89,9 @@ impl ToolSet {
         let spec = tool.spec();
         if is_named(&self.excluded, tool) || self.names.as_ref().is_some_and(|names| !is_named(names, tool)) {
             return Some(Exclusion::Name);
+        }
+        if let Some(reason) = self.modes.iter().find_map(|mode| mode.refuses(tool)) {
+            return Some(Exclusion::Mode(reason));
         }
         if let Some(rule) = self.denied.get(tool.name()) {
             return Some(Exclusion::Denied(rule.clone()));
@@ -113,6 +124,8 @@ fn is_named(names: &BTreeSet<String>, tool: &RegisteredTool) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exclusion {
     Name,
+    /// By the mode, with what it says.
+    Mode(String),
     /// By a rule, as it is written.
     Denied(String),
     Category(Category),
@@ -124,6 +137,7 @@ impl std::fmt::Display for Exclusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Name => f.write_str("it is left out by name"),
+            Self::Mode(reason) => f.write_str(reason),
             Self::Denied(rule) => write!(f, "{rule} denies it"),
             Self::Category(category) => write!(f, "tools of the category `{}` are left out", category.name()),
             Self::Risk(risk) => write!(f, "tools that may {} are left out", risk_verb(*risk)),
@@ -189,6 +203,26 @@ impl ToolGate {
             Some(why) => {
                 Err(ToolError::permission(format!("the tool `{}` is not available here: {why}", tool.name())))
             }
+        }
+    }
+
+    /// Refuses a planned call that would change what the mode may not.
+    pub fn check_call(&self, facts: &CallFacts, root: &std::path::Path) -> Result<(), String> {
+        let state = self.state.read();
+        match state.set.modes.iter().find_map(|mode| mode.refuses_call(facts, root)) {
+            None => Ok(()),
+            Some(reason) => Err(reason),
+        }
+    }
+
+    /// Whether programs may write in the workspace.
+    pub fn access(&self) -> WorkspaceAccess {
+        let state = self.state.read();
+        let is_read_only = |mode: &Arc<ModeLimits>| mode.access() == WorkspaceAccess::ReadOnly;
+        if state.set.modes.iter().any(is_read_only) {
+            WorkspaceAccess::ReadOnly
+        } else {
+            WorkspaceAccess::Full
         }
     }
 

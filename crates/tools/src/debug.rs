@@ -93,6 +93,7 @@ macro_rules! debug_tool {
                 ctx: &stepwell_tool_runtime::ToolContext,
                 plan: Self::Plan,
             ) -> Result<Self::Output, stepwell_tool_runtime::ToolError> {
+                self.0.check_access(ctx, $name, $risk)?;
                 let answer = self.0.$run(ctx, plan).await.map_err(crate::debug::answer::failed);
                 self.0.show_sessions(ctx);
                 Ok(crate::debug::answer::JsonOutput(answer?))

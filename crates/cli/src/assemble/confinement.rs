@@ -82,6 +82,7 @@ pub fn policy(
         if settings.trusted { settings::guarded_files(project) } else { settings::named_files(project) };
     Policy {
         writable,
+        readable: Vec::new(),
         read_only: Vec::new(),
         locked,
         hidden,

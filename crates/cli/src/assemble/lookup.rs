@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
 use stepwell_tool_runtime::{WorkspaceActivity, WorkspaceLookup};
-use stepwell_tools::{BackgroundCommands, CodeService, DebugService};
+use stepwell_tools::{BackgroundCommands, CodeService, Confinement, DebugService};
 use stepwell_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +17,7 @@ use crate::settings::Settings;
 pub struct Activity {
     pub debugger: Arc<DebugService>,
     pub background: BackgroundCommands,
+    pub confinement: Confinement,
 }
 
 #[async_trait]
@@ -35,6 +36,7 @@ impl WorkspaceActivity for Activity {
 
     async fn close(&self) {
         self.background.stop_all().await;
+        self.confinement.close().await;
     }
 
     async fn client_gone(&self, task: &TaskId) {

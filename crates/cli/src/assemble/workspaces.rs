@@ -134,7 +134,8 @@ impl Workspaces {
         let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
         let confinement = options.confinement.clone();
         let background = BackgroundCommands::default();
-        let mut debug_options = debugging::options(&self.places, settings, workspace.root(), confinement)?;
+        let mut debug_options =
+            debugging::options(&self.places, settings, workspace.root(), confinement.clone())?;
         debug_options.background = background.clone();
         let debugger = DebugService::new(workspace.clone(), &debug_options);
         let code: Arc<CodeService> = catalog::code_service(&workspace, &options);
@@ -152,7 +153,7 @@ impl Workspaces {
                 redactor: Arc::clone(&redactor),
             }),
             redactor,
-            activity: Arc::new(Activity { debugger, background }),
+            activity: Arc::new(Activity { debugger, background, confinement }),
             lookup: Arc::new(Lookup::new(settings, workspace, code)),
         })
     }

@@ -31,6 +31,7 @@ use std::sync::{Arc, OnceLock};
 
 use stepwell_debug::sandbox::Isolation;
 use stepwell_sandbox::{Limits, Network, Policy, Sandbox, UnixSockets};
+use stepwell_tool_runtime::WorkspaceAccess;
 use stepwell_tools::{Confinement, LaunchSandboxes, SpareSlot, Walls};
 
 /// A file of the workspace that programs cannot read.
@@ -41,6 +42,7 @@ const HIDDEN: &str = "hidden.txt";
 fn isolation(workspace: &Path, adapters: &Path) -> Option<Isolation> {
     let policy = Policy {
         writable: vec![workspace.to_path_buf(), lab::go_cache()],
+        readable: Vec::new(),
         read_only: Vec::new(),
         locked: Vec::new(),
         hidden: vec![workspace.join(HIDDEN)],
@@ -59,6 +61,7 @@ fn isolation(workspace: &Path, adapters: &Path) -> Option<Isolation> {
         temporary: OnceLock::new(),
         spare: SpareSlot::default(),
     };
-    let source = LaunchSandboxes::of(&Confinement::Walls(Arc::new(walls)), adapters, None);
+    let source =
+        LaunchSandboxes::of(&Confinement::Walls(Arc::new(walls)), adapters, None, WorkspaceAccess::Full);
     Some(Isolation::new(source.unwrap_or_else(|| panic!("this machine has no namespaces"))))
 }

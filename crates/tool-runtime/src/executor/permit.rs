@@ -64,6 +64,10 @@ impl Executor {
         let mut notes: Vec<String> = notes.iter().map(|note| redact(note)).collect();
 
         let (facts, plan) = plan(tool, env, ctx, prepared.arguments).await.map_err(failed)?;
+        if let Err(reason) = env.tools.check_call(&facts, &env.services.root) {
+            let reason = format!("not allowed: {reason}");
+            return Err(Box::new(Outcome::refused(call, RefusedBy::Policy, reason)));
+        }
         let plan = match plan {
             Ok(plan) => plan,
             Err(error) => return Err(self.cannot_run(call, env, facts, error).await),

@@ -10,7 +10,7 @@ use stepwell_debug::launch::LaunchPlan;
 use stepwell_debug::sandbox::{SandboxSource, SessionSandbox, private_folder};
 use stepwell_debug::targets::{self, Relation};
 use stepwell_sandbox::{OpenSandbox, Proxy};
-use stepwell_tool_runtime::{NetworkGate, ToolContext};
+use stepwell_tool_runtime::{NetworkGate, ToolContext, WorkspaceAccess};
 use stepwell_workspace::files;
 use stepwell_workspace::process::{ProgramCall, SpareTerminal, UserSignal};
 use tempfile::TempDir;
@@ -25,6 +25,7 @@ pub struct LaunchSandboxes {
     /// The folder of installed adapters.
     adapters: PathBuf,
     network: Option<Arc<dyn NetworkGate>>,
+    access: WorkspaceAccess,
 }
 
 impl LaunchSandboxes {
@@ -33,11 +34,12 @@ impl LaunchSandboxes {
         confinement: &Confinement,
         adapters: &Path,
         network: Option<Arc<dyn NetworkGate>>,
+        access: WorkspaceAccess,
     ) -> Option<Arc<dyn SandboxSource>> {
         let Confinement::Walls(walls) = confinement else { return None };
         let has_room = walls.sandbox.layers().has_namespaces();
         has_room.then(|| -> Arc<dyn SandboxSource> {
-            Arc::new(Self { walls: Arc::clone(walls), adapters: adapters.to_path_buf(), network })
+            Arc::new(Self { walls: Arc::clone(walls), adapters: adapters.to_path_buf(), network, access })
         })
     }
 }
@@ -57,7 +59,8 @@ impl SandboxSource for LaunchSandboxes {
         };
         let folder = private_folder("stepwell-", None);
         let folder = folder.map_err(|error| format!("no folder for the debugger can be made: {error}"))?;
-        let (mut policy, proxy) = self.walls.policy_of_call(self.network.clone()).map_err(told)?;
+        let (mut policy, proxy) =
+            self.walls.policy_of_call(self.network.clone(), self.access).map_err(told)?;
         policy.writable.push(folder.path().to_path_buf());
         // What is put there later, such as a recorder, is seen inside only if the folder was there. Where it cannot be made,
         // nothing can be put there either.
@@ -120,7 +123,8 @@ impl DebugService {
     /// Puts a launch into a sandbox, where there is one. What the call may reach, its programs may.
     pub(super) fn confine(&self, ctx: &ToolContext, mut launch: LaunchPlan) -> LaunchPlan {
         let adapters = &self.debugger.options().search.own_folder;
-        launch.sandbox = LaunchSandboxes::of(&self.confinement, adapters, Some(Arc::clone(&ctx.network)));
+        launch.sandbox =
+            LaunchSandboxes::of(&self.confinement, adapters, Some(Arc::clone(&ctx.network)), ctx.access);
         launch
     }
 

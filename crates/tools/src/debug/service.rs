@@ -13,7 +13,7 @@ use stepwell_debug::ids::{AdapterFrameId, BreakpointId, FrameId, SessionId};
 use stepwell_debug::session::{Binding, Phase, Session};
 use stepwell_debug::stop_report::{Detail, printed};
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
-use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview, TaskId};
+use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview};
 use stepwell_tool_runtime::ToolContext;
 use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::answer::{RunAnswer, RunOutcome};
 use super::functions::SyntaxFunctions;
 use super::sources::hidden_sources;
+use super::started::SessionOwner;
 use crate::shell::BackgroundCommands;
 use crate::shell::confine::Confinement;
 
@@ -54,7 +55,7 @@ pub struct DebugService {
     /// The sessions as front ends were last shown them.
     shown: Mutex<Vec<DebugSessionSummary>>,
     /// Who started each session.
-    pub(super) owners: Mutex<HashMap<SessionId, TaskId>>,
+    pub(super) owners: Mutex<HashMap<SessionId, SessionOwner>>,
 }
 
 impl DebugService {

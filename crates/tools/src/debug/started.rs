@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use stepwell_debug::launch::{LaunchOptions, LaunchPlan, Launched};
 use stepwell_debug::session::Session;
-use stepwell_debug::{Debugger, Error, Result};
-use stepwell_protocol::TaskId;
-use stepwell_tool_runtime::ToolContext;
+use stepwell_debug::{Debugger, Error};
+use stepwell_protocol::{Risk, TaskId};
+use stepwell_tool_runtime::{ToolContext, ToolError, WorkspaceAccess};
 
 use super::service::DebugService;
 
@@ -18,6 +18,13 @@ pub(super) struct StartedSessions {
     pub notes: Vec<String>,
 }
 
+/// Who started a session, and what its programs may do.
+#[derive(Clone, Debug)]
+pub(super) struct SessionOwner {
+    task: TaskId,
+    access: WorkspaceAccess,
+}
+
 impl DebugService {
     /// Starts everything a launch plans.
     pub(super) async fn launch(
@@ -25,31 +32,60 @@ impl DebugService {
         ctx: &ToolContext,
         launch: LaunchPlan,
         options: &LaunchOptions,
-    ) -> Result<StartedSessions> {
+    ) -> stepwell_debug::Result<StartedSessions> {
+        if ctx.access == WorkspaceAccess::ReadOnly && launch.attached_processes().is_some() {
+            return Err(Error::Parameter {
+                what: "this mode may not attach: the process could change files of the workspace".to_owned(),
+                hint: Some(
+                    "start the program with the debugger, or switch to a mode that may edit".to_owned(),
+                ),
+            });
+        }
         let Launched { sessions, notes } = self.confine(ctx, launch).start(&self.debugger, options).await?;
         let mut owners = self.owners.lock();
         let known = self.debugger.sessions();
         owners.retain(|id, _| known.iter().any(|session| session.id == *id));
-        owners.extend(sessions.iter().map(|session| (session.id.clone(), ctx.task.clone())));
+        let owner = SessionOwner { task: ctx.task.clone(), access: ctx.access };
+        owners.extend(sessions.iter().map(|session| (session.id.clone(), owner.clone())));
         drop(owners);
         Ok(StartedSessions { debugger: Arc::clone(&self.debugger), sessions, notes })
     }
 }
 
 impl DebugService {
+    /// Refuses to move a program on, or to run something in it, where it could change what the mode may not.
+    pub(super) fn check_access(&self, ctx: &ToolContext, tool: &str, risk: Risk) -> Result<(), ToolError> {
+        if ctx.access == WorkspaceAccess::Full || risk <= Risk::Read || tool == "stop_debugging" {
+            return Ok(());
+        }
+        let owners = self.owners.lock();
+        let may_write = |session: &Arc<Session>| {
+            owners.get(&session.id).is_none_or(|owner| owner.access == WorkspaceAccess::Full)
+        };
+        match self.debugger.sessions().iter().find(|session| may_write(session)) {
+            None => Ok(()),
+            Some(session) => Err(ToolError::permission(format!(
+                "debug session `{}` was started in a mode that may edit, so its program could change files; end it with \
+                 `stop_debugging` first",
+                session.id
+            ))),
+        }
+    }
+
     /// Ends the sessions that a task or a client has started, because it is gone.
     pub async fn end_sessions_of(&self, task: &TaskId) {
         let owners = self.owners.lock().clone();
         let sessions = self.debugger.sessions().into_iter();
-        let own: Vec<Arc<Session>> =
-            sessions.filter(|session| owners.get(&session.id) == Some(task)).collect();
+        let own: Vec<Arc<Session>> = sessions
+            .filter(|session| owners.get(&session.id).is_some_and(|owner| owner.task == *task))
+            .collect();
         self.debugger.end_each(&own).await;
     }
 }
 
 impl StartedSessions {
     /// Returns the first session, which stands for the others.
-    pub fn first(&self) -> Result<Arc<Session>> {
+    pub fn first(&self) -> stepwell_debug::Result<Arc<Session>> {
         self.sessions.first().cloned().ok_or(Error::NoSessionAtAll)
     }
 

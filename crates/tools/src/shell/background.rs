@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use stepwell_protocol::{BackgroundCommand, CommandEnd, Event, OutputStream, TaskId, Timestamp};
-use stepwell_tool_runtime::{Host, ToolError};
+use stepwell_tool_runtime::{Host, ToolError, WorkspaceAccess};
 use stepwell_workspace::files;
 use stepwell_workspace::process::{self, Ending, Interaction, OutputFilters, ProgramCall};
 use tokio::sync::{mpsc, watch};
@@ -65,6 +65,8 @@ pub(super) struct Command {
     pub id: u32,
     task: TaskId,
     pub line: String,
+    /// Whether it may write in the workspace.
+    pub access: WorkspaceAccess,
     started: Instant,
     started_at: Timestamp,
     input: mpsc::Sender<Vec<u8>>,
@@ -100,6 +102,7 @@ pub(super) struct Start {
     pub confined: Confined,
     pub filters: OutputFilters,
     pub terminal: bool,
+    pub access: WorkspaceAccess,
     /// Who is told of its start and its end.
     pub host: Arc<dyn Host>,
 }
@@ -135,6 +138,7 @@ impl BackgroundCommands {
             id,
             task: start.task,
             line: start.line,
+            access: start.access,
             started: Instant::now(),
             started_at: Timestamp::now(),
             input,

@@ -240,13 +240,14 @@ impl Tool for Bash {
         let filters = OutputFilters { stdout, stderr };
         let mut shown = 0;
         if input.background || input.pty || input.on_timeout == OnTimeout::Background {
-            let confined = self.confinement.confine(call, network)?;
+            let confined = self.confinement.confine(call, network, ctx.access)?;
             let start = Start {
                 task: ctx.task.clone(),
                 line: visible(&first_line(&input.command)),
                 confined,
                 filters,
                 terminal: input.pty,
+                access: ctx.access,
                 host: Arc::clone(&ctx.host),
             };
             let limit = if input.background { FIRST_WORDS } else { Duration::from_secs(seconds) };
@@ -255,7 +256,7 @@ impl Tool for Bash {
             return ran;
         }
         let mut streams = Streams::default();
-        let Confined { call, proxy } = self.confinement.confine_at_once(call, network.clone())?;
+        let Confined { call, proxy } = self.confinement.confine_at_once(call, network.clone(), ctx.access)?;
         let finished = call
             .run(filters, &ctx.cancel, |stream, text| {
                 streams.add(stream, text);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use stepwell_protocol::ArtifactId;
 use stepwell_sandbox::{ConfinedCall, HostGate, Network, Policy, Proxy, Sandbox};
-use stepwell_tool_runtime::{NetworkGate, ToolError};
+use stepwell_tool_runtime::{NetworkGate, ToolError, WorkspaceAccess};
 use stepwell_workspace::files;
 use stepwell_workspace::process::ProgramCall;
 
@@ -104,9 +104,18 @@ impl Confinement {
         &self,
         call: ProgramCall,
         network: Option<Arc<dyn NetworkGate>>,
+        access: WorkspaceAccess,
     ) -> Result<Confined, ToolError> {
-        let Self::Walls(walls) = self else { return Ok(Confined { call, proxy: None }) };
-        let (policy, proxy) = walls.policy_of_call(network).map_err(told)?;
+        let Self::Walls(walls) = self else {
+            // The executor refuses such calls before; without walls nothing can be promised.
+            return match access {
+                WorkspaceAccess::Full => Ok(Confined { call, proxy: None }),
+                WorkspaceAccess::ReadOnly => Err(ToolError::permission(
+                    "the command was not run: without a sandbox the workspace cannot be kept read-only",
+                )),
+            };
+        };
+        let (policy, proxy) = walls.policy_of_call(network, access).map_err(told)?;
         Ok(Confined { call: walls.sandbox.confine(&policy, call).map_err(told)?, proxy })
     }
 }
@@ -117,10 +126,17 @@ impl Confinement {
         &self,
         call: ProgramCall,
         network: Option<Arc<dyn NetworkGate>>,
+        access: WorkspaceAccess,
     ) -> Result<Confined<ConfinedCall>, ToolError> {
-        let Self::Walls(walls) = self else { return Ok(Confined { call: call.into(), proxy: None }) };
-        let Some(Spare { prepared, line }) = walls.take_spare(network.is_some()) else {
-            let Confined { call, proxy } = self.confine(call, network)?;
+        // What is built ahead may write in the workspace.
+        let spare = match (self, access) {
+            (Self::Walls(walls), WorkspaceAccess::Full) => {
+                walls.take_spare(network.is_some()).map(|spare| (walls, spare))
+            }
+            _ => None,
+        };
+        let Some((walls, Spare { prepared, line })) = spare else {
+            let Confined { call, proxy } = self.confine(call, network, access)?;
             return Ok(Confined { call: call.into(), proxy });
         };
         let mut policy = walls.policy.clone();
@@ -130,6 +146,13 @@ impl Confinement {
         }
         let call = walls.sandbox.confine_prepared(Some(prepared), &policy, call).map_err(told)?;
         Ok(Confined { call, proxy: line.map(|line| line.proxy) })
+    }
+
+    /// Gives up what was built ahead, because no command follows.
+    pub async fn close(&self) {
+        if let Self::Walls(walls) = self {
+            walls.close_spare().await;
+        }
     }
 
     /// Builds the sandbox of the next command, which is likely to be one like the last.
@@ -176,8 +199,12 @@ impl Walls {
     pub(crate) fn policy_of_call(
         &self,
         network: Option<Arc<dyn NetworkGate>>,
+        access: WorkspaceAccess,
     ) -> stepwell_sandbox::Result<(Policy, Option<Proxy>)> {
-        let mut policy = self.policy.clone();
+        let mut policy = match access {
+            WorkspaceAccess::Full => self.policy.clone(),
+            WorkspaceAccess::ReadOnly => self.policy.clone().without_writing(),
+        };
         policy.temporary = Some(self.temporary()?);
         let Some(network) = network else { return Ok((policy, None)) };
         let gate = Arc::new(self.call_gate(network));

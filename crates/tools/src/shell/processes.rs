@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{Preview, Risk};
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
+use stepwell_tool_runtime::{
+    Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, WorkspaceAccess, counted,
+};
 use stepwell_workspace::process::Ending;
 
 use super::background::{BackgroundCommands, Command, State};
@@ -217,6 +219,13 @@ impl Tool for ProcessInput {
 
     async fn run(&self, ctx: &ToolContext, input: Self::Plan) -> Result<Self::Output, ToolError> {
         let command = self.commands.find(input.id)?;
+        if ctx.access == WorkspaceAccess::ReadOnly && command.access == WorkspaceAccess::Full {
+            return Err(ToolError::permission(format!(
+                "background command {} was started in a mode that may edit, so it could change files; this mode may not \
+                 type into it",
+                input.id
+            )));
+        }
         command.write(input.text).await?;
         let time = Duration::from_secs(input.wait.unwrap_or(1).min(LONGEST_WAIT));
         tokio::select! {

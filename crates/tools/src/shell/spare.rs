@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use stepwell_sandbox::{HostGate, Network, Policy, PreparedSandbox, Proxy};
 use stepwell_tool_runtime::NetworkGate;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use super::confine::{CallGate, Walls};
 
@@ -19,6 +20,13 @@ const IDLE: Duration = Duration::from_mins(2);
 pub struct SpareSlot {
     spare: Mutex<Option<Spare>>,
     taken: Arc<Notify>,
+    building: Mutex<Building>,
+}
+
+#[derive(Default)]
+struct Building {
+    is_closed: bool,
+    tasks: Vec<JoinHandle<()>>,
 }
 
 /// A sandbox without a command, and its way to the network.
@@ -75,13 +83,33 @@ impl Walls {
 
     /// Builds the sandbox of the next command beside everything else. One like the last is the best guess.
     pub(super) fn prepare_next(self: &Arc<Self>, network: Option<Arc<dyn NetworkGate>>) {
+        let mut building = self.spare.building.lock();
+        if building.is_closed {
+            return;
+        }
         let walls = Arc::clone(self);
         // A spare that cannot be made is none: the command builds its own, and says what is wrong.
-        tokio::task::spawn_blocking(move || {
+        let task = tokio::task::spawn_blocking(move || {
             if let Ok(Some(spare)) = walls.prepare(network) {
                 walls.keep(spare);
             }
         });
+        building.tasks.retain(|task| !task.is_finished());
+        building.tasks.push(task);
+    }
+
+    /// Gives up the spare and waits for those that are being built, so that none leaves its files behind.
+    pub(super) async fn close_spare(&self) {
+        let tasks = {
+            let mut building = self.spare.building.lock();
+            building.is_closed = true;
+            std::mem::take(&mut building.tasks)
+        };
+        for task in tasks {
+            // Building takes milliseconds. One that panicked is over too.
+            task.await.ok();
+        }
+        self.spare.spare.lock().take();
     }
 
     fn prepare(&self, network: Option<Arc<dyn NetworkGate>>) -> stepwell_sandbox::Result<Option<Spare>> {

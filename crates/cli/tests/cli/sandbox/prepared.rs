@@ -41,6 +41,7 @@ impl Lab {
         let policy = Policy {
             locked: Vec::new(),
             writable: vec![workspace.clone()],
+            readable: Vec::new(),
             read_only: Vec::new(),
             denied: Denial::default(),
             hidden: vec![workspace.join("secret.txt")],
