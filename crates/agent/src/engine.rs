@@ -210,11 +210,8 @@ impl Engine {
         let workspace = self.workspace(Path::new(&new.workspace)).await?;
         let settings = &workspace.settings;
         let mode = new.mode.unwrap_or_else(|| settings.default_mode.clone());
-        if !settings.knows_mode(&mode) {
-            let known: Vec<&str> = settings.modes.iter().map(|mode| mode.slug.as_str()).collect();
-            return Err(Error::UnknownMode { mode, known: known.join(", ") });
-        }
-        let model = new.model.or_else(|| settings.default_model.clone()).ok_or_else(no_model)?;
+        let of_mode = settings.mode(&mode)?.model.clone();
+        let model = new.model.or(of_mode).or_else(|| settings.default_model.clone()).ok_or_else(no_model)?;
         // A wrong name is told before anything is made.
         workspace.models.connect(&model)?;
         let parent = new.parent.as_ref().map(|parent| self.session(parent)).transpose()?;

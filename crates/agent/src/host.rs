@@ -97,6 +97,15 @@ impl Host for SessionHost {
         // The observation that follows names it; nothing else is kept about it.
     }
 
+    async fn switch_mode(&self, mode: &str, reason: Option<String>) -> Result<(), HostError> {
+        let modes = self.session.modes();
+        let Some(wanted) = modes.get(mode) else {
+            return Err(HostError(format!("there is no mode `{mode}`; known: {}", modes.names())));
+        };
+        let (mode, model) = (wanted.slug.clone(), wanted.model.clone());
+        self.session.change_mode(mode, model, reason).await.map_err(|error| HostError(error.to_string()))
+    }
+
     fn complete(&self, result: String) {
         self.session.complete(result);
     }

@@ -12,6 +12,7 @@ mod engine;
 mod error;
 mod feed;
 mod host;
+pub mod mode;
 mod overview;
 mod presence;
 pub mod prompt;

@@ -7,14 +7,19 @@ pub mod instructions;
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 pub use instructions::{Instruction, InstructionSource, Instructions};
 use stepwell_protocol::PermissionMode;
 
+use crate::mode::Mode;
+
 /// What the prompt is made from.
 #[derive(Clone, Debug)]
 pub struct PromptFacts<'a> {
-    pub mode: &'a str,
+    pub mode: &'a Mode,
+    /// Every mode that can be switched to; empty where the model cannot switch.
+    pub modes: &'a [Arc<Mode>],
     pub workspace: &'a Path,
     pub extra_roots: &'a [std::path::PathBuf],
     pub instructions: &'a Instructions,
@@ -116,11 +121,13 @@ pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
     if let Some(replacement) = &facts.instructions.replacement {
         prompt.push_str(&replacement.text);
     } else {
-        let sections = [ROLE, FORMATTING, TOOL_USE].iter().chain(facts.guidance).chain(&[RULES, OBJECTIVE]);
-        for section in sections {
+        let role = if facts.mode.role.trim().is_empty() { ROLE } else { facts.mode.role.trim() };
+        let first = [role, FORMATTING, TOOL_USE];
+        for section in first.iter().chain(facts.guidance).chain(&[RULES, OBJECTIVE]) {
             prompt.push_str(section);
             prompt.push_str("\n\n");
         }
+        modes(&mut prompt, facts);
         if !facts.attended {
             prompt.push_str(UNATTENDED);
         }
@@ -137,6 +144,23 @@ pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
     prompt
 }
 
+/// Names the other modes, so that the model knows what to switch to.
+fn modes(prompt: &mut String, facts: &PromptFacts<'_>) {
+    let others: Vec<&Arc<Mode>> = facts.modes.iter().filter(|mode| mode.slug != facts.mode.slug).collect();
+    if others.is_empty() {
+        return;
+    }
+    prompt.push_str("# Modes\nYou work in the mode `");
+    prompt.push_str(&facts.mode.slug);
+    prompt.push_str("`. Other modes, for `switch_mode`:\n");
+    for mode in others {
+        let when = mode.when_to_use.as_deref().or(mode.description.as_deref()).unwrap_or(&mode.name);
+        let when = when.lines().next().unwrap_or_default();
+        writeln!(prompt, "- `{}`: {when}", mode.slug).ok();
+    }
+    prompt.push('\n');
+}
+
 fn system_information(prompt: &mut String, facts: &PromptFacts<'_>) {
     // Writing to a string cannot fail.
     write!(
@@ -146,7 +170,7 @@ fn system_information(prompt: &mut String, facts: &PromptFacts<'_>) {
         std::env::consts::OS,
         std::env::consts::ARCH,
         facts.date,
-        facts.mode,
+        facts.mode.slug,
     )
     .ok();
     for root in facts.extra_roots {
@@ -172,12 +196,19 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+    use crate::mode::Modes;
+
+    fn code() -> Mode {
+        Mode::clone(Modes::default().get("code").unwrap())
+    }
 
     #[test]
     fn a_mode_that_forbids_things_is_told() {
         let instructions = Instructions::default();
+        let code = code();
         let mut facts = PromptFacts {
-            mode: "code",
+            mode: &code,
+            modes: &[],
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,
@@ -229,8 +260,10 @@ mod tests {
             replacement: None,
             skipped: Vec::new(),
         };
+        let code = code();
         let facts = PromptFacts {
-            mode: "code",
+            mode: &code,
+            modes: &[],
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use stepwell_llm::{Model, Overflow, Request, RequestOptions, StopReason, WindowSize, WindowSource};
 use stepwell_protocol::{
-    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, Question, QuestionId,
+    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode, Question, QuestionId,
     QuestionKind, QuestionOption, Risk, RunEnd, TaskState, ToolCall,
 };
 use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, HookEvent, Host, Outcome, RefusedBy};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::DoesNotFit;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::host::SessionHost;
 use crate::overview::PendingOverview;
@@ -26,16 +28,24 @@ const EMPTY_ANSWERS: u32 = 2;
 /// How often hooks may send the model back to work at the end of a run.
 const STOP_HOOK_ROUNDS: u32 = 3;
 
-/// What a run is made with; nothing in it changes while the run goes on.
-pub struct Run {
-    pub session: Arc<Session>,
+/// What a turn is made with. It changes when the person or the model switches mode or model while the run goes on.
+pub struct TurnSetup {
+    pub mode: String,
+    pub permission_mode: PermissionMode,
     pub model: Arc<dyn Model>,
     pub model_name: String,
+    pub system: SystemPrompt,
+}
+
+/// What a run is made with.
+pub struct Run {
+    pub engine: Engine,
+    pub session: Arc<Session>,
+    pub setup: RwLock<Arc<TurnSetup>>,
     pub env: CallEnv,
     pub host: Arc<SessionHost>,
     /// Given once, with the first turn that finds it ready.
     pub overview: tokio::sync::Mutex<PendingOverview>,
-    pub system: SystemPrompt,
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
     pub cancel: CancellationToken,
@@ -105,6 +115,26 @@ impl Run {
         Ok(end)
     }
 
+    fn setup(&self) -> Arc<TurnSetup> {
+        Arc::clone(&self.setup.read())
+    }
+
+    /// Makes the next turn with the mode, model and permission mode that were chosen since the last one.
+    async fn renew_setup(&self) -> Result<()> {
+        let setup = self.setup();
+        let is_current = self.session.read_summary(|summary| {
+            let permission_mode = summary.permission_mode.unwrap_or(setup.permission_mode);
+            summary.mode == setup.mode
+                && summary.model == setup.model_name
+                && permission_mode == setup.permission_mode
+        });
+        if !is_current {
+            let workspace = self.engine.workspace_of(&self.session).await?;
+            *self.setup.write() = Arc::new(self.engine.turn_setup(&self.session, &workspace)?);
+        }
+        Ok(())
+    }
+
     async fn turns(&self) -> Result<RunEnd> {
         let mut builder = RequestBuilder::default();
         let mut turns = 0_u32;
@@ -119,6 +149,10 @@ impl Run {
                 return Ok(RunEnd::Paused);
             }
             self.session.deliver_queued().await?;
+            if let Err(error) = self.renew_setup().await {
+                return Ok(RunEnd::Failed { error: error.report() });
+            }
+            let setup = self.setup();
             if let Some(text) = self.overview.lock().await.if_ready(&self.env) {
                 let message_id = stepwell_protocol::MessageId::generate();
                 self.session.record(vec![Event::EnvironmentDetails { message_id, text }]).await?;
@@ -141,7 +175,7 @@ impl Run {
             };
             self.session.show(Event::AgentStateChanged { state: AgentState::Thinking });
             let mut turn =
-                match turn::receive(&self.session, self.model.stream(request), &self.cancel).await? {
+                match turn::receive(&self.session, setup.model.stream(request), &self.cancel).await? {
                     Received::Whole(turn) => turn,
                     Received::Cancelled => return Ok(RunEnd::Cancelled),
                     Received::Failed(error)
@@ -196,7 +230,7 @@ impl Run {
             if turn.says_nothing() {
                 empty_answers += 1;
                 if let Some(usage) = turn.usage {
-                    self.session.record(vec![Event::Usage { model: self.model_name.clone(), usage }]).await?;
+                    self.session.record(vec![Event::Usage { model: setup.model_name.clone(), usage }]).await?;
                 }
                 if empty_answers > EMPTY_ANSWERS {
                     return Ok(RunEnd::Failed { error: empty_answer(turn.stop) });
@@ -220,16 +254,17 @@ impl Run {
 
     /// Puts together the request, or says why there is none.
     async fn request(&self, builder: &mut RequestBuilder) -> Result<std::result::Result<Request, RunEnd>> {
+        let setup = self.setup();
         let window = tokio::select! {
-            window = self.model.window() => window,
+            window = setup.model.window() => window,
             () = self.cancel.cancelled() => return Ok(Err(RunEnd::Cancelled)),
         };
         let parts = RequestParts {
-            system: &self.system,
+            system: &setup.system,
             registry: self.env.services.executor.registry(),
             tools: &self.env.tools,
             options: &self.options,
-            answer_limit: self.model.info().max_output_tokens,
+            answer_limit: setup.model.info().max_output_tokens,
             window,
         };
         let history = self.session.messages();
@@ -242,7 +277,7 @@ impl Run {
         if builder.detail() != detail {
             let text = format!(
                 "the window of `{}` has {} tokens; instructions and tools are told in short",
-                self.model_name, window.tokens
+                setup.model_name, window.tokens
             );
             events.push(Event::Notice { text });
         }
@@ -288,7 +323,7 @@ impl Run {
             message: format!(
                 "the newest messages alone need about {needed} tokens; `{}` has room for {room} of its window of \
                  {}{assumed}",
-                self.model_name, window.tokens
+                self.setup().model_name, window.tokens
             ),
             hint: Some(hint.into()),
         }
@@ -296,7 +331,7 @@ impl Run {
 
     /// What every turn puts into the books.
     fn books(&self, turn: &Turn) -> Vec<Event> {
-        turn.usage.map(|usage| Event::Usage { model: self.model_name.clone(), usage }).into_iter().collect()
+        turn.usage.map(|usage| Event::Usage { model: self.setup().model_name.clone(), usage }).into_iter().collect()
     }
 
     async fn record_thought(&self, turn: Turn) -> Result<()> {

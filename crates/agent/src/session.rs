@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result, broken};
 use crate::feed::{Feed, Follower};
+use crate::mode::Modes;
 use crate::presence::Attendance;
 use crate::task_list::TaskListFeed;
 use crate::tree::Tree;
@@ -43,6 +44,8 @@ pub struct Session {
     last_end: watch::Sender<Option<RunEnd>>,
     hooks: Mutex<Option<SessionHooks>>,
     permission: Mutex<Option<Arc<dyn PermissionJudge>>>,
+    /// The modes that can be switched to.
+    modes: Mutex<Arc<Modes>>,
     /// What runs in the workspace lives as long as a task in it is open.
     services: Mutex<Option<Arc<WorkspaceServices>>>,
 }
@@ -99,6 +102,7 @@ impl Session {
             last_end: watch::Sender::new(None),
             hooks: Mutex::new(None),
             permission: Mutex::new(None),
+            modes: Mutex::default(),
             services: Mutex::new(None),
         }
     }
@@ -243,6 +247,27 @@ impl Session {
             return Ok(());
         }
         self.record(vec![Event::StateChanged { state }]).await
+    }
+
+    /// Switches to these modes from now on.
+    pub fn use_modes(&self, modes: Arc<Modes>) {
+        *self.modes.lock() = modes;
+    }
+
+    pub fn modes(&self) -> Arc<Modes> {
+        Arc::clone(&self.modes.lock())
+    }
+
+    /// Changes the mode from the next turn on, and the model where the mode names one.
+    pub async fn change_mode(
+        self: &Arc<Self>,
+        mode: String,
+        model: Option<String>,
+        reason: Option<String>,
+    ) -> Result<()> {
+        let mut events = vec![Event::ModeChanged { mode, reason }];
+        events.extend(model.map(|model| Event::ModelChanged { model }));
+        self.record(events).await
     }
 
     // ---- runs

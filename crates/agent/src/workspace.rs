@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use stepwell_llm::{Model, RequestOptions};
-use stepwell_protocol::{ModeItem, ModelItem, PermissionMode, SettingItem};
+use stepwell_protocol::{ModelItem, PermissionMode, SettingItem};
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{LoopLimits, ToolSet, WorkspacePolicy, WorkspaceServices};
 
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::mode::{Mode, Modes};
 use crate::prompt::Instructions;
 
 /// Where models come from.
@@ -39,7 +40,7 @@ pub struct AgentWorkspace {
 pub struct RunSettings {
     pub default_model: Option<String>,
     pub default_mode: String,
-    pub modes: Vec<ModeItem>,
+    pub modes: Arc<Modes>,
     pub max_turns: Option<u32>,
     pub budget: Budget,
     pub request: RequestOptions,
@@ -54,8 +55,12 @@ pub struct RunSettings {
 }
 
 impl RunSettings {
-    pub fn knows_mode(&self, mode: &str) -> bool {
-        self.modes.iter().any(|known| known.slug == mode)
+    /// The mode of this name.
+    pub fn mode(&self, slug: &str) -> Result<&Arc<Mode>> {
+        self.modes.get(slug).ok_or_else(|| {
+            let known = self.modes.names();
+            Error::UnknownMode { mode: slug.to_owned(), known }
+        })
     }
 }
 

@@ -65,6 +65,9 @@ pub enum Door {
     /// Try what is allowed, and list the rules
     #[command(subcommand)]
     Permissions(PermissionsCommand),
+    /// List the modes the agent can work in, and what each may do
+    #[command(subcommand)]
+    Modes(ModesCommand),
     /// List the models that can be reached
     Models(ModelsArgs),
     /// Check keys, servers and the machine
@@ -90,6 +93,22 @@ pub enum Door {
     Man {
         /// The command, such as `run` or `tasks list`
         command: Vec<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ModesCommand {
+    /// List the modes of this folder
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one mode: its role, its instructions and what it may do
+    Show {
+        /// The mode, such as `architect`
+        mode: String,
+        #[arg(long)]
+        json: bool,
     },
 }
 

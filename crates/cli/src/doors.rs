@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod index;
 pub mod mcp;
 pub mod models;
+pub mod modes;
 pub mod permissions;
 pub mod run;
 pub mod sandbox;

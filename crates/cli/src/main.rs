@@ -117,6 +117,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Redo(args) => doors::checkpoints::redo(&args),
         Door::Checkpoints(command) => doors::checkpoints::run(command),
         Door::Permissions(command) => wait(doors::permissions::run(command)),
+        Door::Modes(command) => doors::modes::run(&command),
         Door::Models(args) => wait(doors::models::run(args)),
         Door::Doctor(args) => wait(doors::doctor::run(args)),
         Door::Why(args) => wait(doors::why::run(args)),

@@ -219,6 +219,17 @@ pub struct ModeItem {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when_to_use: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Groups of tools it has, such as `read`, or `edit (\.md$)` where only some files may be changed.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// The model that is used with it, where it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// `built in`, `settings`, or the path of a file.
+    #[serde(default)]
+    pub source: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

@@ -36,6 +36,11 @@ pub trait Host: Send + Sync {
     /// Notes an artifact that was written to [`Host::artifact_dir`].
     fn artifact_added(&self, artifact: &Artifact);
 
+    /// Works in another mode from the next turn on.
+    async fn switch_mode(&self, mode: &str, _reason: Option<String>) -> Result<(), HostError> {
+        Err(HostError(format!("there is no task here that could switch to `{mode}`")))
+    }
+
     /// The model says the task is done with this result; the run ends after this turn.
     fn complete(&self, result: String);
 }

@@ -9,6 +9,7 @@ pub mod catalog;
 mod chain;
 mod code;
 mod complete;
+mod switch_mode;
 mod debug;
 mod files;
 pub mod ports;

@@ -95,12 +95,13 @@ impl Engine {
 
     async fn set_mode(&self, task: &TaskId, mode: String) -> Result<()> {
         let session = self.open(task).await?;
-        let settings = self.workspace_of(&session).await?.settings;
-        if !settings.knows_mode(&mode) {
-            let known: Vec<&str> = settings.modes.iter().map(|mode| mode.slug.as_str()).collect();
-            return Err(Error::UnknownMode { mode, known: known.join(", ") });
+        let workspace = self.workspace_of(&session).await?;
+        let model = workspace.settings.mode(&mode)?.model.clone();
+        if let Some(model) = &model {
+            // A wrong name is told before anything is changed.
+            workspace.models.connect(model)?;
         }
-        session.record(vec![Event::ModeChanged { mode, reason: None }]).await
+        session.change_mode(mode, model, None).await
     }
 
     async fn set_permission_mode(&self, task: &TaskId, permission_mode: PermissionMode) -> Result<()> {

@@ -38,7 +38,7 @@ impl Engine {
                 models: self.workspace(Path::new(&workspace)).await?.models.list().await,
             },
             Query::Modes { workspace } => {
-                QueryReply::Modes { modes: self.workspace(Path::new(&workspace)).await?.settings.modes }
+                QueryReply::Modes { modes: self.workspace(Path::new(&workspace)).await?.settings.modes.items() }
             }
             Query::Tools { workspace } => {
                 let workspace = self.workspace(Path::new(&workspace)).await?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use stepwell_llm::RequestOptions;
 use stepwell_protocol::{Event, Message, Part, Role, RunEnd};
 use stepwell_tool_runtime::{CallEnv, CallSetup, HookCall, HookOutcome, RuleJudge};
@@ -12,8 +13,9 @@ use super::{Engine, no_model};
 use crate::error::{Error, Result};
 use crate::host::SessionHost;
 use crate::overview::PendingOverview;
-use crate::prompt::{PromptFacts, brief_prompt, system_prompt};
-use crate::react::Run;
+use crate::mode::Mode;
+use crate::prompt::{Instruction, InstructionSource, PromptFacts, brief_prompt, system_prompt};
+use crate::react::{Run, TurnSetup};
 use crate::request::SystemPrompt;
 use crate::session::{Session, SessionHooks};
 use crate::workspace::AgentWorkspace;
@@ -111,18 +113,16 @@ impl Engine {
     }
 
     /// The workspace a task belongs to.
-    pub(super) async fn workspace_of(&self, session: &Session) -> Result<AgentWorkspace> {
+    pub(crate) async fn workspace_of(&self, session: &Session) -> Result<AgentWorkspace> {
         let root = session.read_summary(|summary| {
             summary.info.as_ref().map(|info| PathBuf::from(&info.workspace)).unwrap_or_default()
         });
         self.workspace(&root).await
     }
 
-    async fn prepare(&self, session: &Arc<Session>, cancel: CancellationToken) -> Result<Run> {
-        let workspace = self.workspace_of(session).await?;
+    /// What the next turn is made with, by the settings of the workspace and what was chosen for the task.
+    pub(crate) fn turn_setup(&self, session: &Session, workspace: &AgentWorkspace) -> Result<TurnSetup> {
         let AgentWorkspace { services, policy, settings, models, instructions } = workspace;
-        session.hold(Arc::clone(&services));
-        let overview = PendingOverview::start(&services, &session.messages(), &cancel);
         let (mode, model_name, chosen) = session
             .read_summary(|summary| (summary.mode.clone(), summary.model.clone(), summary.permission_mode));
         if model_name.is_empty() {
@@ -130,12 +130,22 @@ impl Engine {
         }
         let model = models.connect(&model_name)?;
         let permission_mode = chosen.unwrap_or(policy.judge.mode);
-        session.tools.replace(settings.tools.clone());
-        session.tree.ledger.set_budget(settings.budget);
-        let instructions = instructions.instructions(&mode)?;
-        let guidance = session.tools.guidance(services.executor.registry());
+        let mode = settings.mode(&mode)?;
+        session.use_modes(Arc::clone(&settings.modes));
+        session.tools.replace(settings.tools.clone().within_mode(settings.modes.limits(mode)));
+        let mut instructions = instructions.instructions(&mode.slug)?;
+        instructions.items.extend(mode.instructions.as_ref().map(|text| Instruction {
+            source: InstructionSource::Mode(mode.slug.clone()),
+            text: text.clone(),
+        }));
+        let registry = services.executor.registry();
+        let guidance = session.tools.guidance(registry);
+        let can_switch = registry.get("switch_mode").is_some_and(|tool| session.tools.check(&tool).is_ok());
+        let modes: Vec<Arc<Mode>> =
+            if can_switch { settings.modes.all().cloned().collect() } else { Vec::new() };
         let facts = PromptFacts {
-            mode: &mode,
+            mode,
+            modes: &modes,
             workspace: &services.root,
             extra_roots: &services.extra_roots,
             instructions: &instructions,
@@ -145,6 +155,17 @@ impl Engine {
             date: &settings.date,
         };
         let system = SystemPrompt { full: system_prompt(&facts).into(), brief: brief_prompt(&facts).into() };
+        Ok(TurnSetup { mode: mode.slug.clone(), permission_mode, model, model_name, system })
+    }
+
+    async fn prepare(&self, session: &Arc<Session>, cancel: CancellationToken) -> Result<Run> {
+        let workspace = self.workspace_of(session).await?;
+        session.hold(Arc::clone(&workspace.services));
+        let overview = PendingOverview::start(&workspace.services, &session.messages(), &cancel);
+        let setup = self.turn_setup(session, &workspace)?;
+        let AgentWorkspace { services, policy, settings, .. } = workspace;
+        session.tree.ledger.set_budget(settings.budget);
+        let permission_mode = setup.permission_mode;
         let deadline = self.inner.options.approval_deadline;
         let host = Arc::new(SessionHost { session: Arc::clone(session), cancel: cancel.clone(), deadline });
         let permission = session.permission(|| {
@@ -152,7 +173,7 @@ impl Engine {
             options.mode = permission_mode;
             Arc::new(RuleJudge::new(options))
         });
-        let setup = CallSetup {
+        let call_setup = CallSetup {
             task: session.task.clone(),
             host: host.clone(),
             cancel: cancel.clone(),
@@ -164,13 +185,12 @@ impl Engine {
             tools: Arc::clone(&session.tools),
         };
         Ok(Run {
+            engine: self.clone(),
             session: Arc::clone(session),
-            model,
-            model_name,
-            env: CallEnv::new(services, setup),
+            setup: RwLock::new(Arc::new(setup)),
+            env: CallEnv::new(services, call_setup),
             host,
             overview: tokio::sync::Mutex::new(overview),
-            system,
             options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
             max_turns: settings.max_turns,
             cancel,

@@ -33,6 +33,8 @@ pub struct Instruction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstructionSource {
     Settings,
+    /// Of the mode with this name.
+    Mode(String),
     File(PathBuf),
     CommandLine,
 }
@@ -41,6 +43,7 @@ impl fmt::Display for InstructionSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Settings => f.write_str("the settings"),
+            Self::Mode(slug) => write!(f, "the mode `{slug}`"),
             Self::File(path) => write!(f, "{}", path.display()),
             Self::CommandLine => f.write_str("the command line"),
         }

@@ -21,7 +21,7 @@ use stepwell_llm::{
     Delta, DeltaStream, Error, Model, ModelInfo, Overflow, Request, RequestOptions, StopReason, WindowSource,
 };
 use stepwell_protocol::{
-    Command, ErrorClass, ErrorKind, ErrorReport, Event, EventRecord, ModeItem, ModelItem, Part,
+    Command, ErrorClass, ErrorKind, ErrorReport, Event, EventRecord, ModelItem, Part,
     PermissionMode, Preview, Risk, RunEnd, Seq, TaskId, ToolCallId, Usage,
 };
 use stepwell_store::Home;
@@ -377,15 +377,13 @@ impl Harness {
         if let Some(lookup) = setup.lookup {
             services.lookup = lookup;
         }
-        let modes =
-            ["code", "ask"].map(|slug| ModeItem { slug: slug.into(), name: slug.into(), when_to_use: None });
         let workspaces = TestWorkspaces {
             services: Arc::new(services),
             mode: setup.mode,
             settings: RunSettings {
                 default_model: Some("test/scripted".into()),
                 default_mode: "code".into(),
-                modes: modes.to_vec(),
+                modes: Arc::default(),
                 max_turns: setup.max_turns,
                 budget: setup.budget,
                 request: RequestOptions::default(),

@@ -11,7 +11,6 @@ use stepwell_agent::prompt::instructions::{
 };
 use stepwell_agent::{AgentWorkspace, Budget, RunSettings, WorkspaceCheckpoints, WorkspaceSource};
 use stepwell_llm::RequestOptions;
-use stepwell_protocol::ModeItem;
 use stepwell_store::Home;
 use stepwell_tool_runtime::{
     Checkpoints, DeniedReads, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
@@ -27,9 +26,6 @@ use super::resources::DebugResources;
 use super::{code, code_indexes, confinement, debugging, embeddings, today};
 use crate::models::Models;
 use crate::settings::{self, Places, Settings, SettingsLayer, UserSettingsKeeper};
-
-/// The modes there are; custom ones are data files and come with the mode system.
-const MODES: [(&str, &str); 1] = [("code", "Code")];
 
 /// What the command line adds to every request to a model.
 #[derive(Clone, Debug, Default)]
@@ -108,10 +104,9 @@ impl Workspaces {
         }
         let services = Arc::new(self.services(&settings, root)?);
         let registry = services.executor.registry();
-        super::tell_warnings(
-            &settings,
-            &settings.unknown_tools(&policy.judge.rules, &policy.hooks, registry),
-        );
+        let mut warnings = settings.unknown_tools(&policy.judge.rules, &policy.hooks, registry);
+        warnings.extend(settings.modes(&self.places, root)?.1);
+        super::tell_warnings(&settings, &warnings);
         let models = Arc::new(self.models(&settings, root));
         let shared = Shared { services: Arc::downgrade(&services), models: Arc::clone(&models) };
         open.insert(root.to_path_buf(), shared);
@@ -258,17 +253,11 @@ impl WorkspaceSource for Workspaces {
         };
         let root = super::workspace_root(Some(root)).map_err(setup)?;
         let OpenWorkspace { services, settings, policy, models } = Self::open(self, &root).map_err(setup)?;
+        let (modes, _) = settings.modes(&self.places, &root).map_err(setup)?;
         let run = RunSettings {
             default_model: settings.model(),
             default_mode: settings.mode(),
-            modes: MODES
-                .iter()
-                .map(|(slug, name)| ModeItem {
-                    slug: (*slug).to_owned(),
-                    name: (*name).to_owned(),
-                    when_to_use: None,
-                })
-                .collect(),
+            modes: Arc::new(modes),
             max_turns: settings.max_turns(),
             budget: Budget { max_tokens: settings.max_tokens(), max_cost_usd: settings.max_cost_usd() },
             request: RequestOptions {

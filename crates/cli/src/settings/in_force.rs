@@ -14,7 +14,7 @@ impl Settings {
             for (name, value) in fields {
                 match value {
                     // Tables are merged entry by entry.
-                    Value::Object(entries) if name == "providers" || name == "models" => {
+                    Value::Object(entries) if matches!(name.as_str(), "providers" | "models" | "modes") => {
                         for (entry, value) in entries {
                             set(&mut items, format!("{name}.{entry}"), value, source);
                         }

@@ -10,7 +10,7 @@ use stepwell_protocol::PermissionMode;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{AutoApprove, PermissionSettings};
 
-use super::{CodeSettings, SandboxSettings, ToolSettings};
+use super::{CodeSettings, ModeSettings, SandboxSettings, ToolSettings};
 
 /// Settings of Stepwell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +73,9 @@ pub struct SettingsLayer {
     /// Who answers questions about code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeSettings>,
+    /// Modes of your own, by the name they are chosen by. One with the name of a built-in mode takes its place.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub modes: BTreeMap<String, ModeSettings>,
     /// Servers that offer models, by name. A name of a built-in preset changes that preset.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub providers: BTreeMap<String, ProviderConfig>,

@@ -19,6 +19,9 @@ pub fn trusted_files(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
         found.extend(files::list_dir(&folder)?.into_iter().filter(|path| is_prompt(path)));
     }
     found.extend(launch_files(project));
+    // Modes may replace built-in ones, which would undo what the person chose a mode for.
+    let modes = project.join(".roomodes");
+    found.extend(modes.is_file().then_some(modes));
     // What does not lie in the folder is somebody else's to change.
     found.extend(super::named_files(project));
     Ok(found)

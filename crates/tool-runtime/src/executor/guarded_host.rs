@@ -110,6 +110,11 @@ impl Host for GuardedHost {
         self.inner.artifact_added(artifact);
     }
 
+    async fn switch_mode(&self, mode: &str, reason: Option<String>) -> Result<(), HostError> {
+        let reason = reason.map(|reason| self.redactor.redact(&reason).into_owned());
+        self.inner.switch_mode(mode, reason).await
+    }
+
     fn complete(&self, result: String) {
         self.inner.complete(self.redactor.redact(&result).into_owned());
     }

@@ -36,7 +36,7 @@ impl<T: DebugAnswer> ToolOutput for JsonOutput<T> {
 }
 
 /// A stop as front ends show it.
-fn stop_summary(stop: &StopEventData) -> StopSummary {
+pub(super) fn stop_summary(stop: &StopEventData) -> StopSummary {
     let line = |line: Option<i64>| line.and_then(|line| u32::try_from(line).ok());
     let variables = stop.top_frame_variables.iter().flat_map(|variables| &variables.variables);
     StopSummary {

@@ -10,15 +10,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepwell_debug::breakpoints::LineBreakpoint;
 use stepwell_debug::ids::{AdapterFrameId, BreakpointId, FrameId, SessionId};
-use stepwell_debug::session::{Binding, Phase, Session};
+use stepwell_debug::session::{Binding, Phase, Session, Stop};
 use stepwell_debug::stop_report::{Detail, printed};
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
-use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview};
+use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview, StopSummary};
 use stepwell_tool_runtime::ToolContext;
 use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
 
-use super::answer::{RunAnswer, RunOutcome};
+use super::answer::{RunAnswer, RunOutcome, stop_summary};
 use super::functions::SyntaxFunctions;
 use super::sources::hidden_sources;
 use super::started::SessionOwner;
@@ -55,6 +55,8 @@ pub struct DebugService {
     /// The sessions as front ends were last shown them.
     shown: Mutex<Vec<DebugSessionSummary>>,
     /// Who started each session.
+    /// The last stop that was reported of each session, by its serial number.
+    stops: Mutex<HashMap<SessionId, (u64, StopSummary)>>,
     pub(super) owners: Mutex<HashMap<SessionId, SessionOwner>>,
 }
 
@@ -71,6 +73,7 @@ impl DebugService {
             confinement: options.confinement.clone(),
             background: options.background.clone(),
             shown: Mutex::default(),
+            stops: Mutex::default(),
             owners: Mutex::default(),
         })
     }
@@ -88,9 +91,32 @@ impl DebugService {
             name: session.name.clone(),
             adapter: session.adapter.name().to_owned(),
             state: state(session),
-            stop: None,
+            stop: session.stop().map(|stop| self.summary_of(session, &stop)),
         };
         self.debugger.sessions().iter().map(summary).collect()
+    }
+
+    /// A stop with place and variables where it was reported, else with what its event says.
+    fn summary_of(&self, session: &Session, stop: &Stop) -> StopSummary {
+        let reported = self.stops.lock().get(&session.id).cloned();
+        match reported {
+            Some((serial, summary)) if serial == stop.serial => summary,
+            _ => StopSummary {
+                session_id: session.id.to_string(),
+                reason: stop.reason.to_string(),
+                description: stop.description.clone().or_else(|| stop.text.clone()),
+                thread_id: stop.thread.map(|thread| thread.0),
+                ..StopSummary::default()
+            },
+        }
+    }
+
+    /// Keeps a reported stop for who lists the sessions.
+    fn keep_stop(&self, session: &Session, stop: &Stop, summary: StopSummary) {
+        let known = self.debugger.sessions();
+        let mut stops = self.stops.lock();
+        stops.retain(|id, _| known.iter().any(|session| session.id == *id));
+        stops.insert(session.id.clone(), (stop.serial, summary));
     }
 
     /// Shows front ends the sessions that changed since they were last shown.
@@ -183,6 +209,7 @@ impl DebugService {
         let outcome = match outcome {
             Outcome::Stopped(session, stop) => {
                 let stop_event_data = Box::new(session.report(&stop, detail).await?);
+                self.keep_stop(&session, &stop, stop_summary(&stop_event_data));
                 RunOutcome::Stopped { session_id: session.id.clone(), stop_event_data }
             }
             Outcome::Completed(ending) => RunOutcome::Completed {
