@@ -64,7 +64,8 @@ impl ActiveCalls {
     pub fn progress(&self, progress: &ProgressNotificationParam) {
         let (host, event) = {
             let mut calls = self.calls.lock();
-            let by_token = calls.iter().position(|call| call.token.as_ref() == Some(&progress.progress_token));
+            let by_token =
+                calls.iter().position(|call| call.token.as_ref() == Some(&progress.progress_token));
             // A server may answer before the request's token is noted here.
             let only = (calls.len() == 1 && calls[0].token.is_none()).then_some(0);
             let Some(call) = by_token.or(only).and_then(|at| calls.get_mut(at)) else { return };

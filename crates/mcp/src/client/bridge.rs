@@ -9,9 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use stepwell_protocol::{Image, Preview, Risk, ToolCall};
-use stepwell_tool_runtime::{
-    Category, DynTool, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec,
-};
+use stepwell_tool_runtime::{Category, DynTool, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 use super::servers::Servers;
 use super::supervisor::Supervisor;
@@ -22,10 +20,7 @@ const OUTPUT_LIMIT: usize = 50 * 1024;
 /// The tools that speak to any server of a workspace.
 pub fn bridge_tools(servers: &Arc<Servers>) -> Vec<Arc<dyn DynTool>> {
     let servers = Arc::downgrade(servers);
-    vec![
-        Arc::new(UseMcpTool { servers: Weak::clone(&servers) }),
-        Arc::new(AccessMcpResource { servers }),
-    ]
+    vec![Arc::new(UseMcpTool { servers: Weak::clone(&servers) }), Arc::new(AccessMcpResource { servers })]
 }
 
 /// Calls a tool of an MCP server by the names of both. Use it for a server that is still connecting; tools that are

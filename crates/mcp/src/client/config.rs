@@ -138,12 +138,7 @@ impl ServerEntry {
         })
     }
 
-    fn transport(
-        &self,
-        server: &str,
-        root: &Path,
-        variables: &dyn Lookup,
-    ) -> Result<Transport, ConfigError> {
+    fn transport(&self, server: &str, root: &Path, variables: &dyn Lookup) -> Result<Transport, ConfigError> {
         let name = || server.to_owned();
         let fill = |text: &String| {
             expand(text, variables).map_err(|variable| ConfigError::NoVariable { server: name(), variable })
@@ -197,24 +192,28 @@ mod tests {
     fn resolved(json: &str) -> Result<ServerConfig, String> {
         let entry: ServerEntry = serde_json::from_str(json).unwrap();
         let environment = |name: &str| (name == "KEY").then(|| "k".to_owned());
-        entry
-            .resolve("s", Origin::User, Path::new("/w"), environment)
-            .map_err(|error| error.to_string())
+        entry.resolve("s", Origin::User, Path::new("/w"), environment).map_err(|error| error.to_string())
     }
 
     #[test]
     fn entries_become_programs_and_addresses() {
-        let config = resolved(r#"{"command": "${workspaceFolder}/s", "args": ["${KEY}"], "cwd": "sub", "timeout": 0}"#);
+        let config = resolved(
+            r#"{"command": "${workspaceFolder}/s", "args": ["${KEY}"], "cwd": "sub", "timeout": 0}"#,
+        );
         let config = config.unwrap();
         let Transport::Stdio(stdio) = &config.transport else { panic!("{config:?}") };
         assert_eq!((stdio.program.as_str(), &stdio.arguments[..]), ("/w/s", &["k".to_owned()][..]));
         assert_eq!(stdio.folder, Path::new("/w/sub"));
         assert_eq!(config.call_limit, Duration::from_secs(1));
-        let config = resolved(r#"{"url": "https://h.test/mcp", "headers": {"Authorization": "Bearer ${KEY}"}}"#);
+        let config =
+            resolved(r#"{"url": "https://h.test/mcp", "headers": {"Authorization": "Bearer ${KEY}"}}"#);
         let Transport::Http(http) = config.unwrap().transport else { panic!() };
         assert_eq!(http.headers["authorization"], "Bearer k");
         assert!(!format!("{http:?}").contains("Bearer"));
-        assert!(matches!(resolved(r#"{"type": "sse", "url": "http://h"}"#).unwrap().transport, Transport::Sse(_)));
+        assert!(matches!(
+            resolved(r#"{"type": "sse", "url": "http://h"}"#).unwrap().transport,
+            Transport::Sse(_)
+        ));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequestParams,
     InputRequest, InputRequiredResult, JsonObject, ProtocolVersion, ReadResourceRequestParams,
@@ -17,7 +18,6 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
-use rmcp::RoleClient;
 use serde_json::Value;
 use stepwell_net::HttpClient;
 use stepwell_protocol::ErrorClass;
@@ -197,9 +197,7 @@ impl Session {
 }
 
 type Handshake = std::pin::Pin<
-    Box<
-        dyn Future<Output = Result<RunningService<RoleClient, Arc<Handler>>, ClientInitializeError>> + Send,
-    >,
+    Box<dyn Future<Output = Result<RunningService<RoleClient, Arc<Handler>>, ClientInitializeError>> + Send>,
 >;
 
 /// Why an attempt failed, and whether another handshake could succeed.
@@ -211,7 +209,9 @@ enum Refused {
 impl Refused {
     fn into_error(self) -> ConnectError {
         match self {
-            Self::Handshake => ConnectError::Failed("it knows neither `initialize` nor `server/discover`".into()),
+            Self::Handshake => {
+                ConnectError::Failed("it knows neither `initialize` nor `server/discover`".into())
+            }
             Self::Error(error) => error,
         }
     }
@@ -261,8 +261,10 @@ fn error_chain(error: &dyn std::error::Error) -> String {
 fn streamable_http(
     http: &HttpConfig,
     client: &HttpClient,
-) -> Result<StreamableHttpClientTransport<impl rmcp::transport::streamable_http_client::StreamableHttpClient>, ConnectError>
-{
+) -> Result<
+    StreamableHttpClientTransport<impl rmcp::transport::streamable_http_client::StreamableHttpClient>,
+    ConnectError,
+> {
     let client = client.client_for(&http.url).map_err(|error| ConnectError::Failed(error.to_string()))?;
     let headers = http.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let config = StreamableHttpClientTransportConfig::with_uri(http.url.as_str())
@@ -370,7 +372,9 @@ impl Connection {
                     params.request_state.clone_from(&required.request_state);
                     params.input_responses = Some(self.answers(ctx, required).await?);
                 }
-                _ => return Err(ToolError::execution("the server answered with something that is no result")),
+                _ => {
+                    return Err(ToolError::execution("the server answered with something that is no result"));
+                }
             }
         }
         Err(ToolError::execution(format!("the server asked for input more than {MOST_ROUNDS} times")))
@@ -475,9 +479,9 @@ where
     let mut found = Vec::new();
     let mut cursor: Option<String> = None;
     loop {
-        let params = cursor.clone().map(|cursor| {
-            rmcp::model::PaginatedRequestParams::default().with_cursor(Some(cursor))
-        });
+        let params = cursor
+            .clone()
+            .map(|cursor| rmcp::model::PaginatedRequestParams::default().with_cursor(Some(cursor)));
         let (items, next) = page(params).await?;
         let empty = items.is_empty();
         found.extend(items);

@@ -23,7 +23,8 @@ pub(crate) fn call_output(result: CallToolResult) -> Result<DynOutput, ToolError
         _ => output.lines.join("\n"),
     };
     if result.is_error == Some(true) {
-        let told = if text.is_empty() { "the server reports an error and says no more".to_owned() } else { text };
+        let told =
+            if text.is_empty() { "the server reports an error and says no more".to_owned() } else { text };
         return Err(ToolError::execution(told));
     }
     let value = result.structured_content.unwrap_or_else(|| json!({"text": text}));
@@ -109,4 +110,3 @@ impl Collected {
         self.lines.push(format!("[{what} left out: {media_type}, {} bytes]", base64_length / 4 * 3));
     }
 }
-

@@ -26,7 +26,8 @@ pub(crate) async fn answer(server: &str, request: ElicitRequestParams, host: &dy
     let said = format!("The MCP server `{server}` asks: {}", shown(&message));
     let mut content = Map::new();
     if fields.is_empty() {
-        let accept = QuestionOption { id: "accept".into(), label: "Accept".into(), ..QuestionOption::default() };
+        let accept =
+            QuestionOption { id: "accept".into(), label: "Accept".into(), ..QuestionOption::default() };
         let question = question(said, None, vec![accept, decline()], false);
         return match host.ask(question).await {
             QuestionAnswer { by: AnsweredBy::Person, option: Some(option), .. } if option != DECLINE => {
@@ -150,7 +151,9 @@ impl Field {
         };
         let one_of = |choices: &[(String, String)], given: &str| {
             let found = choices.iter().find(|(value, label)| value == given || label == given);
-            found.map(|(value, _)| Value::String(value.clone())).ok_or_else(|| format!("`{given}` is no choice"))
+            found
+                .map(|(value, _)| Value::String(value.clone()))
+                .ok_or_else(|| format!("`{given}` is no choice"))
         };
         let value = match &self.kind {
             Kind::Text => Value::String(given.to_owned()),

@@ -1,6 +1,9 @@
 //! What a server may ask of this client and tell it: roots, questions, progress, changed lists, log messages.
 
-#![allow(deprecated, reason = "roots and logging are deprecated since 2026-07-28 and what servers of today use")]
+#![allow(
+    deprecated,
+    reason = "roots and logging are deprecated since 2026-07-28 and what servers of today use"
+)]
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use stepwell_workspace::process::{
-    Companion, Environment, KeepOutput, Pipes, ProgramCall, find_program,
-};
+use stepwell_workspace::process::{Companion, Environment, KeepOutput, Pipes, ProgramCall, find_program};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::task::JoinHandle;

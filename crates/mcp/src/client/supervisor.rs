@@ -26,12 +26,19 @@ const HEALTHY: Duration = Duration::from_mins(5);
 #[derive(Clone)]
 pub enum ServerState {
     Connecting,
-    Ready { tools: usize, identity: Option<String> },
+    Ready {
+        tools: usize,
+        identity: Option<String>,
+    },
     /// It died and is started again.
-    Restarting { reason: String },
+    Restarting {
+        reason: String,
+    },
     /// It is not used until the person has logged in.
     NeedsLogin,
-    Failed { reason: String },
+    Failed {
+        reason: String,
+    },
     Stopped,
 }
 

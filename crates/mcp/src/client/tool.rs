@@ -155,7 +155,13 @@ impl DynTool for McpTool {
     fn input_schema(&self) -> Value {
         let mut schema = self.tool.input_schema.as_ref().clone();
         schema.insert("type".to_owned(), "object".into());
-        schema.entry("properties").or_insert_with(|| json!({}));
+        let has_properties =
+            schema.get("properties").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+        if !has_properties {
+            schema.entry("properties").or_insert_with(|| json!({}));
+            // A schema that names nothing takes anything; arguments it does not name would be dropped otherwise.
+            schema.entry("additionalProperties").or_insert(Value::Bool(true));
+        }
         schema.shift_remove("$schema");
         Value::Object(schema)
     }
@@ -170,7 +176,8 @@ impl DynTool for McpTool {
         };
         let shown: String =
             Value::Object(arguments.clone()).to_string().chars().take(SHOWN_ARGUMENTS).collect();
-        let summary = format!("Call `{}` of the MCP server `{}` with {shown}", self.tool.name, self.facts.name);
+        let summary =
+            format!("Call `{}` of the MCP server `{}` with {shown}", self.tool.name, self.facts.name);
         Ok(Planned::ready(self.facts.preview(summary), DynPlan::new(arguments)))
     }
 

@@ -12,6 +12,10 @@
 
 mod asking;
 mod calls;
+mod client;
+mod client_faults;
+mod client_http;
+mod client_world;
 mod conformance;
 mod http;
 mod line_client;
