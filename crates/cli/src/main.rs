@@ -114,6 +114,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
             Some(McpCommand::Get { name, json }) => doors::mcp::servers::get(&name, json),
             Some(McpCommand::Add(add)) => doors::mcp::servers::add(&add),
             Some(McpCommand::Remove { name, scope }) => doors::mcp::servers::remove(&name, scope),
+            Some(McpCommand::Login { name }) => wait(doors::mcp::servers::login(name)),
             Some(McpCommand::Test { name, json }) => wait(doors::mcp::servers::test(name, json)),
             None => wait(doors::mcp::run(args.serve)),
         },

@@ -92,6 +92,8 @@ pub enum McpCommand {
         #[arg(long, value_enum, value_name = "SCOPE")]
         scope: Option<McpScope>,
     },
+    /// Log in at a server over HTTP, in a browser
+    Login { name: String },
     /// Connect to one server, or to all, and show what they offer
     Test {
         name: Option<String>,

@@ -38,10 +38,16 @@ pub fn servers(
         roots: roots.to_vec(),
         launch: Arc::new(launch),
         removed_variables: secrets.chain(providers).collect(),
+        tokens: token_folder(places),
         http: HttpClient::new(Timeouts::STANDARD),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Ok(Servers::new(options, registry))
+}
+
+/// Where the tokens of logins at MCP servers are kept.
+pub fn token_folder(places: &Places) -> PathBuf {
+    places.shared.join("mcp-logins")
 }
 
 /// Keeps what the entries of servers hold of keys out of logs and out of what the model reads.

@@ -14,12 +14,14 @@ use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, QuitReason,
     RequestHandle, RunningService, ServiceError,
 };
+use rmcp::transport::AuthClient;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
+    StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
 use serde_json::Value;
 use stepwell_net::HttpClient;
+use stepwell_net::header::AUTHORIZATION;
 use stepwell_protocol::ErrorClass;
 use stepwell_tool_runtime::{ToolContext, ToolError};
 use tokio::sync::watch;
@@ -29,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use super::active_calls::{ActiveCalls, Listed};
 use super::config::{HttpConfig, ServerConfig, Transport};
 use super::handler::Handler;
+use super::login::stored_login;
 use super::servers::ServersOptions;
 use super::sse::SseTransport;
 use super::stdio::{LONGEST_LINE, Program};
@@ -130,8 +133,28 @@ impl Session {
                 Box::pin(Arc::clone(&handler).serve_with_lifecycle(transport, lifecycle))
             }
             Transport::Http(http) => {
-                let transport = streamable_http(http, &options.http)?;
-                Box::pin(Arc::clone(&handler).serve_with_lifecycle(transport, lifecycle))
+                let client = client(http, &options.http)?;
+                let has_token = http.headers.contains_key(AUTHORIZATION);
+                let (name, http, tokens) = (config.name.clone(), http.clone(), options.tokens.clone());
+                let handler = Arc::clone(&handler);
+                Box::pin(async move {
+                    let login = if has_token { Ok(None) } else { stored_login(&name, &http, &tokens).await };
+                    let transport_config = transport_config(&http);
+                    match login {
+                        Ok(Some(manager)) => {
+                            let client = AuthClient::new(client, manager);
+                            let transport =
+                                StreamableHttpClientTransport::with_client(client, transport_config);
+                            handler.serve_with_lifecycle(transport, lifecycle).await
+                        }
+                        Ok(None) => {
+                            let transport =
+                                StreamableHttpClientTransport::with_client(client, transport_config);
+                            handler.serve_with_lifecycle(transport, lifecycle).await
+                        }
+                        Err(error) => Err(ClientInitializeError::ConnectionClosed(error.to_string())),
+                    }
+                })
             }
             Transport::Sse(http) => {
                 let (http, client) = (http.clone(), options.http.clone());
@@ -233,7 +256,9 @@ async fn refused(error: ClientInitializeError, program: Option<Program>) -> Refu
         return Refused::Handshake;
     }
     let mut told = match &error {
-        ClientInitializeError::ConnectionClosed(_) => "it ended before it said hello".to_owned(),
+        ClientInitializeError::ConnectionClosed(_) if program.is_some() => {
+            "it ended before it said hello".to_owned()
+        }
         error => error_chain(error),
     };
     if let Some(mut program) = program
@@ -258,19 +283,15 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     told
 }
 
-fn streamable_http(
-    http: &HttpConfig,
-    client: &HttpClient,
-) -> Result<
-    StreamableHttpClientTransport<impl rmcp::transport::streamable_http_client::StreamableHttpClient>,
-    ConnectError,
-> {
-    let client = client.client_for(&http.url).map_err(|error| ConnectError::Failed(error.to_string()))?;
+fn transport_config(http: &HttpConfig) -> StreamableHttpClientTransportConfig {
     let headers = http.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let config = StreamableHttpClientTransportConfig::with_uri(http.url.as_str())
+    StreamableHttpClientTransportConfig::with_uri(http.url.as_str())
         .custom_headers(headers)
-        .max_sse_event_size(LONGEST_EVENT);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+        .max_sse_event_size(LONGEST_EVENT)
+}
+
+fn client(http: &HttpConfig, client: &HttpClient) -> Result<impl StreamableHttpClient + Sync, ConnectError> {
+    client.client_for(&http.url).map_err(|error| ConnectError::Failed(error.to_string()))
 }
 
 impl Connection {

@@ -27,6 +27,8 @@ pub struct ServersOptions {
     /// Variables that programs do not get, such as keys of models.
     pub removed_variables: Vec<String>,
     pub http: HttpClient,
+    /// Where the tokens of logins are kept.
+    pub tokens: PathBuf,
     /// The version of this program, as servers are told.
     pub version: String,
 }

@@ -110,6 +110,7 @@ impl ClientWorld {
             roots: vec![folder.path().to_path_buf()],
             launch: Arc::new(PlainLaunch),
             removed_variables: vec!["CARGO_MANIFEST_DIR".to_owned()],
+            tokens: folder.path().join("tokens"),
             http: HttpClient::new(Timeouts::STANDARD),
             version: "0".to_owned(),
         };

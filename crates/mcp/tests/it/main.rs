@@ -15,6 +15,7 @@ mod calls;
 mod client;
 mod client_faults;
 mod client_http;
+mod client_login;
 mod client_world;
 mod conformance;
 mod http;

@@ -4,18 +4,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use stepwell_mcp::client::{Origin, ServerEntry, ServerKind, ServerState, ServerStatus, read_servers_file};
+use stepwell_mcp::client::{
+    self, Origin, ServerEntry, ServerKind, ServerState, ServerStatus, Transport, read_servers_file,
+};
+use stepwell_net::{HttpClient, Timeouts};
 use stepwell_workspace::files::{self, LockFile, Privacy};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::args::{McpAddArgs, McpScope};
+use crate::assemble::mcp::token_folder;
 use crate::assemble::{Assembly, workspace_root};
 use crate::columns;
 use crate::exit::Exit;
 use crate::language::said;
 use crate::report;
 use crate::settings::{McpServer, Places, SettingsLayer};
-use crate::terminal::{Style, out_line, visible};
+use crate::terminal::{Style, error_line, out_line, visible};
 
 const NAME_HINT: &str = "use letters, digits, `-` and `_`";
 
@@ -247,6 +251,38 @@ pub async fn test(name: Option<String>, as_json: bool) -> anyhow::Result<Exit> {
         assembly.tell_withheld();
     }
     Ok(if all_ready && problems.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// Logs in at a server that asks for it. The tokens are kept for later runs.
+pub async fn login(name: String) -> anyhow::Result<Exit> {
+    let assembly = Assembly::here()?;
+    let servers = assembly.settings.mcp_servers(&assembly.places);
+    if !servers.contains_key(&name) {
+        return Err(unknown(&name, &servers));
+    }
+    let (configs, problems) = assembly.settings.mcp_configs(&assembly.places, &assembly.workspace);
+    let Some(config) = configs.into_iter().find(|config| config.name == name) else {
+        let problem =
+            problems.into_iter().next().unwrap_or_else(|| format!("the server `{name}` is disabled"));
+        return Err(report::usage(problem, "`stepwell mcp list` shows them all"));
+    };
+    let Transport::Http(http) = &config.transport else {
+        return Err(report::usage(
+            format!("the server `{name}` is of type `{}`, which has no login", config.transport.name()),
+            "only servers of type `http` can ask for one",
+        ));
+    };
+    let show = |address: &str| {
+        error_line(&said("open this address in a browser and log in:"));
+        out_line(address);
+    };
+    let connections = HttpClient::new(Timeouts::STANDARD);
+    let kept = client::login(&name, http, &connections, &token_folder(&assembly.places), show).await;
+    let kept = kept.map_err(|error| {
+        report::failed(error.to_string(), "a server that knows no OAuth takes a key in `headers`")
+    })?;
+    out_line(&said(&format!("logged in; the tokens are in {}", kept.display())));
+    Ok(Exit::Done)
 }
 
 fn show_status(status: &ServerStatus) {
