@@ -72,14 +72,12 @@ pub enum McpCommand {
     Config(McpConfigArgs),
     /// List the MCP servers of others that the agent uses
     List {
-        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Show the entry of a server
     Get {
         name: String,
-        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -97,7 +95,6 @@ pub enum McpCommand {
     /// Connect to one server, or to all, and show what they offer
     Test {
         name: Option<String>,
-        /// Print JSON
         #[arg(long)]
         json: bool,
     },

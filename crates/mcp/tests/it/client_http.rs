@@ -36,8 +36,8 @@ async fn tools_are_called_over_streamable_http_and_sse() {
     let address = serving(&stop).await;
     let world = ClientWorld::new();
     world.servers.apply(vec![
-        world.config("new", &entry("http", &format!("{address}/mcp"), TOKEN), Origin::User),
-        world.config("old", &entry("sse", &format!("{address}/sse"), TOKEN), Origin::User),
+        world.config("new", &entry("http", &format!("{address}/mcp"), TOKEN), Origin::Project),
+        world.config("old", &entry("sse", &format!("{address}/sse"), TOKEN), Origin::Project),
     ]);
     world.servers.settled().await;
     for server in ["new", "old"] {

@@ -16,6 +16,7 @@ mod client;
 mod client_faults;
 mod client_http;
 mod client_login;
+mod client_real;
 mod client_world;
 mod conformance;
 mod http;
