@@ -88,7 +88,7 @@ pub struct HttpConfig {
 impl fmt::Debug for HttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let address = stepwell_net::without_secrets(&self.url);
-        f.debug_struct("HttpConfig").field("url", &address.to_string()).finish_non_exhaustive()
+        f.debug_struct("HttpConfig").field("url", &address).finish_non_exhaustive()
     }
 }
 

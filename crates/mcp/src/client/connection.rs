@@ -133,13 +133,13 @@ impl Session {
                 Box::pin(Arc::clone(&handler).serve_with_lifecycle(transport, lifecycle))
             }
             Transport::Http(http) => {
-                let client = client(http, &options.http)?;
+                let client = http_client(http, &options.http)?;
                 let has_token = http.headers.contains_key(AUTHORIZATION);
                 let (name, http, tokens) = (config.name.clone(), http.clone(), options.tokens.clone());
                 let handler = Arc::clone(&handler);
                 Box::pin(async move {
                     let login = if has_token { Ok(None) } else { stored_login(&name, &http, &tokens).await };
-                    let transport_config = transport_config(&http);
+                    let transport_config = http_transport_config(&http);
                     match login {
                         Ok(Some(manager)) => {
                             let client = AuthClient::new(client, manager);
@@ -283,14 +283,17 @@ fn error_chain(error: &dyn std::error::Error) -> String {
     told
 }
 
-fn transport_config(http: &HttpConfig) -> StreamableHttpClientTransportConfig {
+pub(super) fn http_transport_config(http: &HttpConfig) -> StreamableHttpClientTransportConfig {
     let headers = http.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     StreamableHttpClientTransportConfig::with_uri(http.url.as_str())
         .custom_headers(headers)
         .max_sse_event_size(LONGEST_EVENT)
 }
 
-fn client(http: &HttpConfig, client: &HttpClient) -> Result<impl StreamableHttpClient + Sync, ConnectError> {
+pub(super) fn http_client(
+    http: &HttpConfig,
+    client: &HttpClient,
+) -> Result<impl StreamableHttpClient + Sync + use<>, ConnectError> {
     client.client_for(&http.url).map_err(|error| ConnectError::Failed(error.to_string()))
 }
 

@@ -67,6 +67,8 @@ struct Field {
     description: Option<String>,
     kind: Kind,
     is_required: bool,
+    /// What an empty answer means.
+    default: Option<Value>,
 }
 
 enum Kind {
@@ -100,6 +102,7 @@ fn fields(schema: &Value) -> Vec<Field> {
             description: property["description"].as_str().map(shown),
             kind,
             is_required: required.contains(&name.as_str()),
+            default: property.get("default").filter(|default| !default.is_null()).cloned(),
         }
     };
     properties.into_iter().flatten().map(field).collect()
@@ -123,7 +126,11 @@ fn choices(property: &Value) -> Vec<(String, String)> {
 
 impl Field {
     fn question(&self, said: &str, problem: Option<String>) -> Question {
-        let optional = if self.is_required { "" } else { " (may be left empty)" };
+        let optional = match &self.default {
+            Some(default) => format!(" (empty: {})", shown(&default.to_string())),
+            None if self.is_required => String::new(),
+            None => " (may be left empty)".to_owned(),
+        };
         let mut context: Vec<String> = self.description.clone().into_iter().collect();
         if let Kind::Choices(choices) = &self.kind {
             let labels: Vec<&str> = choices.iter().map(|(_, label)| label.as_str()).collect();
@@ -137,7 +144,7 @@ impl Field {
             Kind::Choice(choices) => choices.iter().map(|(value, label)| option(value, label)).collect(),
             Kind::Text | Kind::Number | Kind::Integer | Kind::Choices(_) => Vec::new(),
         };
-        let free = options.is_empty() || !self.is_required;
+        let free = options.is_empty() || !self.is_required || self.default.is_some();
         options.push(decline());
         let context = (!context.is_empty()).then(|| context.join("\n"));
         question(format!("{said}\n{}{optional}", self.title), context, options, free)
@@ -147,7 +154,12 @@ impl Field {
     fn read(&self, answer: &QuestionAnswer) -> Result<Option<Value>, String> {
         let given = answer.option.as_deref().or(answer.text.as_deref()).map(str::trim);
         let Some(given) = given.filter(|given| !given.is_empty()) else {
-            return if self.is_required { Err("an answer is needed here".to_owned()) } else { Ok(None) };
+            let is_missing = self.is_required && self.default.is_none();
+            return if is_missing {
+                Err("an answer is needed here".to_owned())
+            } else {
+                Ok(self.default.clone())
+            };
         };
         let one_of = |choices: &[(String, String)], given: &str| {
             let found = choices.iter().find(|(value, label)| value == given || label == given);

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rmcp::ServiceExt;
+use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
     StoredCredentials,
 };
-use sha2::{Digest, Sha256};
 use stepwell_net::HttpClient;
 use stepwell_workspace::files::{self, Privacy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,7 +21,8 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::config::HttpConfig;
-use super::tool::clean;
+use super::connection::{http_client, http_transport_config};
+use super::tool::{clean, short_hash};
 
 /// How long the person may take in the browser.
 const PERSON_LIMIT: Duration = Duration::from_mins(10);
@@ -39,6 +41,8 @@ const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Stepwell</title>\
 pub enum LoginError {
     #[error("the server's authorization cannot be used: {0}")]
     Authorization(String),
+    #[error("the server asks for no login")]
+    NotNeeded,
     #[error("cannot listen for the browser: {0}")]
     Listen(std::io::Error),
     #[error("nobody logged in within {} minutes", .0.as_secs() / 60)]
@@ -49,9 +53,7 @@ pub enum LoginError {
 
 /// The file with the tokens of a server. Another address is another server.
 pub(crate) fn token_file(folder: &Path, server: &str, url: &Url) -> PathBuf {
-    let hash = Sha256::digest(url.as_str().as_bytes());
-    let end: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-    folder.join(format!("{}-{end}.json", clean(server)))
+    folder.join(format!("{}-{}.json", clean(server), short_hash(url.as_str())))
 }
 
 /// Logs in: `show` gets the address that the person opens in a browser. Returns where the tokens are kept.
@@ -64,8 +66,7 @@ pub async fn login(
 ) -> Result<PathBuf, LoginError> {
     let refused = |error: AuthError| LoginError::Authorization(error.to_string());
     let late = |_| LoginError::Authorization(format!("no answer within {} s", STEP_LIMIT.as_secs()));
-    // The SDK makes clients of its own, which need the TLS provider that ours brings.
-    client.client_for(&http.url).map_err(|error| LoginError::Authorization(error.to_string()))?;
+    let challenge = challenge(http, client).await?;
     files::create_private_dir(folder).map_err(|error| LoginError::Keep(error.to_string()))?;
     let file = token_file(folder, server, &http.url);
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(LoginError::Listen)?;
@@ -74,9 +75,11 @@ pub async fn login(
     let beginning = async {
         let mut manager = AuthorizationManager::new(http.url.clone()).await.map_err(refused)?;
         manager.set_credential_store(TokenFile(file.clone()));
-        let resolution = manager.resolve_metadata().await.map_err(refused)?;
+        let resolution =
+            manager.resolve_metadata_from_challenge(challenge.as_deref()).await.map_err(refused)?;
         manager.set_metadata(resolution.metadata);
-        let request = AuthorizationRequest::new(redirect).with_client_name("Stepwell");
+        let request =
+            AuthorizationRequest::new(redirect).with_client_name("Stepwell").with_initial_scope_selection();
         AuthorizationSession::new(manager, request).await.map_err(|(_, error)| refused(error))
     };
     let session = timeout(STEP_LIMIT, beginning).await.map_err(late)??;
@@ -86,6 +89,22 @@ pub async fn login(
     let answer = format!("http://{address}{path}");
     timeout(STEP_LIMIT, session.handle_callback_url(&answer)).await.map_err(late)?.map_err(refused)?;
     Ok(file)
+}
+
+/// Knocks without a token: the server's refusal says where its authorization server is and which scopes it wants.
+async fn challenge(http: &HttpConfig, client: &HttpClient) -> Result<Option<String>, LoginError> {
+    let connections =
+        http_client(http, client).map_err(|error| LoginError::Authorization(error.to_string()))?;
+    let transport = StreamableHttpClientTransport::with_client(connections, http_transport_config(http));
+    match timeout(STEP_LIMIT, ().serve(transport)).await {
+        Err(_) => Err(LoginError::Authorization(format!("no answer within {} s", STEP_LIMIT.as_secs()))),
+        Ok(Ok(running)) => {
+            timeout(REQUEST_LIMIT, running.cancel()).await.ok();
+            Err(LoginError::NotNeeded)
+        }
+        Ok(Err(error)) if error.is_authorization_required() => Ok(error.auth_challenge().map(str::to_owned)),
+        Ok(Err(error)) => Err(LoginError::Authorization(error.to_string())),
+    }
 }
 
 /// Waits for the browser to come back, and returns the path with its query.

@@ -51,9 +51,14 @@ fn shortened(name: String) -> String {
     if name.len() <= LONGEST_NAME {
         return name;
     }
-    let hash = Sha256::digest(name.as_bytes());
-    let end: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}_{end}", &name[..LONGEST_NAME - 9])
+    format!("{}_{}", &name[..LONGEST_NAME - 9], short_hash(&name))
+}
+
+/// Eight digits that differ for other texts.
+pub(crate) fn short_hash(text: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    let [first, second, third, fourth, ..] = digest;
+    format!("{:08x}", u32::from_be_bytes([first, second, third, fourth]))
 }
 
 /// One tool of a server.

@@ -36,7 +36,7 @@ impl Protected {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Arc::new(Self::default());
         *server.address.lock() = format!("http://{}", listener.local_addr().unwrap());
-        *server.token.lock() = "first-token".to_owned();
+        server.token.lock().push_str("first-token");
         let serving = Arc::clone(&server);
         let router = Router::new().fallback(move |request: Request| {
             let server = Arc::clone(&serving);
@@ -166,7 +166,7 @@ async fn a_login_in_the_browser_opens_the_server_for_later_runs() {
     });
     let browsing = async { server.browse(&shown.await.unwrap()).await };
     let both = async { tokio::join!(logging_in, browsing) };
-    let (kept, ()) = tokio::time::timeout(DEADLINE, both).await.unwrap();
+    let (kept, ()) = tokio::time::timeout(DEADLINE, Box::pin(both)).await.unwrap();
     let kept = kept.unwrap();
     assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(*server.asked.lock(), ["register", "authorization_code"]);
@@ -179,7 +179,7 @@ async fn a_login_in_the_browser_opens_the_server_for_later_runs() {
     assert_eq!(world.text("mcp__vault__secret", json!({"any": "argument"})).await, "you are in");
 
     // A token that is not accepted any more is renewed without the person.
-    *server.token.lock() = "second-token".to_owned();
+    server.token.lock().replace_range(.., "second-token");
     world.servers.apply(Vec::new());
     world.servers.apply(vec![config]);
     world.servers.settled().await;
