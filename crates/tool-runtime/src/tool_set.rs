@@ -233,29 +233,32 @@ impl ToolGate {
             return Arc::clone(&offered.definitions);
         }
         let (tools, deferred) = state.parted(registry);
-        let (tools, from_sources): (Vec<_>, Vec<_>) =
-            tools.into_iter().partition(|tool| tool.source().is_none());
-        let mut definitions: Vec<ToolDefinition> = tools
-            .iter()
-            .filter(|tool| !tool.tool().loads_deferred() || !deferred.is_empty())
-            .map(|tool| tool.definition().clone())
-            .collect();
-        for definition in &mut definitions {
-            let loads = registry.get(&definition.name).is_some_and(|tool| tool.tool().loads_deferred());
-            if loads {
+        // What only sources make necessary comes with them.
+        let loads_from_start = deferred.iter().any(|tool| state.set.defers(tool));
+        let is_later = |tool: &RegisteredTool| {
+            tool.source().is_some() || tool.tool().loads_deferred() && !loads_from_start
+        };
+        let offered_tools =
+            tools.into_iter().filter(|tool| !tool.tool().loads_deferred() || !deferred.is_empty());
+        let (later, tools): (Vec<_>, Vec<_>) = offered_tools.partition(|tool| is_later(tool));
+        let definition = |tool: &Arc<RegisteredTool>| {
+            let mut definition = tool.definition().clone();
+            if tool.tool().loads_deferred() {
                 definition.description.push_str(&listing(&deferred));
             }
-        }
+            definition
+        };
+        let mut definitions: Vec<ToolDefinition> = tools.iter().map(definition).collect();
         let loaded = state.loaded.iter().filter_map(|name| deferred.iter().find(|tool| tool.name() == name));
         // What came later stands later, so that what a provider has cached stays valid.
         let mut appended = self.appended.lock();
-        let later: Vec<&Arc<RegisteredTool>> = from_sources.iter().chain(loaded).collect();
+        let later: Vec<&Arc<RegisteredTool>> = later.iter().chain(loaded).collect();
         let is_new = |name: &str| !appended.iter().any(|known| known == name);
         let new: Vec<String> =
             later.iter().map(|tool| tool.name().to_owned()).filter(|name| is_new(name)).collect();
         appended.extend(new);
         let in_order = appended.iter().filter_map(|name| later.iter().find(|tool| tool.name() == name));
-        definitions.extend(in_order.map(|tool| tool.definition().clone()));
+        definitions.extend(in_order.map(|tool| definition(tool)));
         let definitions: Arc<[ToolDefinition]> = definitions.into();
         *offered = Some(Offered {
             registry: generation,

@@ -60,26 +60,23 @@ impl Servers {
     /// Makes these the servers of the workspace: starts new ones, restarts changed ones, ends the others. Returns at
     /// once; servers connect in the background.
     pub fn apply(self: &Arc<Self>, configs: Vec<ServerConfig>) {
-        let mut gone: Vec<Arc<Supervisor>> = Vec::new();
         let is_empty = {
             let mut running = self.running.lock();
             let mut before = std::mem::take(&mut *running);
             for config in configs {
                 let server = match before.remove(&config.name) {
-                    Some(server) if server.config == config => server,
+                    // One that was given up has another chance: the person may have logged in or installed it.
+                    Some(server) if server.config == config && !server.state().is_over() => server,
                     changed => {
-                        gone.extend(changed.inspect(|server| self.unplug(server)));
+                        changed.iter().for_each(|server| self.unplug(server));
                         Supervisor::start(config, Arc::clone(&self.options), Weak::clone(&self.registry))
                     }
                 };
                 running.insert(server.config.name.clone(), server);
             }
-            gone.extend(before.into_values().inspect(|server| self.unplug(server)));
+            before.values().for_each(|server| self.unplug(server));
             running.is_empty()
         };
-        for server in gone {
-            server.stop();
-        }
         let Some(registry) = self.registry.upgrade() else { return };
         if is_empty {
             registry.remove_source(BRIDGE_SOURCE);
@@ -91,6 +88,7 @@ impl Servers {
     }
 
     fn unplug(&self, server: &Supervisor) {
+        server.stop();
         if let Some(registry) = self.registry.upgrade() {
             registry.remove_source(&server.config.name);
         }

@@ -43,6 +43,11 @@ pub enum ServerState {
 }
 
 impl ServerState {
+    /// Whether nothing more will come of it.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self, Self::NeedsLogin | Self::Failed { .. } | Self::Stopped)
+    }
+
     fn is_settled(&self) -> bool {
         !matches!(self, Self::Connecting | Self::Restarting { .. })
     }
@@ -241,6 +246,10 @@ async fn list_tools(
             Some(known) => tools.push(Arc::clone(known)),
             None => tools.extend(McpTool::new(Arc::downgrade(server), config, tool).map(Arc::new)),
         }
+    }
+    // Settings that changed meanwhile may have put another server in this one's place.
+    if server.stop.is_cancelled() {
+        return Err("it was stopped".to_owned());
     }
     let count = tools.len();
     *server.tools.lock() = tools;
