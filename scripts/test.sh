@@ -103,6 +103,13 @@ if command -v npm >/dev/null && [ ! -d "$runners/node_modules/jest" ]; then
 fi
 export STEPWELL_TEST_RUNNERS="$runners"
 
+step "MCP servers, for the test with a real one"
+mcp_servers="$(mkdir -p "$target/mcp-servers" && cd "$target/mcp-servers" && pwd)"
+if command -v npm >/dev/null && [ ! -f "$mcp_servers/node_modules/.bin/mcp-server-everything" ]; then
+  optional npm install --prefix "$mcp_servers" --silent --no-audit --no-fund @modelcontextprotocol/server-everything@2026.8.31
+fi
+export STEPWELL_TEST_MCP="$mcp_servers"
+
 step "format"
 cargo fmt --all --check
 step "clippy"

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use stepwell_llm::{Model, Overflow, Request, RequestOptions, StopReason, WindowSize, WindowSource};
 use stepwell_protocol::{
-    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode, Question, QuestionId,
-    QuestionKind, QuestionOption, Risk, RunEnd, TaskState, ToolCall,
+    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode, Question,
+    QuestionId, QuestionKind, QuestionOption, Risk, RunEnd, TaskState, ToolCall,
 };
 use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, HookEvent, Host, Outcome, RefusedBy};
 use tokio_util::sync::CancellationToken;
@@ -230,7 +230,9 @@ impl Run {
             if turn.says_nothing() {
                 empty_answers += 1;
                 if let Some(usage) = turn.usage {
-                    self.session.record(vec![Event::Usage { model: setup.model_name.clone(), usage }]).await?;
+                    self.session
+                        .record(vec![Event::Usage { model: setup.model_name.clone(), usage }])
+                        .await?;
                 }
                 if empty_answers > EMPTY_ANSWERS {
                     return Ok(RunEnd::Failed { error: empty_answer(turn.stop) });
@@ -323,7 +325,8 @@ impl Run {
             message: format!(
                 "the newest messages alone need about {needed} tokens; `{}` has room for {room} of its window of \
                  {}{assumed}",
-                self.setup().model_name, window.tokens
+                self.setup().model_name,
+                window.tokens
             ),
             hint: Some(hint.into()),
         }
@@ -331,7 +334,10 @@ impl Run {
 
     /// What every turn puts into the books.
     fn books(&self, turn: &Turn) -> Vec<Event> {
-        turn.usage.map(|usage| Event::Usage { model: self.setup().model_name.clone(), usage }).into_iter().collect()
+        turn.usage
+            .map(|usage| Event::Usage { model: self.setup().model_name.clone(), usage })
+            .into_iter()
+            .collect()
     }
 
     async fn record_thought(&self, turn: Turn) -> Result<()> {

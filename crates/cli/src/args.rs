@@ -13,7 +13,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use stepwell_protocol::PermissionMode;
 
 pub use index::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget, SourceArg};
-pub use mcp::{ALL_TOOLS, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools};
+pub use mcp::{
+    ALL_TOOLS, McpAddArgs, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools,
+};
 pub use run::{EffortArg, InputFormat, OutputFormat, RunArgs};
 pub use tasks::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 

@@ -5,6 +5,7 @@ pub mod confinement;
 pub mod debugging;
 pub mod embeddings;
 mod lookup;
+pub mod mcp;
 mod private;
 mod resources;
 mod workspaces;
@@ -123,7 +124,7 @@ impl Assembly {
             let language = Language::choose(self.settings.language().as_deref());
             let withheld = self.settings.withheld.join(", ");
             let what = format!("this folder's own settings may not decide: {withheld}");
-            let hint = "look at .stepwell/config.toml, then `stepwell config trust`";
+            let hint = "look at what it says, then run `stepwell config trust`";
             let (what, hint) = (language.say(&what), language.say(hint));
             terminal::error_line(&format!(
                 "{} {what}\n\n{} {hint}",
@@ -145,6 +146,11 @@ impl Assembly {
     /// The workspace with its services.
     pub fn open(&self) -> anyhow::Result<OpenWorkspace> {
         self.workspaces.open(&self.workspace)
+    }
+
+    /// Connects an open workspace to the MCP servers that the settings name. It waits for none of them.
+    pub fn connect(&self, workspace: &OpenWorkspace) {
+        self.workspaces.connect(workspace);
     }
 
     /// Vectors of the code of this workspace, where the settings name a server for them.

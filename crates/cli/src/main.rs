@@ -110,6 +110,12 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Tool(command) => wait(doors::tool::run(command)),
         Door::Mcp(args) => match args.command {
             Some(McpCommand::Config(config)) => doors::mcp::config::run(&config),
+            Some(McpCommand::List { json }) => doors::mcp::servers::list(json),
+            Some(McpCommand::Get { name, json }) => doors::mcp::servers::get(&name, json),
+            Some(McpCommand::Add(add)) => doors::mcp::servers::add(&add),
+            Some(McpCommand::Remove { name, scope }) => doors::mcp::servers::remove(&name, scope),
+            Some(McpCommand::Login { name }) => wait(doors::mcp::servers::login(name)),
+            Some(McpCommand::Test { name, json }) => wait(doors::mcp::servers::test(name, json)),
             None => wait(doors::mcp::run(args.serve)),
         },
         Door::Serve(args) => wait(doors::serve::run(args)),

@@ -10,6 +10,7 @@ mod in_force;
 mod keep;
 mod layer;
 mod links;
+mod mcp;
 mod modes;
 mod places;
 mod read;
@@ -34,6 +35,7 @@ pub use code::{CodeSettings, EmbeddingSettings, LanguageServer, ServersSetting};
 pub use given::keep as keep_given;
 pub use keep::UserSettingsKeeper;
 pub use layer::{CheckpointSettings, CustomAdapter, JavaScriptDebugger, SettingsLayer};
+pub use mcp::{McpServer, project_files as mcp_files};
 pub use modes::ModeSettings;
 pub use places::Places;
 use read::Place;
@@ -71,6 +73,8 @@ pub struct Settings {
     pub withheld: Vec<String>,
     /// Whether the person trusts what the project's own files say.
     pub trusted: bool,
+    /// What is wrong with the project's files of MCP servers.
+    pub mcp_problems: Vec<String>,
 }
 
 impl Settings {
@@ -107,10 +111,13 @@ impl Settings {
         let project = Places::project(workspace);
         // Looked at only where there is something to trust.
         let trusted = !trust::needs_trust(project)? || is_trusted(places, project)?;
+        let mcp = mcp::project_servers(project, trusted);
+        layers.extend(mcp.layers);
         let path = Places::project_settings(project);
         if let Some(mut layer) = usable(read::file(&path), problems).flatten() {
             if !trusted {
-                let before = Self { layers: layers.clone(), withheld: Vec::new(), trusted };
+                let before =
+                    Self { layers: layers.clone(), withheld: Vec::new(), trusted, mcp_problems: Vec::new() };
                 withheld = layer.narrow(before.permission_mode());
             }
             layers.push((Source::File(path), layer));
@@ -118,13 +125,14 @@ impl Settings {
         if !trusted && trusted_files(project)?.iter().any(|path| trust::is_prompt(path)) {
             withheld.push("the system prompt".into());
         }
+        withheld.extend(mcp.withheld);
         layers.extend(
             usable(SettingsLayer::from_environment(), problems).map(|layer| (Source::Environment, layer)),
         );
         // Flags such as `--model` say the same more plainly, so they come last.
         layers.extend(given::layer().map(|layer| (Source::CommandLine, layer.clone())));
         layers.push((Source::CommandLine, command_line));
-        let mut settings = Self { layers, withheld, trusted };
+        let mut settings = Self { layers, withheld, trusted, mcp_problems: mcp.problems };
         // Rules are tried here, so that a mistake in one is told before anything is done.
         if let Err(problem) = settings.rules(places, &judge_places(places, workspace, &[])) {
             problems.push(problem);
@@ -139,7 +147,9 @@ impl Settings {
     pub fn rules(&self, places: &Places, judged: &JudgePlaces) -> anyhow::Result<Vec<Rule>> {
         let mut rules = Vec::new();
         for (source, layer) in &self.layers {
-            let Some(permissions) = &layer.permissions else { continue };
+            if layer.permissions.is_none() && layer.mcp_servers.is_empty() {
+                continue;
+            }
             let (from, place) = match source {
                 Source::File(path) => {
                     let from = match path {
@@ -152,6 +162,8 @@ impl Settings {
                 Source::BuiltIn | Source::Environment => continue,
                 Source::CommandLine => (RuleSource::User, Place::CommandLine),
             };
+            rules.extend(mcp::rules(layer, from, judged));
+            let Some(permissions) = &layer.permissions else { continue };
             let found = permissions.rules(from, judged).map_err(|problem| {
                 let hint =
                     "docs/permissions.md tells how rules are written; `stepwell permissions test` tries them";

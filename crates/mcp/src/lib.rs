@@ -1,4 +1,5 @@
-//! The tools as an MCP server: any MCP client can use what the agent uses.
+//! The tools as an MCP server: any MCP client can use what the agent uses. The other way round, [`client`] uses the
+//! servers of others.
 //!
 //! [`McpServer`] serves the tools of a workspace over stdio ([`McpServer::serve_stdio`]) or HTTP ([`http`]). A call goes
 //! through the same executor as everything else; the client's person has been shown it, so it counts as asked for, and
@@ -8,6 +9,7 @@
 
 mod asking;
 mod call;
+pub mod client;
 mod connection;
 mod host;
 pub mod http;

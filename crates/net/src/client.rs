@@ -90,6 +90,18 @@ impl HttpClient {
         self.send(url, request).await
     }
 
+    /// Opens a stream of events. The answer may have any status.
+    pub async fn get_events(&self, url: &Url, headers: HeaderMap) -> Result<Response, Error> {
+        let request =
+            self.for_url(url)?.get(url.clone()).headers(headers).header(ACCEPT, "text/event-stream");
+        self.send(url, request).await
+    }
+
+    /// Returns the connections for an address, for a library that speaks its own protocol over HTTP.
+    pub fn client_for(&self, url: &Url) -> Result<reqwest::Client, Error> {
+        self.for_url(url)
+    }
+
     pub(crate) fn for_url(&self, url: &Url) -> Result<reqwest::Client, Error> {
         let (slot, reach) = match url.scheme() {
             "https" => (&self.shared.secure, Reach::Secure),

@@ -18,7 +18,8 @@
 //! ```
 //!
 //! [`FakeAdapter`] is a debug adapter that behaves, or misbehaves, as its [`AdapterScript`] says. [`LANGUAGE_SERVER`] is
-//! a program that does the same for language servers, [`EmbeddingServer`] a server that makes vectors of texts.
+//! a program that does the same for language servers, [`MCP_SERVER`] one for MCP servers, [`EmbeddingServer`] a server
+//! that makes vectors of texts.
 #![allow(clippy::format_push_string, reason = "`write!` to a string would need its result ignored")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a fake that cannot go on fails its test, loudly")]
 
@@ -28,6 +29,9 @@ mod model_server;
 
 /// A language server in Python: `python3 FILE SCRIPT LOG`. Its own first lines tell what a script is.
 pub const LANGUAGE_SERVER: &str = include_str!("language_server.py");
+
+/// An MCP server in Python: `python3 FILE SCRIPT LOG`. Its own first lines tell what a script is.
+pub const MCP_SERVER: &str = include_str!("mcp_server.py");
 
 pub use debug_adapter::{Act, AdapterScript, FakeAdapter};
 pub use embedding_server::{Embedded, EmbeddingRequest, EmbeddingServer};

@@ -67,6 +67,11 @@ pub trait DynTool: Send + Sync + 'static {
         false
     }
 
+    /// Whether only other tools call it, and no model is offered it.
+    fn is_internal(&self) -> bool {
+        false
+    }
+
     /// The tool as it is offered to a model.
     fn definition(&self) -> ToolDefinition {
         let mut input_schema = self.input_schema();

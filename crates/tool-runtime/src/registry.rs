@@ -149,6 +149,11 @@ impl Registry {
         self.refresh_source(source.as_ref()).await
     }
 
+    /// The plugged sources, in the order in which they came.
+    pub fn source_names(&self) -> Vec<String> {
+        self.state.read().sources.iter().map(|source| source.name().to_owned()).collect()
+    }
+
     /// Unplugs a source; its tools go with it. Calls that run finish.
     pub fn remove_source(&self, name: &str) -> bool {
         let mut state = self.state.write();

@@ -21,6 +21,7 @@ pub struct ToolSet {
     denied: BTreeMap<String, String>,
     deferred: BTreeSet<Category>,
     deferred_names: BTreeSet<String>,
+    source_tokens: Option<usize>,
     /// Limits that hold together: those of the mode, and those of what is going on in it, such as planning.
     modes: Vec<Arc<ModeLimits>>,
 }
@@ -81,6 +82,13 @@ impl ToolSet {
     ) -> Self {
         self.deferred.extend(categories);
         self.deferred_names.extend(names);
+        self
+    }
+
+    /// Defers the tools of sources, such as MCP servers, that would cost more than so many tokens together. A source is
+    /// offered as a whole or deferred as a whole; those that were plugged in first come first.
+    pub fn with_source_tokens(mut self, tokens: usize) -> Self {
+        self.source_tokens = Some(tokens);
         self
     }
 
@@ -161,6 +169,8 @@ fn risk_verb(risk: Risk) -> &'static str {
 pub struct ToolGate {
     state: RwLock<GateState>,
     definitions: Mutex<Option<Offered>>,
+    /// Tools that came after the first request, or may have, in the order in which they were first offered.
+    appended: Mutex<Vec<String>>,
 }
 
 #[derive(Default)]
@@ -180,7 +190,7 @@ struct Offered {
 
 impl ToolGate {
     pub fn new(set: ToolSet) -> Self {
-        Self { state: RwLock::new(GateState { set, ..GateState::default() }), definitions: Mutex::default() }
+        Self { state: RwLock::new(GateState { set, ..GateState::default() }), ..Self::default() }
     }
 
     pub fn set(&self) -> ToolSet {
@@ -229,22 +239,24 @@ impl ToolGate {
     /// Deferred tools that are not loaded.
     pub fn deferred(&self, registry: &Registry) -> Vec<Arc<RegisteredTool>> {
         let state = self.state.read();
-        let mut tools = registry.list(None, None);
-        tools.retain(|tool| state.offers(tool) && state.set.defers(tool) && !state.is_loaded(tool));
-        tools
+        let (_, mut deferred) = state.parted(registry);
+        deferred.retain(|tool| !state.is_loaded(tool));
+        deferred
     }
 
     /// Shows a deferred tool to the model from the next request on.
     pub fn load(&self, tool: &RegisteredTool) {
         let mut state = self.state.write();
-        if state.set.defers(tool) && !state.is_loaded(tool) {
+        let may_be_deferred = state.set.defers(tool) || tool.source().is_some();
+        if may_be_deferred && !state.is_loaded(tool) {
             state.loaded.push(tool.name().to_owned());
             state.changes += 1;
         }
     }
 
-    /// What the model is offered: the tools of the set by name, then the loaded ones in the order of loading, so that
-    /// what a provider has cached stays valid. The same object until something changes.
+    /// What the model is offered: the built-in tools of the set by name, then those of sources and the loaded ones in the
+    /// order in which they came, so that what a provider has cached stays valid. The same object until something
+    /// changes.
     pub fn definitions(&self, registry: &Registry) -> Arc<[ToolDefinition]> {
         let state = self.state.read();
         let generation = registry.generation();
@@ -254,24 +266,33 @@ impl ToolGate {
         {
             return Arc::clone(&offered.definitions);
         }
-        let tools: Vec<Arc<RegisteredTool>> =
-            registry.list(None, None).into_iter().filter(|tool| state.offers(tool)).collect();
-        let deferred: Vec<&Arc<RegisteredTool>> =
-            tools.iter().filter(|tool| state.set.defers(tool)).collect();
-        let mut definitions: Vec<ToolDefinition> = tools
-            .iter()
-            .filter(|tool| !state.set.defers(tool))
-            .filter(|tool| !tool.tool().loads_deferred() || !deferred.is_empty())
-            .map(|tool| tool.definition().clone())
-            .collect();
-        for definition in &mut definitions {
-            let loads = registry.get(&definition.name).is_some_and(|tool| tool.tool().loads_deferred());
-            if loads {
+        let (tools, deferred) = state.parted(registry);
+        // What only sources make necessary comes with them.
+        let loads_from_start = deferred.iter().any(|tool| state.set.defers(tool));
+        let is_later = |tool: &RegisteredTool| {
+            tool.source().is_some() || tool.tool().loads_deferred() && !loads_from_start
+        };
+        let offered_tools =
+            tools.into_iter().filter(|tool| !tool.tool().loads_deferred() || !deferred.is_empty());
+        let (later, tools): (Vec<_>, Vec<_>) = offered_tools.partition(|tool| is_later(tool));
+        let definition = |tool: &Arc<RegisteredTool>| {
+            let mut definition = tool.definition().clone();
+            if tool.tool().loads_deferred() {
                 definition.description.push_str(&listing(&deferred));
             }
-        }
+            definition
+        };
+        let mut definitions: Vec<ToolDefinition> = tools.iter().map(definition).collect();
         let loaded = state.loaded.iter().filter_map(|name| deferred.iter().find(|tool| tool.name() == name));
-        definitions.extend(loaded.map(|tool| tool.definition().clone()));
+        // What came later stands later, so that what a provider has cached stays valid.
+        let mut appended = self.appended.lock();
+        let later: Vec<&Arc<RegisteredTool>> = later.iter().chain(loaded).collect();
+        let is_new = |name: &str| !appended.iter().any(|known| known == name);
+        let new: Vec<String> =
+            later.iter().map(|tool| tool.name().to_owned()).filter(|name| is_new(name)).collect();
+        appended.extend(new);
+        let in_order = appended.iter().filter_map(|name| later.iter().find(|tool| tool.name() == name));
+        definitions.extend(in_order.map(|tool| definition(tool)));
         let definitions: Arc<[ToolDefinition]> = definitions.into();
         *offered = Some(Offered {
             registry: generation,
@@ -294,7 +315,31 @@ impl ToolGate {
 
 impl GateState {
     fn offers(&self, tool: &RegisteredTool) -> bool {
-        tool.is_enabled() && self.set.refuses(tool).is_none()
+        tool.is_enabled() && !tool.tool().is_internal() && self.set.refuses(tool).is_none()
+    }
+
+    /// The tools of the set: those that are offered, and those that are deferred.
+    fn parted(&self, registry: &Registry) -> (Vec<Arc<RegisteredTool>>, Vec<Arc<RegisteredTool>>) {
+        let tools = registry.list(None, None).into_iter().filter(|tool| self.offers(tool));
+        let (deferred, offered): (Vec<_>, Vec<_>) = tools.partition(|tool| self.set.defers(tool));
+        let Some(budget) = self.set.source_tokens else { return (offered, deferred) };
+        let mut costs: BTreeMap<String, usize> = BTreeMap::new();
+        for tool in &offered {
+            if let Some(source) = tool.source() {
+                *costs.entry(source.to_owned()).or_default() += estimated_tokens(tool.definition());
+            }
+        }
+        let mut left = budget;
+        let mut fitting: BTreeSet<String> = BTreeSet::new();
+        for source in registry.source_names() {
+            if let Some(rest) = costs.get(&source).and_then(|cost| left.checked_sub(*cost)) {
+                left = rest;
+                fitting.insert(source);
+            }
+        }
+        let fits = |tool: &Arc<RegisteredTool>| tool.source().is_none_or(|source| fitting.contains(source));
+        let (offered, too_much): (Vec<_>, Vec<_>) = offered.into_iter().partition(fits);
+        (offered, deferred.into_iter().chain(too_much).collect())
     }
 
     fn is_loaded(&self, tool: &RegisteredTool) -> bool {
@@ -302,9 +347,15 @@ impl GateState {
     }
 }
 
+/// Tokens that a definition costs, by the rule of thumb of four bytes each.
+fn estimated_tokens(definition: &ToolDefinition) -> usize {
+    let schema = definition.input_schema.to_string().len();
+    (definition.name.len() + definition.description.len() + schema).div_ceil(4)
+}
+
 /// The deferred tools with a line each. All of them, also those that are loaded: the text must not change.
-fn listing(deferred: &[&Arc<RegisteredTool>]) -> String {
-    let line = |tool: &&Arc<RegisteredTool>| {
+fn listing(deferred: &[Arc<RegisteredTool>]) -> String {
+    let line = |tool: &Arc<RegisteredTool>| {
         let description = &tool.definition().description;
         let first = description.split(['.', '\n']).next().unwrap_or_default();
         format!("\n- {}: {}", tool.name(), first.trim())

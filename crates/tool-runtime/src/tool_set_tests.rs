@@ -116,6 +116,38 @@ fn deferred_tools_are_listed_by_name_and_appended_once_loaded() {
     assert_eq!(gate.deferred(&registry).len(), 1);
 }
 
+#[tokio::test]
+async fn tools_of_sources_stand_behind_the_built_in_ones_and_are_deferred_beyond_the_budget() {
+    let registry = registry();
+    let plain = |name: &'static str| -> Arc<dyn DynTool> {
+        Arc::new(Plain { name, category: Category::External, risk: Risk::Execute, loads: false })
+    };
+    let source = |name: &str, tools: Vec<Arc<dyn DynTool>>| Arc::new(crate::StaticSource::new(name, tools));
+    let built_in = "bash debug_trace debug_watch read write";
+    let cost = 25;
+    let gate = ToolGate::new(ToolSet::all().with_source_tokens(2 * cost));
+    assert_eq!(names(&gate, &registry), built_in);
+    registry.add_source(source("one", vec![plain("a_first")])).await.unwrap();
+    assert_eq!(names(&gate, &registry), format!("{built_in} a_first"));
+    registry.add_source(source("two", vec![plain("a_large"), plain("a_larger")])).await.unwrap();
+    assert_eq!(
+        names(&gate, &registry),
+        format!("{built_in} a_first tool_search"),
+        "as a whole or not at all"
+    );
+    let before = gate.definitions(&registry);
+    gate.load(&registry.get("a_large").unwrap());
+    assert_eq!(names(&gate, &registry), format!("{built_in} a_first tool_search a_large"));
+    let after = gate.definitions(&registry);
+    assert_eq!(after[..before.len()], before[..], "what is cached of a request stays valid");
+    registry.add_source(source("three", vec![plain("a")])).await.unwrap();
+    assert_eq!(
+        names(&gate, &registry),
+        format!("{built_in} a_first tool_search a_large a"),
+        "the smaller one fits"
+    );
+}
+
 #[test]
 fn guidance_comes_with_the_tools_it_is_about() {
     let registry = registry();

@@ -9,11 +9,11 @@ pub mod catalog;
 mod chain;
 mod code;
 mod complete;
-mod switch_mode;
 mod debug;
 mod files;
 pub mod ports;
 mod shell;
+mod switch_mode;
 mod todo;
 mod tool_search;
 

@@ -37,9 +37,9 @@ impl Engine {
             Query::Models { workspace } => QueryReply::Models {
                 models: self.workspace(Path::new(&workspace)).await?.models.list().await,
             },
-            Query::Modes { workspace } => {
-                QueryReply::Modes { modes: self.workspace(Path::new(&workspace)).await?.settings.modes.items() }
-            }
+            Query::Modes { workspace } => QueryReply::Modes {
+                modes: self.workspace(Path::new(&workspace)).await?.settings.modes.items(),
+            },
             Query::Tools { workspace } => {
                 let workspace = self.workspace(Path::new(&workspace)).await?;
                 let tools = workspace.services.executor.registry().list(None, None);

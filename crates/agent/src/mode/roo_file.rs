@@ -76,7 +76,10 @@ pub fn read_roo_modes(path: &Path) -> Result<(Vec<Mode>, Vec<ModeProblem>)> {
     let bytes = files::read(path)?;
     let problem = |line, message| ModeProblem { file: path.to_path_buf(), line, message };
     if bytes.len() > LARGEST {
-        return Ok((Vec::new(), vec![problem(None, format!("larger than {} KB, so it is not read", LARGEST >> 10))]));
+        return Ok((
+            Vec::new(),
+            vec![problem(None, format!("larger than {} KB, so it is not read", LARGEST >> 10))],
+        ));
     }
     Ok(parse(&cleaned(&String::from_utf8_lossy(&bytes)), path))
 }

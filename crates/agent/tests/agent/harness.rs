@@ -21,8 +21,8 @@ use stepwell_llm::{
     Delta, DeltaStream, Error, Model, ModelInfo, Overflow, Request, RequestOptions, StopReason, WindowSource,
 };
 use stepwell_protocol::{
-    Command, ErrorClass, ErrorKind, ErrorReport, Event, EventRecord, ModelItem, Part,
-    PermissionMode, Preview, Risk, RunEnd, Seq, TaskId, ToolCallId, Usage,
+    Command, ErrorClass, ErrorKind, ErrorReport, Event, EventRecord, ModelItem, Part, PermissionMode,
+    Preview, Risk, RunEnd, Seq, TaskId, ToolCallId, Usage,
 };
 use stepwell_store::Home;
 use stepwell_store::checkpoints::CheckpointLimits;

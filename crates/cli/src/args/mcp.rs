@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
+use stepwell_mcp::client::ServerKind;
 use stepwell_tool_runtime::Category;
 
 const MCP_HELP: &str = "Without --http the client is on standard input and output, which is how clients start servers. \
@@ -69,6 +70,68 @@ fn group_names() -> Vec<&'static str> {
 pub enum McpCommand {
     /// Print the entry for a client's settings, or put it there
     Config(McpConfigArgs),
+    /// List the MCP servers of others that the agent uses
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the entry of a server
+    Get {
+        name: String,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let the agent use another MCP server
+    Add(McpAddArgs),
+    /// Take a server's entry away
+    Remove {
+        name: String,
+        /// From your settings or from the project's files only
+        #[arg(long, value_enum, value_name = "SCOPE")]
+        scope: Option<McpScope>,
+    },
+    /// Log in at a server over HTTP, in a browser
+    Login { name: String },
+    /// Connect to one server, or to all, and show what they offer
+    Test {
+        name: Option<String>,
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+const ADD_HELP: &str = "Examples:\n  stepwell mcp add time uvx mcp-server-time\n  \
+    stepwell mcp add docs https://docs.example.com/mcp --header 'Authorization: Bearer ${DOCS_TOKEN}'";
+
+#[derive(Debug, Args)]
+#[command(after_help = ADD_HELP)]
+pub struct McpAddArgs {
+    pub name: String,
+    /// The server's address, or its command and arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub target: Vec<String>,
+    /// For all your projects (your settings), or for this one (.mcp.json)
+    #[arg(long, value_enum, default_value_t = McpScope::User, value_name = "SCOPE")]
+    pub scope: McpScope,
+    /// How the server is reached; by default `stdio` for a command and `http` for an address
+    #[arg(long = "type", value_parser = parse_kind, value_name = "TYPE")]
+    pub kind: Option<ServerKind>,
+    /// A variable for the server's program (may be given several times)
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// A header of every request (may be given several times)
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    pub header: Vec<String>,
+    /// Seconds a call may take without a sign of progress
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// Run the server's program in the sandbox
+    #[arg(long)]
+    pub sandbox: bool,
+}
+
+fn parse_kind(text: &str) -> Result<ServerKind, String> {
+    serde_json::from_value(text.into()).map_err(|_| "known: stdio, http, sse".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use stepwell_mcp::client::Servers;
 use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
 use stepwell_tool_runtime::{WorkspaceActivity, WorkspaceLookup};
 use stepwell_tools::{BackgroundCommands, CodeService, Confinement, DebugService};
@@ -18,6 +19,7 @@ pub struct Activity {
     pub debugger: Arc<DebugService>,
     pub background: BackgroundCommands,
     pub confinement: Confinement,
+    pub mcp: Arc<Servers>,
 }
 
 #[async_trait]
@@ -35,7 +37,7 @@ impl WorkspaceActivity for Activity {
     }
 
     async fn close(&self) {
-        self.background.stop_all().await;
+        futures::future::join(self.background.stop_all(), self.mcp.close()).await;
         self.confinement.close().await;
     }
 

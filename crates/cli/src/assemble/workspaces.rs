@@ -11,6 +11,7 @@ use stepwell_agent::prompt::instructions::{
 };
 use stepwell_agent::{AgentWorkspace, Budget, RunSettings, WorkspaceCheckpoints, WorkspaceSource};
 use stepwell_llm::RequestOptions;
+use stepwell_mcp::client::Servers;
 use stepwell_store::Home;
 use stepwell_tool_runtime::{
     Checkpoints, DeniedReads, Executor, ExecutorOptions, Hooks, JudgeOptions, Redactor, Registry, RuleJudge,
@@ -51,6 +52,7 @@ pub struct Workspaces {
 /// What the users of a workspace share while there is one.
 struct Shared {
     services: Weak<WorkspaceServices>,
+    mcp: Weak<Servers>,
     models: Arc<Models>,
 }
 
@@ -59,6 +61,8 @@ pub struct OpenWorkspace {
     pub services: Arc<WorkspaceServices>,
     pub settings: Arc<Settings>,
     pub policy: WorkspacePolicy,
+    /// MCP servers of others; they end with the services.
+    pub mcp: Arc<Servers>,
     models: Arc<Models>,
 }
 
@@ -98,19 +102,34 @@ impl Workspaces {
         open.retain(|_, shared| shared.services.strong_count() > 0);
         if let Some(shared) = open.get(root)
             && let Some(services) = shared.services.upgrade()
+            && let Some(mcp) = shared.mcp.upgrade()
         {
             let models = Arc::clone(&shared.models);
-            return Ok(OpenWorkspace { services, settings, policy, models });
+            return Ok(OpenWorkspace { services, settings, policy, mcp, models });
         }
-        let services = Arc::new(self.services(&settings, root)?);
+        let (services, mcp) = self.services(&settings, root)?;
+        let services = Arc::new(services);
         let registry = services.executor.registry();
         let mut warnings = settings.unknown_tools(&policy.judge.rules, &policy.hooks, registry);
         warnings.extend(settings.modes(&self.places, root)?.1);
         super::tell_warnings(&settings, &warnings);
         let models = Arc::new(self.models(&settings, root));
-        let shared = Shared { services: Arc::downgrade(&services), models: Arc::clone(&models) };
+        let shared = Shared {
+            services: Arc::downgrade(&services),
+            mcp: Arc::downgrade(&mcp),
+            models: Arc::clone(&models),
+        };
         open.insert(root.to_path_buf(), shared);
-        Ok(OpenWorkspace { services, settings, policy, models })
+        Ok(OpenWorkspace { services, settings, policy, mcp, models })
+    }
+
+    /// Connects to the MCP servers that the settings name now. It waits for none of them.
+    pub fn connect(&self, workspace: &OpenWorkspace) {
+        let OpenWorkspace { services, settings, mcp, .. } = workspace;
+        let (configs, problems) = settings.mcp_configs(&self.places, &services.root);
+        super::tell_warnings(settings, &problems);
+        super::mcp::hide_secrets(&configs, &self.redactor);
+        mcp.apply(configs);
     }
 
     pub fn models(&self, settings: &Arc<Settings>, root: &Path) -> Models {
@@ -123,7 +142,11 @@ impl Workspaces {
         )
     }
 
-    fn services(&self, settings: &Settings, root: &Path) -> anyhow::Result<WorkspaceServices> {
+    fn services(
+        &self,
+        settings: &Settings,
+        root: &Path,
+    ) -> anyhow::Result<(WorkspaceServices, Arc<Servers>)> {
         let denied = self.denied_reads(settings, root)?;
         let workspace = self.open_folder(settings, root)?;
         let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
@@ -136,9 +159,12 @@ impl Workspaces {
         let code: Arc<CodeService> = catalog::code_service(&workspace, &options);
         let registry = Arc::new(Registry::new());
         registry.register_all(catalog::builtin(&workspace, &options, &debugger, &code, &background))?;
+        let mut roots = vec![root.to_path_buf()];
+        roots.extend(self.extra_roots.iter().cloned());
+        let mcp = super::mcp::servers(&self.places, settings, &roots, denied.as_ref(), &registry)?;
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(ArtifactFiles)));
         let redactor = Arc::clone(&self.redactor);
-        Ok(WorkspaceServices {
+        let services = WorkspaceServices {
             root: root.to_path_buf(),
             extra_roots: self.extra_roots.clone(),
             executor: Arc::new(executor),
@@ -148,9 +174,10 @@ impl Workspaces {
                 redactor: Arc::clone(&redactor),
             }),
             redactor,
-            activity: Arc::new(Activity { debugger, background, confinement }),
+            activity: Arc::new(Activity { debugger, background, confinement, mcp: Arc::clone(&mcp) }),
             lookup: Arc::new(Lookup::new(settings, workspace, code)),
-        })
+        };
+        Ok((services, mcp))
     }
 
     /// A folder as tools see it: without what rules deny reading.
@@ -252,7 +279,9 @@ impl WorkspaceSource for Workspaces {
             stepwell_agent::Error::Setup { message: report.message, hint: report.hint }
         };
         let root = super::workspace_root(Some(root)).map_err(setup)?;
-        let OpenWorkspace { services, settings, policy, models } = Self::open(self, &root).map_err(setup)?;
+        let workspace = Self::open(self, &root).map_err(setup)?;
+        self.connect(&workspace);
+        let OpenWorkspace { services, settings, policy, models, .. } = workspace;
         let (modes, _) = settings.modes(&self.places, &root).map_err(setup)?;
         let run = RunSettings {
             default_model: settings.model(),

@@ -3,6 +3,7 @@
 mod clients;
 pub mod config;
 mod entry;
+pub mod servers;
 mod workspaces;
 
 use std::io::IsTerminal;

@@ -49,7 +49,8 @@ fn list(items: &[ModeItem], json: bool) -> anyhow::Result<()> {
         let what = item.description.as_deref().or(item.when_to_use.as_deref()).unwrap_or(&item.name);
         let what = what.lines().next().unwrap_or_default();
         out_line(&format!("{}  {}", style.bold(&columns::padded(&item.slug, width)), visible(&said(what))));
-        let groups = if item.groups.is_empty() { said("no tools of its own") } else { item.groups.join(", ") };
+        let groups =
+            if item.groups.is_empty() { said("no tools of its own") } else { item.groups.join(", ") };
         let source = if item.source == "built in" { String::new() } else { format!("  ({})", item.source) };
         out_line(&style.dim(&format!("{}  {}{}", " ".repeat(width), visible(&groups), visible(&source))));
     }
@@ -86,7 +87,11 @@ fn show(mode: &Mode, groups: &[String], json: bool) -> anyhow::Result<()> {
     ];
     for (label, value) in rows {
         if let Some(value) = value {
-            out_line(&format!("\n{}\n  {}", style.dim(&said(label)), visible(&said(value)).replace('\n', "\n  ")));
+            out_line(&format!(
+                "\n{}\n  {}",
+                style.dim(&said(label)),
+                visible(&said(value)).replace('\n', "\n  ")
+            ));
         }
     }
     Ok(())

@@ -135,6 +135,10 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
     // What is no JSON goes on as it is: the executor's repair is part of what can be tried here.
     let arguments = serde_json::from_str(&text).unwrap_or(Value::String(text));
     let workspace = assembly.open()?;
+    if name.starts_with("mcp__") || matches!(name.as_str(), "use_mcp_tool" | "access_mcp_resource") {
+        assembly.connect(&workspace);
+        workspace.mcp.settled().await;
+    }
     let cancel = CancellationToken::new();
     let env = call_env(&workspace, Arc::new(workspace.judge()), cancel.clone());
     let call = ToolCall { id: ToolCallId::generate(), name, arguments, opaque: None };
@@ -149,6 +153,7 @@ async fn call(assembly: &Assembly, name: String, arguments: &str, json: bool) ->
             return Ok(Exit::Interrupted);
         }
     };
+    workspace.mcp.close().await;
     if json {
         out_line(&serde_json::to_string_pretty(
             &json!({"result": outcome.result, "output": outcome.output}),

@@ -171,6 +171,7 @@ fn no_message_of_the_catalogue_is_gone() {
         "tool-runtime",
         "protocol",
         "tools",
+        "mcp",
     ];
     // What clap and the system say.
     let foreign = ["error: ", "tip: ", "Usage: ", "For more information", "[possible values"];

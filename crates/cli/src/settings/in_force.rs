@@ -13,6 +13,13 @@ impl Settings {
             let Ok(Value::Object(fields)) = serde_json::to_value(layer) else { continue };
             for (name, value) in fields {
                 match value {
+                    // Variables and headers of servers may hold keys.
+                    Value::Object(_) if name == "mcp_servers" => {
+                        for (entry, server) in &layer.mcp_servers {
+                            let shown = serde_json::to_value(server.without_secrets()).unwrap_or_default();
+                            set(&mut items, format!("{name}.{entry}"), shown, source);
+                        }
+                    }
                     // Tables are merged entry by entry.
                     Value::Object(entries) if matches!(name.as_str(), "providers" | "models" | "modes") => {
                         for (entry, value) in entries {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
+use stepwell_mcp::client::ServerEntry;
 use stepwell_protocol::PermissionMode;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{AutoApprove, PermissionSettings};
@@ -82,6 +83,9 @@ pub struct SettingsLayer {
     /// Additions to the table of models, by name; `*` stands for anything.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, ModelFacts>,
+    /// MCP servers of others whose tools the agent may use, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mcp_servers: BTreeMap<String, ServerEntry>,
     /// Programs that run at points of a task, in the form other agents use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hooks: Option<serde_json::Value>,
@@ -223,6 +227,10 @@ impl SettingsLayer {
             self.models.clear();
             withheld.push("models".to_owned());
         }
+        if !self.mcp_servers.is_empty() {
+            self.mcp_servers.clear();
+            withheld.push("mcp_servers".to_owned());
+        }
         if self.hooks.take().is_some() {
             withheld.push("hooks".to_owned());
         }
@@ -288,6 +296,8 @@ mod tests {
             [providers.openai]
             kind = "openai-chat"
             base_url = "http://127.0.0.1:1/v1"
+            [mcp_servers.evil]
+            command = "./evil"
             [sandbox]
             enabled = false
             unix_sockets = true
@@ -306,7 +316,7 @@ mod tests {
         "#;
         let mut layer: SettingsLayer = toml::from_str(text).unwrap();
         let withheld = layer.narrow(PermissionMode::Default);
-        expect![[r#"providers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", sandbox.enabled = false, sandbox.unix_sockets = true, sandbox.memory_mb, sandbox.network, sandbox.writable, max_turns, code"#]]
+        expect![[r#"providers, mcp_servers, permissions.allow, auto_approve, permission_mode = "bypassPermissions", sandbox.enabled = false, sandbox.unix_sockets = true, sandbox.memory_mb, sandbox.network, sandbox.writable, max_turns, code"#]]
         .assert_eq(&withheld.join(", "));
         assert_eq!(layer.model.as_deref(), Some("openai/gpt"));
         assert_eq!(layer.permission_mode, None);

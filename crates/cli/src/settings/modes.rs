@@ -117,7 +117,9 @@ impl FoundModes {
         for (slug, settings) in modes {
             match settings.mode(slug) {
                 Ok(mode) => self.add(mode, author),
-                Err(reason) => self.problems.push(format!("{source}: the mode `{slug}` is left out: {reason}")),
+                Err(reason) => {
+                    self.problems.push(format!("{source}: the mode `{slug}` is left out: {reason}"))
+                }
             }
         }
     }

@@ -66,8 +66,8 @@ pub fn named_files(project: &Path) -> Vec<PathBuf> {
     {
         add_strings(&toml::Value::Table(settings), project, &mut found);
     }
-    if let Some(text) = text_of(&project.join(".vscode/tasks.json")) {
-        for string in json_strings(&text) {
+    for path in super::mcp_files(project).into_iter().chain([project.join(".vscode/tasks.json")]) {
+        for string in text_of(&path).map(|text| json_strings(&text)).unwrap_or_default() {
             add_words(&string, project, &mut found);
         }
     }
@@ -165,6 +165,8 @@ mod tests {
             ".vscode/tasks.json",
             "// tasks\n{\"tasks\": [{\"command\": \"${workspaceFolder}/build.sh\", \"args\": [\"\\\"lint.py\\\"\"]},]}",
         );
+        write(".mcp.json", r#"{"mcpServers": {"a": {"command": "python3", "args": ["bin/mcp.py"]}}}"#);
+        write("bin/mcp.py", "x");
         for path in ["tools/gdb", "dev.env", "init.lldb", "app.py"] {
             write(path, "x");
         }
@@ -184,6 +186,7 @@ mod tests {
             shown,
             [
                 "bin/adapter",
+                "bin/mcp.py",
                 "bin/server",
                 "build.sh",
                 "dev.env",

@@ -15,6 +15,10 @@ pub struct ToolSettings {
     pub deferred: Vec<String>,
     /// Names of tools the agent does not have.
     pub disabled: Vec<String>,
+    /// Tokens that the tools of MCP servers may cost in a request; servers beyond it are seen by name only, as with
+    /// `deferred`. 4000 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp_tokens: Option<usize>,
 }
 
 impl Settings {
@@ -25,6 +29,7 @@ impl Settings {
             settings.deferred.iter().partition(|name| Category::by_name(name).is_some());
         let categories = categories.into_iter().filter_map(|name| Category::by_name(name));
         let set = ToolSet::all().deferring(categories, names.into_iter().cloned());
+        let set = set.with_source_tokens(self.mcp_tokens());
         let set = settings.disabled.iter().fold(set, |set, name| set.without(name.clone()));
         registry.list(None, None).iter().fold(set, |set, tool| match denied_tool(rules, tool) {
             Some(rule) => set.without_denied(tool.name(), rule),

@@ -34,6 +34,7 @@ mod interrupt;
 mod language_servers;
 mod logs;
 mod mcp;
+mod mcp_client;
 mod modes;
 mod on_terminal;
 mod permissions;

@@ -25,17 +25,23 @@ fn architect_changes_markdown_files_and_nothing_else() {
         ("write", json!({"file_path": "src/main.rs", "content": "fn main() {}\n"})),
         ("write_to_file", json!({"path": "docs/plan.md", "content": "# Plan\n"})),
         ("bash", json!({"command": "echo x > src/main.rs"})),
-        ("batch_edit", json!({"edits": [
-            {"file_path": "notes.md", "old_str": "a", "new_str": "b"},
-            {"file_path": "code.py", "old_str": "a", "new_str": "b"},
-        ]})),
+        (
+            "batch_edit",
+            json!({"edits": [
+                {"file_path": "notes.md", "old_str": "a", "new_str": "b"},
+                {"file_path": "code.py", "old_str": "a", "new_str": "b"},
+            ]}),
+        ),
         ("edit", json!({"file_path": "link.md", "old_str": "a", "new_str": "b"})),
     ]);
     world.write("notes.md", "a\n");
     world.write("code.py", "a\n");
     std::os::unix::fs::symlink("code.py", world.work().join("link.md")).unwrap();
     let results = results(&world, "architect");
-    assert!(results[0].contains("`architect` may only change Markdown files (`\\.md$`), not `src/main.rs`"), "{results:#?}");
+    assert!(
+        results[0].contains("`architect` may only change Markdown files (`\\.md$`), not `src/main.rs`"),
+        "{results:#?}"
+    );
     assert!(!results[1].contains("not allowed"), "{results:#?}");
     assert!(results[2].contains("the mode `architect` has no tools of the group `command`"), "{results:#?}");
     assert!(results[2].contains("`code` or `debug` has them"), "{results:#?}");
@@ -54,7 +60,10 @@ fn architect_changes_markdown_files_and_nothing_else() {
 #[test]
 fn programs_cannot_change_the_workspace_in_a_mode_that_may_not_edit() {
     let world = world([
-        ("bash", json!({"command": "cat a.txt; echo new > a.txt; rm -f a.txt; mkdir made; echo in > /tmp/t && cat /tmp/t"})),
+        (
+            "bash",
+            json!({"command": "cat a.txt; echo new > a.txt; rm -f a.txt; mkdir made; echo in > /tmp/t && cat /tmp/t"}),
+        ),
         ("bash", json!({"command": "sleep 0.1; touch later", "background": true})),
         ("write", json!({"file_path": "b.txt", "content": "b"})),
     ]);
@@ -96,8 +105,7 @@ fn a_model_leaves_its_mode_only_with_approval() {
         world.output(&["run", "--quiet", "--mode", "ask", "--permission-mode", "bypassPermissions", "go"]);
     assert_eq!(output.status.code(), Some(0), "{}", world.show(&output));
     let requests = world.server.requests();
-    let second: Vec<String> =
-        requests[1].tool_results().iter().map(|result| result.text.clone()).collect();
+    let second: Vec<String> = requests[1].tool_results().iter().map(|result| result.text.clone()).collect();
     assert!(second[0].contains("the mode is `code` from your next turn on"), "{second:?}");
     assert!(second[1].contains("the mode `ask` has no tools of the group `edit`"), "{second:?}");
     assert!(requests[1].tool_names().contains(&"write".to_owned()));
@@ -144,5 +152,8 @@ fn settings_add_modes_of_the_person() {
     assert!(!results[0].contains("not allowed"), "{results:?}");
     let request = world.server.requests().into_iter().next().unwrap();
     let system = request.system_text();
-    assert!(system.starts_with("You take notes.") && system.contains("From the mode `notes`\nBe short."), "{system}");
+    assert!(
+        system.starts_with("You take notes.") && system.contains("From the mode `notes`\nBe short."),
+        "{system}"
+    );
 }

@@ -229,7 +229,11 @@ fn a_debug_session_lives_from_message_to_message() {
     let listed = served.ask("query", json!({"type": "debug_sessions", "workspace": world.work()}));
     let session = &listed["sessions"][0];
     assert_eq!(session["state"], "stopped", "{listed}");
-    assert_eq!((&session["stop"]["line"], &session["stop"]["reason"]), (&json!(3), &json!("breakpoint")), "{listed}");
+    assert_eq!(
+        (&session["stop"]["line"], &session["stop"]["reason"]),
+        (&json!(3), &json!("breakpoint")),
+        "{listed}"
+    );
     let variables = session["stop"]["variables"].as_array().unwrap();
     assert!(variables.iter().any(|row| row["name"] == "total" && row["value"] == "3"), "{listed}");
     served.say("one", "what is total?");

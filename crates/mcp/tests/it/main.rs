@@ -12,6 +12,12 @@
 
 mod asking;
 mod calls;
+mod client;
+mod client_faults;
+mod client_http;
+mod client_login;
+mod client_real;
+mod client_world;
 mod conformance;
 mod http;
 mod line_client;

@@ -214,9 +214,11 @@ impl Court<'_> {
                 .rules
                 .iter()
                 .filter(|rule| rule.covers(facts, Deed::Call) || rule.covers(facts, Deed::Host(host)));
-            // The mode that never asks opens no host: what a command sends out cannot be taken back.
+            // The mode that never asks opens no host: what a command sends out cannot be taken back. The host of an MCP
+            // server is one that the settings name.
+            let is_named = facts.category == Category::External && facts.tool.starts_with("mcp__");
             let otherwise = || match self.mode {
-                PermissionMode::BypassPermissions => decided(
+                PermissionMode::BypassPermissions if !is_named => decided(
                     Effect::Deny,
                     "bypassPermissions mode reaches only hosts that `sandbox.network` or a rule allows",
                 ),

@@ -357,6 +357,23 @@ fn hosts_and_mcp_tools() {
     ] {
         assert_eq!(word(&judge.explain(&network(host)).verdict), expected, "{host}");
     }
+    let served = |host: &str| CallFacts {
+        tool: "mcp__web__get".into(),
+        category: Category::External,
+        ..network(host)
+    };
+    assert_eq!(word(&judge.explain(&served("any.test:443")).verdict), "ask");
+    assert_eq!(word(&judge.explain(&served("evil.rust-lang.org:443")).verdict), "deny");
+    judge.set_mode(PermissionMode::BypassPermissions);
+    for (facts, expected) in [
+        (CallFacts { category: Category::External, ..network("any.test:443") }, "deny"),
+        // The settings name the host of an MCP server.
+        (served("any.test:443"), "allow"),
+        (served("evil.rust-lang.org:443"), "deny"),
+    ] {
+        assert_eq!(word(&judge.explain(&facts).verdict), expected, "{facts:?}");
+    }
+    judge.set_mode(PermissionMode::Default);
     for (tool, expected) in [
         ("mcp__files__read", "allow"),
         ("mcp__files__delete", "deny"),
