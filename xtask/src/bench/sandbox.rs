@@ -31,6 +31,7 @@ pub fn run(binary: &Path) -> anyhow::Result<()> {
     let policy = Policy {
         locked: Vec::new(),
         writable: vec![workspace.clone()],
+        readable: Vec::new(),
         read_only: Vec::new(),
         denied: Denial::default(),
         hidden: ["/etc/shadow", "/etc/gshadow"].map(Into::into).to_vec(),
