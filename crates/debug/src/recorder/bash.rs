@@ -56,6 +56,8 @@ pub(super) fn record_of(text: &str) -> Option<Record> {
     let mut commands: Vec<Traced<'_>> = Vec::new();
     let mut ending = None;
     let mut variables: Vec<(String, String)> = Vec::new();
+    // Traps of the script run inside of others, and one that exits does not come to its end.
+    let mut traps = 0_usize;
     for entry in text.split('\u{1e}') {
         // What follows the mark of the next command belongs to that one.
         let entry = entry.trim_end_matches('+').trim_end_matches('\n');
@@ -64,11 +66,14 @@ pub(super) fn record_of(text: &str) -> Option<Record> {
             Some("run") => {
                 let (file, line) = (parts.next()?, parts.next()?.parse().unwrap_or_default());
                 let (function, command) = (parts.next()?, parts.next()?);
-                let is_ours = function.starts_with("__stepwell") || command.starts_with("__stepwell_end");
-                if !is_ours && Path::new(file).file_name() != Some("recorder.sh".as_ref()) {
+                let is_ours = function.starts_with("__stepwell") || command.starts_with("__stepwell_");
+                let is_of_trap = traps > 0 || ending.is_some();
+                if !is_ours && !is_of_trap && Path::new(file).file_name() != Some("recorder.sh".as_ref()) {
                     commands.push(Traced { file, line, function, command });
                 }
             }
+            Some("trap") => traps += 1,
+            Some("trapped") => traps = traps.saturating_sub(1),
             Some("exit") => {
                 let status = parts.next()?.parse::<i64>().ok()?;
                 ending = Some((status, parts.next()?.to_owned(), parts.next().unwrap_or_default()));

@@ -40,13 +40,18 @@ impl Inspector {
         Ok(json!({}))
     }
 
-    pub(crate) fn exception_info(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn exception_info(&self, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         let thrown = target.paused().and_then(|paused| paused.thrown.clone());
         let Some(thrown) = thrown else {
             return Err(format!("thread {} did not stop at an exception", target.thread));
         };
-        let (kind, message) = described(Some(&thrown));
+        // Anything can be thrown; what is in an object is told when it is asked for.
+        let shown = match thrown.get("subtype") {
+            Some(subtype) if subtype == "error" => thrown.clone(),
+            _ => self.with_preview(&target, &thrown).await,
+        };
+        let (kind, message) = described(Some(&shown));
         let unhandled = thrown.get("uncaught").and_then(Value::as_bool) == Some(true);
         let stack = thrown.get("description").and_then(Value::as_str);
         Ok(json!({
