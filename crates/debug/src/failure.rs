@@ -216,9 +216,7 @@ fn report_of(seen: Seen<'_>, wanted: Option<usize>, finder: Option<&dyn Function
     let test = tests.get(wanted.unwrap_or(1).saturating_sub(1)).or_else(|| tests.first());
     let mut cause = None;
     let chosen = match test {
-        Some(test) => {
-            snapshots.iter().position(|snapshot| is_of_test(snapshot, test)).map(|at| snapshots[at].clone())
-        }
+        Some(test) => of_test(&snapshots, tests, test).cloned(),
         None => choose(&snapshots, output).map(|at| {
             cause = cause_of(&snapshots[..at], &snapshots[at], output);
             snapshots[at].clone()
@@ -309,6 +307,50 @@ fn no_failure(wanted: usize, all: usize) -> String {
     } else {
         format!("there is no failure {wanted}; there are {all}")
     }
+}
+
+/// Returns the stop of a test. Where several tests fail on one line, such as the rows of a table or callers of one check,
+/// the one that names the test, or has its message; else they come in the order of the report.
+fn of_test<'a>(
+    snapshots: &'a [StopSnapshot],
+    tests: &[FailedTest],
+    test: &FailedTest,
+) -> Option<&'a StopSnapshot> {
+    let mut all: Vec<&StopSnapshot> =
+        snapshots.iter().filter(|snapshot| is_of_test(snapshot, test)).collect();
+    let is_same =
+        |other: &&FailedTest| other.line.is_some() && (&other.file, other.line) == (&test.file, test.line);
+    let own = tests.iter().position(|other| other == test)?;
+    if !tests.iter().any(|other| other != test && is_same(&other)) {
+        return all.first().copied();
+    }
+    let row = test.name.rsplit('/').next().map(|name| format!("\"{name}\""));
+    let is_named = |snapshot: &&&StopSnapshot| {
+        let frames = snapshot.frames.iter();
+        let mut frames = frames.filter(|frame| {
+            let is_row =
+                |value: &FrameValue| row.as_ref().is_some_and(|row| value.value.contains(row.as_str()));
+            frame.function.ends_with(&test.name) || frame.variables.iter().any(is_row)
+        });
+        frames.next().is_some()
+    };
+    let has_message = |snapshot: &&&StopSnapshot| {
+        let message = snapshot.exception.as_ref().map(|exception| exception.message.trim());
+        message.is_some_and(|message| message.len() > 3 && test.details.contains(message))
+    };
+    for named in
+        [all.iter().filter(is_named).copied().collect(), all.iter().filter(has_message).copied().collect()]
+    {
+        let named: Vec<&StopSnapshot> = named;
+        if let [only] = named.as_slice() {
+            return Some(only);
+        }
+        if !named.is_empty() {
+            all = named;
+        }
+    }
+    let earlier = tests[..own].iter().filter(is_same).count();
+    all.get(earlier).copied()
 }
 
 /// Whether a stop is the failure that a runner reports for a test.

@@ -110,8 +110,7 @@ fn chosen_failure(run: &RecordedRun, wanted: Option<usize>) -> Option<&FailureRe
 
 /// Returns the signal that an exit code stands for, as a shell has it, where nothing says that the program chose it.
 fn signal_behind(code: i32, records: &[Record]) -> Option<String> {
-    let is_chosen =
-        |record: &Record| matches!(record, Record::Exit(_) | Record::End(_) | Record::Failure(_));
+    let is_chosen = |record: &Record| matches!(record, Record::Exit(_) | Record::End(_) | Record::Failure(_));
     let signal = code.checked_sub(128).filter(|signal| (1..=31).contains(signal))?;
     (!records.iter().any(is_chosen)).then(|| program_output::signal_name(signal))
 }

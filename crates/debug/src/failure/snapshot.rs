@@ -140,7 +140,10 @@ impl Session {
     /// Formats the children of a value; those of its items while `deeper` allows it.
     async fn listed(&self, children: &[Variable], summary: &str, deeper: usize) -> Option<String> {
         let is_shown = |child: &&Variable| {
-            !child.name.starts_with("[raw") && !child.name.starts_with('$') && !is_unreadable(child)
+            !child.name.starts_with("[raw")
+                && !child.name.starts_with('$')
+                && child.name != "len()"
+                && !is_unreadable(child)
         };
         let children: Vec<&Variable> = children.iter().filter(is_shown).collect();
         if let [only] = children.as_slice() {
@@ -150,8 +153,8 @@ impl Session {
                 let kind = summary.strip_prefix(ACTIVE_TYPE);
                 return Some(kind.map_or_else(|| value.clone(), |kind| format!("{kind} {value}")));
             }
-            // What a reference refers to.
-            if only.name.starts_with('&') {
+            // What a reference refers to, or a pointer of Go.
+            if only.name.starts_with('&') || only.name.is_empty() {
                 return Some(Box::pin(self.readable(only)).await);
             }
             // A pointer has what it points to, a smart pointer the pointer in it.
@@ -191,17 +194,18 @@ impl Session {
         if is_pair && has_children {
             let fields = self.variables(child.variables_reference, None, first_of(child, 2)).await;
             if let Ok([first, second]) = fields.as_deref() {
-                let text = |field: &Variable| without_address(&field.value).1.to_owned();
-                return format!("{}: {}", text(first), text(second));
+                let key = without_address(&first.value).1.to_owned();
+                return format!("{key}: {}", Box::pin(self.item(second, deeper)).await);
             }
         }
         if !is_opaque(rest) {
             return shortened(without_variants(rest), 40);
         }
-        if deeper > 0 && has_children {
+        let only_wraps = rest == "Has Value=true" || rest.starts_with(ACTIVE_TYPE);
+        if (deeper > 0 || only_wraps) && has_children {
             let children = self.variables(child.variables_reference, None, first_of(child, ITEMS + 1)).await;
             let listed = match children {
-                Ok(children) => self.listed(&children, rest, deeper - 1).await,
+                Ok(children) => self.listed(&children, rest, deeper.saturating_sub(1)).await,
                 Err(_) => None,
             };
             return listed.map_or_else(|| "…".to_owned(), |listed| shortened(&listed, 80));
@@ -276,6 +280,8 @@ fn is_of_program(frame: &StackFrame) -> bool {
 /// Whether a variable is one that Node gives every module, or a function.
 fn is_machinery(row: &Variable) -> bool {
     is_machinery_of_module(&row.name, &row.value)
+        // Results of Go that have no names.
+        || row.name.starts_with('~')
         // What a `for` of Rust walks with has a name that the source does not have.
         || row.name == "iter" && row.kind.as_deref().is_some_and(|kind| kind.starts_with("core::"))
         || row

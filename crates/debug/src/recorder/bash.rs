@@ -118,7 +118,13 @@ pub(super) fn record_of(text: &str) -> Option<Record> {
 
 fn frame_of(last: &Traced<'_>, commands: &[Traced<'_>], variables: &[(String, String)]) -> FrameRecord {
     let source = source_line(last.file, last.line).unwrap_or_default();
-    let values = names_in(&source).filter_map(|name| {
+    let named = names_in(&source).chain(names_in_arithmetic(last.command));
+    let mut known = Vec::new();
+    let values = named.filter_map(|name| {
+        if known.contains(&name) {
+            return None;
+        }
+        known.push(name.clone());
         let global = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         // Variables of a function are gone when the script ends; their assignments were traced.
         let local = || {
@@ -149,6 +155,15 @@ fn absolute(file: &str) -> String {
 fn source_line(file: &str, line: i64) -> Option<String> {
     let text = files::read_to_string(Path::new(file)).ok()?;
     text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?).map(str::to_owned)
+}
+
+/// The names of `(( count > limit ))`, which need no `$` before them.
+fn names_in_arithmetic(command: &str) -> impl Iterator<Item = String> + '_ {
+    let inside = command.strip_prefix("((").unwrap_or_default();
+    let words = inside.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+    words
+        .filter(|word| word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'))
+        .map(str::to_owned)
 }
 
 /// The variables that a line expands, each once.

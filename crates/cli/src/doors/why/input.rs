@@ -25,7 +25,8 @@ pub fn read(time: Duration, language: Language) -> anyhow::Result<ProgramStdin> 
     let mut bytes = Vec::new();
     let mut chunk = [0; 64 * 1024];
     loop {
-        let patience = if bytes.is_empty() { SILENCE } else { deadline.saturating_duration_since(Instant::now()) };
+        let patience =
+            if bytes.is_empty() { SILENCE } else { deadline.saturating_duration_since(Instant::now()) };
         if !comes_within(patience, &stdin) {
             if bytes.is_empty() {
                 error_line(language.word("nothing came on standard input; the command reads none"));
