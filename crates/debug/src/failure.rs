@@ -142,31 +142,37 @@ impl Debugger {
         let passes = tests[..at].iter().filter(is_same).count();
         options.exception_filters = Some(Vec::new());
         options.probes = [(path, vec![line])].into();
-        let Ok(Some(snapshot)) = self.reached(plan.clone(), options, passes, wait).await else { return };
+        let Ok(Some(snapshot)) = self.reached(plan.clone(), options, (test, passes), wait).await else {
+            return;
+        };
         let finder = self.options().function_finder.as_deref();
         set_frames(report, snapshot, finder);
         report.summary = report.sentence();
     }
 
-    /// Runs a plan until a breakpoint was passed so many times, and records the next stop there.
+    /// Runs a plan until the line of a test was passed so many times, and records the next stop there. Other tests may stop
+    /// elsewhere in between.
     async fn reached(
         &self,
         plan: LaunchPlan,
         options: LaunchOptions,
-        passes: usize,
+        (test, passes): (&FailedTest, usize),
         wait: &Wait,
     ) -> Result<Option<StopSnapshot>> {
         let mut after = self.serial();
         let launched = plan.start(self, &options).await?;
         let Some(session) = launched.sessions.first().cloned() else { return Ok(None) };
-        let mut found = None;
-        for pass in 0..=passes {
+        let (mut found, mut passed) = (None, 0);
+        for _ in 0..MOST_SNAPSHOTS + passes {
             let Outcome::Stopped(stopped, stop) = self.wait(&session, after, wait).await else { break };
             after = stop.serial;
-            if pass == passes {
-                found = stopped.snapshot(&stop).await.ok();
+            let snapshot = stopped.snapshot(&stop).await.ok();
+            let snapshot = snapshot.filter(|snapshot| is_of_test(snapshot, test));
+            if snapshot.is_some() && passed == passes {
+                found = snapshot;
                 break;
             }
+            passed += usize::from(snapshot.is_some());
             stopped.resume(None).await?;
         }
         self.end(&session).await;

@@ -237,12 +237,12 @@ fn javascript_exception() {
         "TypeError: Cannot read properties of null",
     );
     if let Some(report) = report {
-        let lines: Vec<Value> = report["values"][0]["writes"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|write| write["line"].clone())
-            .collect();
+        // What was passed has its history with the caller's variable.
+        assert_eq!(report["values"][0]["origin"]["line"], 15, "{report:#}");
+        let of_caller = report["frames"][1]["values"].as_array().unwrap();
+        let talk = of_caller.iter().find(|value| value["name"] == "talk");
+        let lines: Vec<Value> =
+            talk.unwrap()["writes"].as_array().unwrap().iter().map(|write| write["line"].clone()).collect();
         assert_eq!(lines, [14, 14], "{report:#}");
     }
 }

@@ -214,7 +214,7 @@ mod tests {
             ("function mix(b) { return a + b; }", vec!["b", "a"]),
             ("if (this.#items.length >= this.limit) throw new RangeError(`x ${y}`);", vec!["this"]),
             ("auto text = std::get<std::string>(f); // of it", vec!["text", "f"]),
-            ("n := j.Meta[\"size\"].(int)", vec!["n", "j"]),
+            ("n := j.Meta[\"size\"].(int)", vec!["j"]),
             ("let part: &'a str = &text[from..to];", vec!["a", "str", "text", "from", "to"]),
             ("total += node->value != LIMIT;", vec!["total", "node", "LIMIT"]),
         ];

@@ -250,11 +250,12 @@ fn without_places(value: &str) -> String {
 
 /// Adds the writes that were seen, or says why there are none.
 fn add_writes(report: &mut FailureReport, scopes: &[Scope], following: Following) {
-    let is_too_much = following.is_too_much;
+    let (is_too_much, has_arrived) = (following.is_too_much, following.has_arrived);
     let reason = match following.arrival() {
         Some(arrival) => return attach(report, scopes, &arrival),
         None if is_too_much => "too many lines ran to follow them",
-        None => "a second run did not stop on the failing line with these values",
+        None if has_arrived => "a second run went another way",
+        None => "a second run did not stop on the failing line",
     };
     report.notes.push(format!("how the values came to be was read from the source: {reason}"));
 }
