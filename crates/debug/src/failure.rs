@@ -29,6 +29,7 @@ use crate::session::Session;
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
+pub(crate) use program_output::without_debugger;
 pub(crate) use snapshot::StopSnapshot;
 use test_output::FailedTest;
 

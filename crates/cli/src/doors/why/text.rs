@@ -247,7 +247,7 @@ impl Page {
             self.line(&self.style.dim(&code));
         }
         for note in &report.notes {
-            self.line(&self.style.yellow(&format!("  {}", harmless(note))));
+            self.line(&self.style.yellow(&format!("  {}", harmless(&self.language.say(note)))));
         }
     }
 }
