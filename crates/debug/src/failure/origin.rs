@@ -171,7 +171,9 @@ pub fn variables_in(line: &str) -> Vec<&str> {
         }
         let (word, after) = rest.split_at(length);
         let next = after.trim_start();
-        let is_field = matches!(before, "." | "#" | "@" | "$") || line_ends(line, rest, &["->", "::"]);
+        // Two dots are a range, three take a list apart.
+        let is_member = before == "." && !line_ends(line, rest, &[".."]);
+        let is_field = is_member || matches!(before, "#" | "@" | "$") || line_ends(line, rest, &["->", "::"]);
         let is_other = next.starts_with(['(', '!', ':']) && !next.starts_with("!=");
         let is_name = !first.is_ascii_digit() && !WORDS.contains(&word) && !found.contains(&word);
         if is_name && !is_field && !is_other {
