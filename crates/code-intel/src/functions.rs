@@ -71,32 +71,6 @@ pub fn function_named(path: &Path, text: &str, name: &str) -> Option<Function> {
     None
 }
 
-/// Returns the arguments of the only call of a function on a line, as they are written.
-pub fn call_arguments(path: &Path, text: &str, line: usize, function: &str) -> Option<Vec<String>> {
-    let row = line.checked_sub(1)?;
-    let name = function.rsplit(['.', ':']).next()?;
-    let language = Language::detect(path, text)?;
-    let tree = syntax::parse(language, text, Limits::QUICK).ok()?;
-    let mut found = Vec::new();
-    let mut pending = vec![tree.root_node()];
-    while let Some(node) = pending.pop() {
-        if node.end_position().row < row || node.start_position().row > row {
-            continue;
-        }
-        let called = node.child_by_field_name("function").and_then(|called| text.get(called.byte_range()));
-        let is_call = called.is_some_and(|called| called.rsplit(['.', ':', '>']).next() == Some(name));
-        if let (true, Some(arguments)) = (is_call, node.child_by_field_name("arguments")) {
-            found.push(arguments);
-        }
-        let mut cursor = node.walk();
-        pending.extend(node.named_children(&mut cursor));
-    }
-    let [arguments] = found.as_slice() else { return None };
-    let mut cursor = arguments.walk();
-    let texts = arguments.named_children(&mut cursor).filter(|node| !node.is_extra());
-    Some(texts.filter_map(|node| text.get(node.byte_range())).map(str::to_owned).collect())
-}
-
 /// Returns the body of a node that is a function, a method, a closure.
 fn body_of(node: Node<'_>) -> Option<Node<'_>> {
     const FUNCTIONS: [&str; 8] =
@@ -271,16 +245,6 @@ mod tests {
         let text = "def outer(a):\n    def inner(b):\n        return b\n    c = inner(a)\n    return c\n";
         check("a.py", text, 5, (4, 5, &[4, 5], &["a"]));
         check("a.py", text, 3, (3, 3, &[3], &["b"]));
-    }
-
-    #[test]
-    fn arguments_of_a_call_are_found_on_its_line() {
-        let text = "int main(void) {\n  int n = 3;\n  return mean(n, total(1)) + other(n);\n}\n";
-        let of = |name| call_arguments(Path::new("a.c"), text, 3, name);
-        assert_eq!(of("mean"), Some(vec!["n".to_owned(), "total(1)".to_owned()]));
-        assert_eq!(of("nobody"), None);
-        let twice = "fn a() {\n  f(1) + f(2);\n}\n";
-        assert_eq!(call_arguments(Path::new("a.rs"), twice, 2, "f"), None, "which of the two is not known");
     }
 
     #[test]

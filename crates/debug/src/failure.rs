@@ -4,6 +4,7 @@
 //! expected. When the program has ended, the one that its output and exit code point to is the failure. A second run
 //! (`value_history`) follows the values of the failing line.
 
+mod exit;
 mod origin;
 mod program_output;
 mod raised;
@@ -28,6 +29,7 @@ use crate::session::Session;
 use crate::values::{shortened, without_escapes};
 use crate::{Debugger, Outcome, Result, Wait};
 
+pub(crate) use program_output::without_debugger;
 pub(crate) use snapshot::StopSnapshot;
 use test_output::FailedTest;
 
@@ -111,7 +113,8 @@ impl Debugger {
         let seen = Seen { snapshots, hang: verdict_hint, exit_code, output: &output, tests: &tests };
         let mut report = report_of(seen, wanted, finder);
         report.notes.splice(0..0, notes);
-        self.look_at_test(&plan_again, options, &tests, &mut report, wait).await;
+        self.look_at_test(&plan_again, options.clone(), &tests, &mut report, wait).await;
+        self.look_at_exit(&plan_again, options, &session, &mut report, wait).await;
         Ok(FailureReport { how, ..report })
     }
 
@@ -140,31 +143,37 @@ impl Debugger {
         let passes = tests[..at].iter().filter(is_same).count();
         options.exception_filters = Some(Vec::new());
         options.probes = [(path, vec![line])].into();
-        let Ok(Some(snapshot)) = self.reached(plan.clone(), options, passes, wait).await else { return };
+        let Ok(Some(snapshot)) = self.reached(plan.clone(), options, (test, passes), wait).await else {
+            return;
+        };
         let finder = self.options().function_finder.as_deref();
         set_frames(report, snapshot, finder);
         report.summary = report.sentence();
     }
 
-    /// Runs a plan until a breakpoint was passed so many times, and records the next stop there.
+    /// Runs a plan until the line of a test was passed so many times, and records the next stop there. Other tests may stop
+    /// elsewhere in between.
     async fn reached(
         &self,
         plan: LaunchPlan,
         options: LaunchOptions,
-        passes: usize,
+        (test, passes): (&FailedTest, usize),
         wait: &Wait,
     ) -> Result<Option<StopSnapshot>> {
         let mut after = self.serial();
         let launched = plan.start(self, &options).await?;
         let Some(session) = launched.sessions.first().cloned() else { return Ok(None) };
-        let mut found = None;
-        for pass in 0..=passes {
+        let (mut found, mut passed) = (None, 0);
+        for _ in 0..MOST_SNAPSHOTS + passes {
             let Outcome::Stopped(stopped, stop) = self.wait(&session, after, wait).await else { break };
             after = stop.serial;
-            if pass == passes {
-                found = stopped.snapshot(&stop).await.ok();
+            let snapshot = stopped.snapshot(&stop).await.ok();
+            let snapshot = snapshot.filter(|snapshot| is_of_test(snapshot, test));
+            if snapshot.is_some() && passed == passes {
+                found = snapshot;
                 break;
             }
+            passed += usize::from(snapshot.is_some());
             stopped.resume(None).await?;
         }
         self.end(&session).await;
@@ -212,11 +221,13 @@ fn report_of(seen: Seen<'_>, wanted: Option<usize>, finder: Option<&dyn Function
         return report;
     }
     let test = tests.get(wanted.unwrap_or(1).saturating_sub(1)).or_else(|| tests.first());
+    let mut cause = None;
     let chosen = match test {
-        Some(test) => {
-            snapshots.iter().position(|snapshot| is_of_test(snapshot, test)).map(|at| snapshots[at].clone())
-        }
-        None => choose(snapshots, output),
+        Some(test) => of_test(&snapshots, tests, test).cloned(),
+        None => choose(&snapshots, output).map(|at| {
+            cause = cause_of(&snapshots[..at], &snapshots[at], output);
+            snapshots[at].clone()
+        }),
     };
     let failed = match exit_code {
         Some(code) => code != 0,
@@ -246,6 +257,7 @@ fn report_of(seen: Seen<'_>, wanted: Option<usize>, finder: Option<&dyn Function
             report.end_by_signal(signal);
         }
         set_frames(&mut report, snapshot, finder);
+        report.causes.extend(cause);
     } else if let Some(test) = test {
         report.exception = Some(test_failed(test));
     } else if let Some((exception, place)) = program_output::traceback(output) {
@@ -276,7 +288,7 @@ fn list_tests(
 ) {
     report.test = test.map(|test| test.name.clone());
     if let Some(wanted) = wanted.filter(|wanted| *wanted > tests.len().max(1)) {
-        report.notes.push(format!("there is no failure {wanted}; there are {}", tests.len().max(1)));
+        report.notes.push(no_failure(wanted, tests.len().max(1)));
     }
     if tests.len() < 2 {
         return;
@@ -293,6 +305,59 @@ fn list_tests(
             line: test.line,
         })
         .collect();
+}
+
+/// Says that a failure was asked for that there is not.
+fn no_failure(wanted: usize, all: usize) -> String {
+    if all == 1 {
+        format!("there is no failure {wanted}; there is only one")
+    } else {
+        format!("there is no failure {wanted}; there are {all}")
+    }
+}
+
+/// Returns the stop of a test. Where several tests fail on one line, such as the rows of a table or callers of one check,
+/// the one that names the test, or has its message; else they come in the order of the report.
+fn of_test<'a>(
+    snapshots: &'a [StopSnapshot],
+    tests: &[FailedTest],
+    test: &FailedTest,
+) -> Option<&'a StopSnapshot> {
+    let mut all: Vec<&StopSnapshot> =
+        snapshots.iter().filter(|snapshot| is_of_test(snapshot, test)).collect();
+    let is_same =
+        |other: &&FailedTest| other.line.is_some() && (&other.file, other.line) == (&test.file, test.line);
+    let own = tests.iter().position(|other| other == test)?;
+    if !tests.iter().any(|other| other != test && is_same(&other)) {
+        return all.first().copied();
+    }
+    let row = test.name.rsplit('/').next().map(|name| format!("\"{name}\""));
+    let is_named = |snapshot: &&&StopSnapshot| {
+        let frames = snapshot.frames.iter();
+        let mut frames = frames.filter(|frame| {
+            let is_row =
+                |value: &FrameValue| row.as_ref().is_some_and(|row| value.value.contains(row.as_str()));
+            frame.function.ends_with(&test.name) || frame.variables.iter().any(is_row)
+        });
+        frames.next().is_some()
+    };
+    let has_message = |snapshot: &&&StopSnapshot| {
+        let message = snapshot.exception.as_ref().map(|exception| exception.message.trim());
+        message.is_some_and(|message| message.len() > 3 && test.details.contains(message))
+    };
+    for named in
+        [all.iter().filter(is_named).copied().collect(), all.iter().filter(has_message).copied().collect()]
+    {
+        let named: Vec<&StopSnapshot> = named;
+        if let [only] = named.as_slice() {
+            return Some(only);
+        }
+        if !named.is_empty() {
+            all = named;
+        }
+    }
+    let earlier = tests[..own].iter().filter(is_same).count();
+    all.get(earlier).copied()
 }
 
 /// Whether a stop is the failure that a runner reports for a test.
@@ -339,26 +404,48 @@ fn output_tail(output: &str) -> String {
     output[floor_boundary(output, tail)..].to_owned()
 }
 
-/// Chooses the stop that the output names; else the last that was not caught; else the last.
-fn choose(mut snapshots: Vec<StopSnapshot>, output: &str) -> Option<StopSnapshot> {
-    let told = |snapshot: &StopSnapshot| {
-        let message =
-            snapshot.exception.as_ref().map(|exception| exception.message.as_str()).unwrap_or_default();
-        let first = message.lines().next().unwrap_or_default().trim();
-        let place = snapshot.frames.first().map(|frame| {
-            let name = Path::new(&frame.file).file_name().map(|name| name.to_string_lossy().into_owned());
-            format!("{}:{}", name.unwrap_or_default(), frame.line)
-        });
-        (first.len() > 3 && output.contains(first)) || place.is_some_and(|place| output.contains(&place))
-    };
+/// Chooses the stop that the output names; else the last that was not caught; else the last. Where the output names
+/// several, one that nothing caught comes before one that was caught on the way, unless it is the same thrown again.
+fn choose(snapshots: &[StopSnapshot], output: &str) -> Option<usize> {
     let has_frames = |snapshot: &StopSnapshot| !snapshot.frames.is_empty();
-    let at = snapshots
-        .iter()
-        .position(|snapshot| has_frames(snapshot) && told(snapshot))
-        .or_else(|| snapshots.iter().rposition(|snapshot| snapshot.is_final && has_frames(snapshot)))
+    let is_told = |snapshot: &StopSnapshot| has_frames(snapshot) && is_told(snapshot, output);
+    let told = snapshots.iter().position(is_told).map(|first| {
+        let is_new = |snapshot: &StopSnapshot| snapshot.exception != snapshots[first].exception;
+        let ends = snapshots.iter().position(|snapshot| snapshot.is_final && is_told(snapshot));
+        let later = ends.filter(|at| !snapshots[first].is_final && is_new(&snapshots[*at]));
+        later.unwrap_or(first)
+    });
+    told.or_else(|| snapshots.iter().rposition(|snapshot| snapshot.is_final && has_frames(snapshot)))
         .or_else(|| snapshots.iter().rposition(has_frames))
-        .or_else(|| snapshots.len().checked_sub(1))?;
-    Some(snapshots.swap_remove(at))
+        .or_else(|| snapshots.len().checked_sub(1))
+}
+
+/// Whether the output has the message of a stop, or its place.
+fn is_told(snapshot: &StopSnapshot, output: &str) -> bool {
+    let message = snapshot.exception.as_ref().map(|exception| exception.message.as_str()).unwrap_or_default();
+    let first = message.lines().next().unwrap_or_default().trim();
+    let place = snapshot.frames.first().map(|frame| {
+        let name = Path::new(&frame.file).file_name().map(|name| name.to_string_lossy().into_owned());
+        format!("{}:{}", name.unwrap_or_default(), frame.line)
+    });
+    (first.len() > 3 && output.contains(first)) || place.is_some_and(|place| output.contains(&place))
+}
+
+/// Returns the caught exception that Node prints as the cause of the one that ended the program.
+fn cause_of(before: &[StopSnapshot], chosen: &StopSnapshot, output: &str) -> Option<Cause> {
+    let (_, printed) = output.split_once("[cause]: ")?;
+    let is_cause = |snapshot: &&StopSnapshot| {
+        let message = snapshot.exception.as_ref().map(|exception| exception.message.trim());
+        let first = message.and_then(|message| message.lines().next()).unwrap_or_default();
+        snapshot.exception != chosen.exception && first.len() > 3 && printed.contains(first)
+    };
+    let cause = before.iter().rfind(is_cause)?;
+    Some(Cause {
+        how: CauseKind::Cause,
+        exception: cause.exception.clone()?,
+        place: cause.frames.first().map(FailureFrame::location),
+        variables: cause.frames.first().map(|frame| frame.variables.clone()).unwrap_or_default(),
+    })
 }
 
 /// Whether a test runner's output reports a failure, for adapters that report no exit code.

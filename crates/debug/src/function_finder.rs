@@ -9,9 +9,6 @@ pub trait FunctionFinder: Send + Sync + std::fmt::Debug {
 
     /// Returns the first function of this name.
     fn function_named(&self, path: &Path, text: &str, name: &str) -> Option<FunctionBody>;
-
-    /// Returns the arguments of the only call of a function on a line, as they are written.
-    fn call_arguments(&self, path: &Path, text: &str, line: i64, function: &str) -> Option<Vec<String>>;
 }
 
 /// The body of a function.

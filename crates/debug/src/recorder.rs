@@ -23,7 +23,7 @@ use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, Program
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::StopSnapshot;
+use crate::failure::{StopSnapshot, without_debugger};
 use crate::launch::LaunchPlan;
 use crate::launch_config::Resolved;
 use crate::sandbox::{Isolation, SessionSandbox, private_folder};
@@ -194,7 +194,7 @@ impl Debugger {
             });
         }
         let ending = if finished.ending == Ending::Cancelled { Ending::TimedOut } else { finished.ending };
-        let (output, records) = (without_escapes(&output), read_records(folder.path()));
+        let (output, records) = (without_debugger(&without_escapes(&output)), read_records(folder.path()));
         Ok(RecordedRun { ending, output, records, hang: seen_hang })
     }
 }

@@ -1,6 +1,7 @@
 //! `stepwell why -- COMMAND`: runs a failing command under its debugger and reports why it fails. No model, no network.
 
 mod html;
+mod input;
 mod markdown;
 mod text;
 
@@ -10,6 +11,7 @@ use std::time::Duration;
 use stepwell_debug::adapters::Search;
 use stepwell_debug::failure::{FailureReport, Verdict};
 use stepwell_debug::launch::{self, LaunchOptions, LaunchPlan};
+use stepwell_debug::session::ProgramStdin;
 use stepwell_debug::targets::{self, Description};
 use stepwell_debug::{Debugger, DebuggerOptions, Wait};
 use stepwell_tools::SyntaxFunctions;
@@ -51,9 +53,10 @@ pub async fn run(args: WhyArgs) -> anyhow::Result<Exit> {
         ..DebuggerOptions::default()
     };
     let debugger = Arc::new(Debugger::new(options));
+    let input = input::read(Duration::from_secs(args.timeout), language)?;
     let cancel = CancellationToken::new();
     let mut interrupts = Interrupts::listen()?;
-    let work = explain(&debugger, &args, &workspace, language, &cancel);
+    let work = explain(&debugger, &args, &workspace, input, language, &cancel);
     tokio::pin!(work);
     let outcome = tokio::select! {
         outcome = &mut work => outcome,
@@ -77,6 +80,7 @@ async fn explain(
     debugger: &Arc<Debugger>,
     args: &WhyArgs,
     workspace: &std::path::Path,
+    input: ProgramStdin,
     language: Language,
     cancel: &CancellationToken,
 ) -> anyhow::Result<FailureReport> {
@@ -91,7 +95,8 @@ async fn explain(
         );
     }
     // Resolved once: every run is of the same command.
-    let (plan, how, warnings) = planned(&words, workspace, &debugger.options().search)?;
+    let (mut plan, how, warnings) = planned(&words, workspace, &debugger.options().search)?;
+    plan.stdin = input;
     let mut round = 0;
     loop {
         round += 1;
@@ -146,7 +151,7 @@ fn planned(
     let mut ctx = launch::context(workspace);
     ctx.trusted = search.trusted;
     let target = targets::describe(&Description::Command(words.to_vec()), &ctx)
-        .map_err(|error| reported(launch::from_target(error)))?;
+        .map_err(|error| undebuggable(&launch::from_target(error)))?;
     let (how, warnings) = (target.how.clone(), target.warnings.clone());
     Ok((LaunchPlan::of_target(target).with_first_failing_tests(), how, warnings))
 }
@@ -158,6 +163,12 @@ fn bounds(args: &WhyArgs, time: Duration, cancel: &CancellationToken) -> (Launch
         options.on_output = Arc::new(error_text);
     }
     (options, Wait { deadline: Instant::now() + time, cancel: cancel.clone() })
+}
+
+/// The command cannot be debugged as it is written.
+fn undebuggable(error: &stepwell_debug::Error) -> anyhow::Error {
+    let hint = error.hint().unwrap_or("`stepwell adapters doctor` checks the debuggers").to_owned();
+    report::usage(error.to_string(), hint)
 }
 
 /// Turns an error of the debugger into one for the terminal.

@@ -67,12 +67,20 @@ fn needed() -> BTreeSet<(String, String)> {
         }
     };
     let error = Regex::new(r#"#\[error\(\s*("(?:[^"\\]|\\[\s\S])*")"#).unwrap();
+    // What `why` adds to its report.
+    let note = Regex::new(r#"notes\s*\.push\(\s*(?:format!\(\s*)?("(?:[^"\\]|\\[\s\S])*")"#).unwrap();
     for (path, text) in sources(&["store", "workspace", "sandbox", "agent", "net", "debug"]) {
         // Errors of one protocol's other side are shown as they are, in a sentence that is translated.
         if path.components().any(|part| part.as_os_str() == "node") || path.ends_with("fold/validity.rs") {
             continue;
         }
         for found in error.captures_iter(&text) {
+            for key in literals(&found[1]) {
+                add(&path, key, &mut needed);
+            }
+        }
+        let is_of_report = path.components().any(|part| part.as_os_str() == "failure");
+        for found in note.captures_iter(&text).filter(|_| is_of_report) {
             for key in literals(&found[1]) {
                 add(&path, key, &mut needed);
             }

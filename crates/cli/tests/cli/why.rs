@@ -237,12 +237,12 @@ fn javascript_exception() {
         "TypeError: Cannot read properties of null",
     );
     if let Some(report) = report {
-        let lines: Vec<Value> = report["values"][0]["writes"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|write| write["line"].clone())
-            .collect();
+        // What was passed has its history with the caller's variable.
+        assert_eq!(report["values"][0]["origin"]["line"], 15, "{report:#}");
+        let of_caller = report["frames"][1]["values"].as_array().unwrap();
+        let talk = of_caller.iter().find(|value| value["name"] == "talk");
+        let lines: Vec<Value> =
+            talk.unwrap()["writes"].as_array().unwrap().iter().map(|write| write["line"].clone()).collect();
         assert_eq!(lines, [14, 14], "{report:#}");
     }
 }
@@ -289,4 +289,45 @@ fn the_page_is_one_file_that_loads_nothing() {
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.contains("<details open>") && html.contains("discount = discount_for(customer)"), "{html}");
     assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"), "{html}");
+}
+
+#[test]
+fn the_command_reads_what_is_piped_in() {
+    let world = World::new([]);
+    world.write(
+        "sum.py",
+        "import sys\ntotal = sum(int(line) for line in sys.stdin)\nprint(1 // (total - 6))\n",
+    );
+    world.write("numbers.txt", "1\n2\n3\n");
+    let input = std::fs::File::open(world.work().join("numbers.txt")).unwrap();
+    let output = world
+        .command(&["why", "--quiet", "--json", "--", "python3", "sum.py"])
+        .stdin(input)
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["place"]["line"], 3, "{report:#}");
+    let total = report["values"].as_array().unwrap().iter().find(|value| value["name"] == "total");
+    assert_eq!(total.map(|total| &total["value"]), Some(&"6".into()), "{report:#}");
+}
+
+#[test]
+fn a_command_that_cannot_be_debugged_has_an_exit_code_of_its_own() {
+    let world = World::new([]);
+    for words in [["no-such-program", "x"], ["sh", "-c"]] {
+        let output = stepwell_why(&world, &world.work(), &[], &words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn signals_that_end_a_recorded_program_are_named() {
+    let world = World::new([]);
+    world.write("ends.py", "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n");
+    world.write("ends.sh", "kill -TERM $$\n");
+    world.write("chooses.py", "import sys\nsys.exit(143)\n");
+    let signal = |words: &[&str]| why(&world, &world.work(), words).map(|report| report["signal"].clone());
+    assert_eq!(signal(&["python3", "ends.py"]), Some("SIGTERM".into()));
+    assert_eq!(signal(&["bash", "ends.sh"]), Some("SIGTERM".into()));
+    assert_eq!(signal(&["python3", "chooses.py"]), Some(Value::Null));
 }

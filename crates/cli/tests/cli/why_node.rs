@@ -35,6 +35,12 @@ fn packages() -> Option<PathBuf> {
     folder
 }
 
+/// Lets tools of the folder run, such as those of its `node_modules`.
+fn trust(world: &World) {
+    let output = world.command(&["config", "trust"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[track_caller]
 fn place(report: &Value) -> String {
     let file = report["place"]["file"].as_str().unwrap_or_else(|| panic!("{report:#}"));
@@ -109,6 +115,7 @@ fn vitest_names_the_lines_of_typescript() {
     let Some(packages) = packages() else { return };
     let world = World::new([]);
     std::os::unix::fs::symlink(packages.join("node_modules"), world.work().join("node_modules")).unwrap();
+    trust(&world);
     let source = "\
 export interface Item { price: { amount: number } }
 
@@ -153,6 +160,7 @@ fn jest_names_the_lines_of_transformed_sources() {
     let Some(packages) = packages() else { return };
     let world = World::new([]);
     std::os::unix::fs::symlink(packages.join("node_modules"), world.work().join("node_modules")).unwrap();
+    trust(&world);
     let source = format!("{TOTAL}module.exports = {{ total }}\n");
     let test = "\
 const { total } = require('./total')

@@ -123,9 +123,11 @@ impl Program {
 
     /// Checks the lines that set the values, where the report followed them.
     fn check_writes(&self, report: &Value) {
+        // A parameter was passed; how it came to be is told with the caller's variable.
         for (name, place) in &self.writes {
-            let first =
-                histories(report).find(|row| row["name"] == name.as_str()).map(|row| &row["writes"][0]);
+            let first = histories(report)
+                .filter(|row| row["name"] == name.as_str())
+                .find_map(|row| row["writes"].get(0));
             assert_eq!(first.map(place_of).as_ref(), Some(place), "{name}: {report:#}");
         }
     }

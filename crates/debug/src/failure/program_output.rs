@@ -12,7 +12,8 @@ pub(crate) fn without_debugger(output: &str) -> String {
     let mut skipping = false;
     for line in output.split_inclusive('\n') {
         if line.starts_with("  File \"") {
-            skipping = line.contains("/debugpy/") || line.contains("<frozen runpy>");
+            let ours = ["/debugpy/", "<frozen runpy>", "/stepwell_recorder/"];
+            skipping = ours.iter().any(|ours| line.contains(ours));
         } else if !line.starts_with("    ") {
             skipping = false;
         }
@@ -77,7 +78,8 @@ pub(crate) fn traceback(output: &str) -> Option<(Exception, Option<SourceLocatio
     let mut below = lines[at + 1..].iter().take_while(|line| line.trim_start().starts_with("at "));
     let place = below
         .find_map(|line| node_place(line))
-        .or_else(|| lines[..at].iter().rev().take(MOST_ABOVE).find_map(|line| python_place(line)));
+        .or_else(|| lines[..at].iter().rev().take(MOST_ABOVE).find_map(|line| python_place(line)))
+        .or_else(|| lines[..at].iter().rev().take(MOST_ABOVE).find_map(|line| bare_place(line)));
     Some((exception, place))
 }
 
@@ -101,6 +103,12 @@ fn node_place(line: &str) -> Option<SourceLocation> {
     let mut parts = place.rsplitn(3, ':').skip(1);
     let (line, file) = (parts.next()?.parse().ok()?, parts.next()?);
     place_at(file, line, function)
+}
+
+/// `/me/wrong.js:3`, before the line that Node could not parse.
+fn bare_place(line: &str) -> Option<SourceLocation> {
+    let (file, number) = line.rsplit_once(':')?;
+    place_at(file.strip_prefix("file://").unwrap_or(file), number.parse().ok()?, "")
 }
 
 /// `  File "/me/deep.py", line 3, in descend`.
@@ -288,6 +296,14 @@ mod tests {
     }
 
     #[test]
+    fn frames_of_debuggers_and_recorders_are_left_out() {
+        let output = "Traceback:\n  File \"/a/process.py\", line 3, in run\n    go()\n  File \"/x/stepwell_recorder/hooks.py\", line 119, in recorded\n    run()\n  File \"/a/own.py\", line 4, in work\n    1 / 0\nZeroDivisionError\n";
+        let kept = without_debugger(output);
+        assert!(!kept.contains("recorder") && !kept.contains("    run()"), "{kept}");
+        assert!(kept.contains("own.py") && kept.ends_with("ZeroDivisionError\n"), "{kept}");
+    }
+
+    #[test]
     fn a_traceback_tells_what_no_debugger_saw() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("deep.js");
@@ -305,6 +321,12 @@ mod tests {
                 Some((2, "f")),
             ),
             ("RangeError: deep\n    at f (/not/there.js:2:10)\n".to_owned(), None),
+            (
+                format!(
+                    "{file}:2\n  return f(n + ;\n               ^\n\nSyntaxError: no\n    at node:internal/a:1:2\n"
+                ),
+                Some((2, "")),
+            ),
         ];
         for (output, expected) in rows {
             let (exception, place) = traceback(&output).unwrap();

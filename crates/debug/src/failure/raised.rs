@@ -199,7 +199,7 @@ impl Debugger {
                     let value =
                         |name: &String| passed.values.get(name).map(|value| shortened(&shown(value), VALUE));
                     let values = scopes[scope].names.iter().map(value).collect();
-                    let passage = Passage { line: passed.line, values };
+                    let passage = Passage { line: passed.line, values, is_failure: false };
                     following.pass(scopes, report, (scope, ThreadId(passed.thread), passed.depth), passage);
                 }
                 Record::Unfollowed => following.is_too_much = true,

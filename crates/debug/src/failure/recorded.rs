@@ -5,7 +5,7 @@ use super::report::{
     Recursion, RecursionArgument, RecursionStep, SourceLocation, ValueHistory, ValueWrite, Verdict,
     WriteKind,
 };
-use super::{FRAMES, Origin, output_tail, program_output, raised};
+use super::{FRAMES, Origin, no_failure, output_tail, program_output, raised};
 use crate::launch::LaunchPlan;
 use crate::recorder::records::{
     CauseRecord, FailureOrigin, FailureRecord, FrameRecord, HandledRecord, Record, RecursionRecord,
@@ -108,9 +108,16 @@ fn chosen_failure(run: &RecordedRun, wanted: Option<usize>) -> Option<&FailureRe
     all.get(at).or_else(|| all.first()).copied()
 }
 
+/// Returns the signal that an exit code stands for, as a shell has it, where nothing says that the program chose it.
+fn signal_behind(code: i32, records: &[Record]) -> Option<String> {
+    let is_chosen = |record: &Record| matches!(record, Record::Exit(_) | Record::End(_) | Record::Failure(_));
+    let signal = code.checked_sub(128).filter(|signal| (1..=31).contains(signal))?;
+    (!records.iter().any(is_chosen)).then(|| program_output::signal_name(signal))
+}
+
 fn report_of(run: &RecordedRun, language: RecordedLanguage, wanted: Option<usize>) -> FailureReport {
     let (exit_code, signal, hangs) = match run.ending {
-        Ending::Exited(code) => (Some(i64::from(code)), None, false),
+        Ending::Exited(code) => (Some(i64::from(code)), signal_behind(code, &run.records), false),
         Ending::Signalled(signal) => {
             (Some(128 + i64::from(signal)), Some(program_output::signal_name(signal)), false)
         }
@@ -151,7 +158,7 @@ fn add_failure(
     if let Some(failure) = chosen_failure(run, wanted) {
         fill(report, failure);
         if let Some(wanted) = wanted.filter(|wanted| *wanted > all.len()) {
-            report.notes.push(format!("there is no failure {wanted}; there are {}", all.len()));
+            report.notes.push(no_failure(wanted, all.len()));
         }
         if all.len() > 1 {
             let number = all.iter().position(|one| std::ptr::eq(*one, failure)).unwrap_or_default();

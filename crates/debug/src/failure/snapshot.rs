@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::origin::{line_of, names};
+use super::origin::{line_of, names, variables_in};
 use super::{Exception, FRAMES, FailureFrame, FrameValue, VALUE, VARIABLES};
 use crate::Result;
 use crate::dap::types::{ExceptionInfo, StackFrame, Variable};
@@ -18,6 +18,12 @@ const ITEMS: usize = 6;
 const ITEMS_DEEP: usize = 1;
 /// Frames whose values are looked into; the others are shown as the debugger has them.
 const LOOKED_INTO: usize = 3;
+/// Names of a line that are asked for one by one.
+const MOST_NAMED: usize = 6;
+
+/// What LLDB says of a `std::optional` without a value, and before the type that a `std::variant` holds.
+const NO_VALUE: &str = "Has Value=false";
+const ACTIVE_TYPE: &str = "Active Type = ";
 
 /// What was recorded at a stop.
 #[derive(Clone, Debug)]
@@ -63,15 +69,17 @@ impl Session {
     }
 
     async fn failure_frame(&self, frame: &StackFrame, looks_into: bool) -> Result<FailureFrame> {
-        let rows =
+        let mut rows =
             self.locals(frame.id, MOST_LOCALS).await.ok().flatten().map(|(_, rows)| rows).unwrap_or_default();
         let file = frame.source.as_ref().and_then(|source| source.path.clone()).unwrap_or_default();
         let mut variables = Vec::new();
-        let mut rows: Vec<Variable> =
-            rows.into_iter().filter(|row| is_plain(row) && !is_machinery(row)).collect();
+        let line = line_of(&file, frame.line).unwrap_or_default();
+        if looks_into {
+            self.add_named(frame, &line, &mut rows).await;
+        }
+        rows.retain(|row| is_plain(row) && !is_machinery(row) && !is_unreadable(row));
         name_as_seen_from(frame.line, &mut rows);
         // What the line names is never among those left out.
-        let line = line_of(&file, frame.line).unwrap_or_default();
         let words: Vec<&str> = names(&line).collect();
         rows.sort_by_key(|row| !words.contains(&row.name.as_str()));
         for row in rows.iter().take(VARIABLES) {
@@ -92,6 +100,29 @@ impl Session {
         })
     }
 
+    /// Adds what a line names beside the variables of its function: globals, and variables of functions around it.
+    async fn add_named(&self, frame: &StackFrame, line: &str, rows: &mut Vec<Variable>) {
+        let is_known = |name: &str| rows.iter().any(|row| row.name.split(" @ ").next() == Some(name));
+        let missing: Vec<&str> =
+            variables_in(line).into_iter().filter(|name| !is_known(name)).take(MOST_NAMED).collect();
+        for name in missing {
+            let Ok(found) = self.evaluate(name, Some(frame.id), "hover").await else { continue };
+            let is_function = found.kind.as_deref().is_some_and(|kind| kind.ends_with(')'));
+            if found.value.is_empty() || is_function {
+                continue;
+            }
+            rows.push(Variable {
+                name: name.to_owned(),
+                value: found.value,
+                kind: found.kind,
+                variables_reference: found.adapter_ref,
+                named_variables: found.named,
+                indexed_variables: found.indexed,
+                ..Variable::default()
+            });
+        }
+    }
+
     /// Returns the value of a variable as a person would write it: what is behind an address, the items of a collection,
     /// the fields of a structure, one level deep.
     pub(super) async fn readable(&self, row: &Variable) -> String {
@@ -108,9 +139,24 @@ impl Session {
 
     /// Formats the children of a value; those of its items while `deeper` allows it.
     async fn listed(&self, children: &[Variable], summary: &str, deeper: usize) -> Option<String> {
-        let is_shown = |child: &&Variable| !child.name.starts_with("[raw") && !child.name.starts_with('$');
+        let is_shown = |child: &&Variable| {
+            !child.name.starts_with("[raw")
+                && !child.name.starts_with('$')
+                && child.name != "len()"
+                && !is_unreadable(child)
+        };
         let children: Vec<&Variable> = children.iter().filter(is_shown).collect();
         if let [only] = children.as_slice() {
+            // LLDB's `std::optional` and `std::variant` have what they hold under this name.
+            if only.name == "Value" {
+                let value = Box::pin(self.item(only, deeper)).await;
+                let kind = summary.strip_prefix(ACTIVE_TYPE);
+                return Some(kind.map_or_else(|| value.clone(), |kind| format!("{kind} {value}")));
+            }
+            // What a reference refers to, or a pointer of Go.
+            if only.name.starts_with('&') || only.name.is_empty() {
+                return Some(Box::pin(self.readable(only)).await);
+            }
             // A pointer has what it points to, a smart pointer the pointer in it.
             if only.name.starts_with('*') {
                 return Some(format!("&{}", without_address(&only.value).1)).filter(|value| value.len() > 1);
@@ -140,25 +186,26 @@ impl Session {
     /// Formats an item of a collection or a field of a structure.
     async fn item(&self, child: &Variable, deeper: usize) -> String {
         let (_, rest) = without_address(&child.value);
-        if is_null(&child.value) {
-            return "NULL".to_owned();
+        if is_null(&child.value) || rest == NO_VALUE {
+            return tidied(child);
         }
         let has_children = !child.variables_reference.is_empty();
         let is_pair = child.kind.as_deref().is_some_and(|kind| kind.contains("pair<"));
         if is_pair && has_children {
             let fields = self.variables(child.variables_reference, None, first_of(child, 2)).await;
             if let Ok([first, second]) = fields.as_deref() {
-                let text = |field: &Variable| without_address(&field.value).1.to_owned();
-                return format!("{}: {}", text(first), text(second));
+                let key = without_address(&first.value).1.to_owned();
+                return format!("{key}: {}", Box::pin(self.item(second, deeper)).await);
             }
         }
         if !is_opaque(rest) {
             return shortened(without_variants(rest), 40);
         }
-        if deeper > 0 && has_children {
+        let only_wraps = rest == "Has Value=true" || rest.starts_with(ACTIVE_TYPE);
+        if (deeper > 0 || only_wraps) && has_children {
             let children = self.variables(child.variables_reference, None, first_of(child, ITEMS + 1)).await;
             let listed = match children {
-                Ok(children) => self.listed(&children, rest, deeper - 1).await,
+                Ok(children) => self.listed(&children, rest, deeper.saturating_sub(1)).await,
                 Err(_) => None,
             };
             return listed.map_or_else(|| "…".to_owned(), |listed| shortened(&listed, 80));
@@ -233,6 +280,8 @@ fn is_of_program(frame: &StackFrame) -> bool {
 /// Whether a variable is one that Node gives every module, or a function.
 fn is_machinery(row: &Variable) -> bool {
     is_machinery_of_module(&row.name, &row.value)
+        // Results of Go that have no names.
+        || row.name.starts_with('~')
         // What a `for` of Rust walks with has a name that the source does not have.
         || row.name == "iter" && row.kind.as_deref().is_some_and(|kind| kind.starts_with("core::"))
         || row
@@ -241,9 +290,16 @@ fn is_machinery(row: &Variable) -> bool {
             .is_some_and(|kind| matches!(kind, "*testing.T" | "*testing.B" | "*testing.common"))
 }
 
+/// Whether a debugger could not read a variable.
+fn is_unreadable(row: &Variable) -> bool {
+    row.value.starts_with("<error: ") || row.value == "<incomplete type>"
+}
+
 /// Whether a variable of JavaScript is one that every module has, or a function.
 pub(super) fn is_machinery_of_module(name: &str, value: &str) -> bool {
-    matches!(name, "exports" | "require" | "module" | "__filename" | "__dirname" | "this" | "arguments")
+    matches!(name, "exports" | "require" | "module" | "__filename" | "__dirname" | "arguments")
+        // At the top of a module, and in a plain function.
+        || name == "this" && (matches!(value, "{}" | "undefined") || value.contains("global"))
         || value.starts_with("ƒ ")
         || value.starts_with("class ")
 }
@@ -270,6 +326,11 @@ fn without_address(value: &str) -> (bool, &str) {
 /// Whether a debugger's text of a value says nothing of what is in it.
 fn is_opaque(rest: &str) -> bool {
     rest.is_empty()
+        || rest == NO_VALUE
+        || rest == "Has Value=true"
+        || rest.starts_with(ACTIVE_TYPE)
+        // Delve stops at interfaces inside of maps: `*(*interface {})(0xc0000b01a8)`.
+        || rest.contains("*(*")
         || rest.starts_with("size=")
         || rest.contains(" of length ")
         || rest.contains(" @ 0x")
@@ -285,6 +346,9 @@ fn tidied(row: &Variable) -> String {
     }
     if is_null(&row.value) {
         return "NULL".to_owned();
+    }
+    if rest == NO_VALUE {
+        return "nullopt".to_owned();
     }
     if rest.contains(" @ 0x") || rest.is_empty() && has_address {
         let kind = row.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty());

@@ -46,6 +46,7 @@ pub(super) fn failed_tests(output: &str) -> Vec<FailedTest> {
             None => break,
         }
     }
+    add_listed(&mut found, output);
     // Tests of Rust run side by side; the list at the end has the same order each time.
     found.sort_by_key(|test| listed_at(&test.name, output));
     // A Go test fails when one of its subtests does.
@@ -86,7 +87,10 @@ fn go(line: &str, below: &[&str]) -> Option<FailedTest> {
 /// `---- tests::name stdout ----`, then `thread 'tests::name' panicked at src/lib.rs:8:9:` and the message.
 fn rust(line: &str, below: &[&str]) -> Option<FailedTest> {
     let name = line.strip_prefix("---- ")?.strip_suffix(" stdout ----")?.to_owned();
-    let at = below.iter().position(|line| line.contains(" panicked at "))?;
+    let own = &below[..below.iter().position(|line| line.starts_with("---- ")).unwrap_or(below.len())];
+    let Some(at) = own.iter().position(|line| line.contains(" panicked at ")) else {
+        return rust_without_panic(name, own);
+    };
     let place = below[at].split_once(" panicked at ")?.1.trim_end_matches(':');
     let (place, _) = place.rsplit_once(':')?;
     let (file, number) = place.rsplit_once(':')?;
@@ -98,6 +102,36 @@ fn rust(line: &str, below: &[&str]) -> Option<FailedTest> {
         message: message.to_owned(),
         ..FailedTest::default()
     })
+}
+
+/// `Error: "no such"` of a test that returned it, or `note: test did not panic as expected at src/lib.rs:8:32`.
+fn rust_without_panic(name: String, own: &[&str]) -> Option<FailedTest> {
+    let missing = "note: test did not panic as expected";
+    let told = own.iter().find(|line| line.starts_with("Error: ") || line.starts_with(missing))?;
+    let Some(rest) = told.strip_prefix(missing) else {
+        return Some(FailedTest { name, message: (*told).to_owned(), ..FailedTest::default() });
+    };
+    let (file, line) = rest.strip_prefix(" at ").and_then(place_in).unzip();
+    let message = "the test did not panic as expected".to_owned();
+    Some(FailedTest { name, file, line, message, ..FailedTest::default() })
+}
+
+/// Adds the tests of Rust that the list at the end names and that printed nothing under their names. One that returned an
+/// error without being captured printed it anywhere.
+fn add_listed(found: &mut Vec<FailedTest>, output: &str) {
+    let Some(list) = output.rfind("\nfailures:\n    ") else { return };
+    let names = output[list..].lines().skip(2).map_while(|line| line.strip_prefix("    "));
+    let is_new = |name: &&str| !found.iter().any(|known| known.name == *name);
+    let missing: Vec<&str> = names.filter(is_new).take(MOST).collect();
+    let mut errors = output.lines().filter(|line| line.starts_with("Error: "));
+    let error = errors.next().filter(|_| errors.next().is_none() && missing.len() == 1);
+    let message = error.unwrap_or("it returned an error").to_owned();
+    found.extend(missing.into_iter().map(|name| FailedTest {
+        name: name.to_owned(),
+        message: message.clone(),
+        details: message.clone(),
+        ..FailedTest::default()
+    }));
 }
 
 /// `thread 'tests::name' panicked at src/lib.rs:8:9:` where the harness does not capture, and later that the test failed.
@@ -281,6 +315,22 @@ mod tests {
             &expect![[r#"
                 tests::a | src/lib.rs:30 | assertion `left == right` failed: twelve
                 tests::b | src/lib.rs:19 | attempt to divide by zero"#]],
+        );
+    }
+
+    #[test]
+    fn rust_tests_that_return_an_error_or_do_not_panic_are_read() {
+        check(
+            "failures:\n\n---- tests::a stdout ----\nError: \"n is 4\"\n\n---- tests::b stdout ----\nnote: test did not panic as expected at src/lib.rs:8:32\n\nfailures:\n    tests::a\n    tests::b\n\ntest result\n",
+            &expect![[r#"
+                tests::a |  | Error: "n is 4"
+                tests::b | src/lib.rs:8 | the test did not panic as expected"#]],
+        );
+        check(
+            "thread 'tests::b' (7) panicked at src/lib.rs:19:5:\nno\nError: \"n is 4\"\ntest tests::a ... FAILED\n\nfailures:\n\nfailures:\n    tests::a\n    tests::b\n\ntest result\n",
+            &expect![[r#"
+                tests::a |  | Error: "n is 4"
+                tests::b | src/lib.rs:19 | no"#]],
         );
     }
 

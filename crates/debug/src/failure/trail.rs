@@ -79,11 +79,13 @@ pub(super) struct Following {
     best: Option<(usize, Arrival)>,
     /// Whether more lines ran than are followed.
     pub is_too_much: bool,
+    /// Whether the failing line was reached, with whatever values.
+    pub has_arrived: bool,
 }
 
 impl Following {
     pub(super) fn new(scopes: usize) -> Self {
-        Self { trail: Trail::new(scopes), best: None, is_too_much: false }
+        Self { trail: Trail::new(scopes), best: None, is_too_much: false, has_arrived: false }
     }
 
     /// A line of a scope was about to run, in a thread with so many frames.
@@ -97,6 +99,7 @@ impl Following {
         let is_failing = scope == 0 && passage.line == scopes[0].line;
         self.trail.pass(scope, thread, depth, passage);
         if is_failing && let Some(arrival) = self.trail.arrival(thread, depth) {
+            self.has_arrived = true;
             let alike = alike(report, &scopes[0], &arrival);
             if alike > 0 && self.best.as_ref().is_none_or(|(most, _)| alike >= *most) {
                 self.best = Some((alike, arrival));

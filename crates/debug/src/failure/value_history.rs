@@ -80,7 +80,7 @@ impl Debugger {
         }
         if let Some(command) = self.recorded_node(&plan) {
             let followed = self.follow_recorded(command, &plan, &scopes, report, wait).await?;
-            add_writes(report, &scopes, followed, finder);
+            add_writes(report, &scopes, followed);
             return Ok(());
         }
         options.breakpoints = false;
@@ -94,7 +94,7 @@ impl Debugger {
         let Some(session) = launched.sessions.first().cloned() else { return Ok(()) };
         let followed = self.follow(&session, &scopes, report, after, wait).await;
         self.end(&session).await;
-        add_writes(report, &scopes, followed?, finder);
+        add_writes(report, &scopes, followed?);
         Ok(())
     }
 
@@ -131,10 +131,11 @@ impl Debugger {
             let here = stack.first().and_then(|top| Some((top, scope_of(scopes, top)?)));
             if let Some((top, scope)) = here {
                 let values = stopped.values_of(&scopes[scope].names, top.id).await;
-                let passage = Passage { line: top.line, values };
+                let is_failure = stop.reason.may_be_failure();
+                let passage = Passage { line: top.line, values, is_failure };
                 following.pass(scopes, report, (scope, thread, stack.len()), passage);
                 // A signal or a panic stops there once more: that is the failure.
-                if stop.reason.may_be_failure() {
+                if is_failure {
                     break;
                 }
             }
@@ -248,22 +249,18 @@ fn without_places(value: &str) -> String {
 }
 
 /// Adds the writes that were seen, or says why there are none.
-fn add_writes(
-    report: &mut FailureReport,
-    scopes: &[Scope],
-    following: Following,
-    finder: &dyn FunctionFinder,
-) {
-    let is_too_much = following.is_too_much;
+fn add_writes(report: &mut FailureReport, scopes: &[Scope], following: Following) {
+    let (is_too_much, has_arrived) = (following.is_too_much, following.has_arrived);
     let reason = match following.arrival() {
-        Some(arrival) => return attach(report, scopes, &arrival, finder),
+        Some(arrival) => return attach(report, scopes, &arrival),
         None if is_too_much => "too many lines ran to follow them",
-        None => "a second run went another way",
+        None if has_arrived => "a second run went another way",
+        None => "a second run did not stop on the failing line",
     };
     report.notes.push(format!("how the values came to be was read from the source: {reason}"));
 }
 
-fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival, finder: &dyn FunctionFinder) {
+fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival) {
     let Some(last) = arrival.failing.last() else { return };
     let known: Vec<bool> = scopes[0]
         .names
@@ -271,20 +268,13 @@ fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival, finde
         .zip(&last.values)
         .map(|(name, value)| value.as_deref().is_some_and(|value| is_of(report, name, value)))
         .collect();
-    let passed = passed_names(report, &scopes[0].body, finder);
     for story in &mut report.values {
         let Some(at) = scopes[0].names.iter().position(|name| *name == story.name) else { continue };
         if !known[at] {
             continue;
         }
+        // A parameter that nobody wrote to was passed; how the caller's variable came to be is told with the caller.
         story.writes = told(&scopes[0], at, &arrival.failing);
-        // A parameter that nobody wrote to has the history of the variable that was passed.
-        let source = passed.iter().find(|(parameter, _)| *parameter == story.name).map(|(_, name)| name);
-        if let (true, Some(name), Some(caller)) = (story.writes.is_empty(), source, scopes.get(1))
-            && let Some(at) = caller.names.iter().position(|known| known == name)
-        {
-            story.writes = told(caller, at, &arrival.caller);
-        }
     }
     if let (Some(caller), Some(frame)) = (scopes.get(1), report.frames.get_mut(1)) {
         frame.values = caller_values(caller, frame, &arrival.caller);
@@ -295,32 +285,17 @@ fn attach(report: &mut FailureReport, scopes: &[Scope], arrival: &Arrival, finde
 fn caller_values(caller: &Scope, frame: &FailureFrame, passages: &[Passage]) -> Vec<ValueHistory> {
     let of = |at: usize, name: &String| {
         let row = frame.variables.iter().find(|row| row.name == *name)?;
+        // What was written after the last line that was seen is not known, as in a loop on one line.
+        let last = passages.last().and_then(|last| last.values[at].as_deref());
+        let is_last = last.is_some_and(|last| is_same_value(&row.value, last));
         Some(ValueHistory {
             name: name.clone(),
             value: row.value.clone(),
-            writes: told(caller, at, passages),
+            writes: if is_last { told(caller, at, passages) } else { Vec::new() },
             ..ValueHistory::default()
         })
     };
     caller.names.iter().enumerate().filter_map(|(at, name)| of(at, name)).collect()
-}
-
-/// Which variable of the caller each parameter was given, where the call names one alone.
-fn passed_names(
-    report: &FailureReport,
-    body: &FunctionBody,
-    finder: &dyn FunctionFinder,
-) -> Vec<(String, String)> {
-    let (Some(failing), Some(caller)) = (report.frames.first(), report.frames.get(1)) else {
-        return Vec::new();
-    };
-    let path = Path::new(&caller.file);
-    let arguments = text_of(&caller.file)
-        .and_then(|text| finder.call_arguments(path, &text, caller.line, &failing.function))
-        .unwrap_or_default();
-    let parameters = body.parameters.iter().filter(|name| *name != "self");
-    let is_name = |text: &String| names(text).next() == Some(text.as_str());
-    parameters.cloned().zip(arguments).filter(|(_, argument)| is_name(argument)).collect()
 }
 
 /// The writes of one name that were seen, newest first.
@@ -347,7 +322,8 @@ mod tests {
     use crate::ids::ThreadId;
 
     fn passage(line: i64, value: &str) -> Passage {
-        Passage { line, values: vec![(!value.is_empty()).then(|| value.to_owned())] }
+        let values = vec![(!value.is_empty()).then(|| value.to_owned())];
+        Passage { line, values, is_failure: false }
     }
 
     fn written(line: i64) -> Assignment {

@@ -11,6 +11,8 @@ use crate::function_finder::{Assignment, Certainty, FunctionBody};
 pub(super) struct Passage {
     pub line: i64,
     pub values: Vec<Option<String>>,
+    /// The program failed here: the line that was about to run before is the same one, and did not come to its end.
+    pub is_failure: bool,
 }
 
 /// A write that was seen.
@@ -62,6 +64,10 @@ pub(super) fn writes(
             last.as_ref().is_some_and(|last| *last != after)
         };
         last = Some(after.clone());
+        // Only a loop on one line can have written before the line failed.
+        if reached.is_failure && left.line == reached.line && !differs {
+            continue;
+        }
         let direct = variable.left_by(left.line, reached.line, Certainty::Always);
         if let Some(assignment) = direct {
             seen.push(SeenWrite { line: assignment.line, value: after, is_indirect: false });
@@ -214,9 +220,15 @@ mod tests {
             .map(|(line, value)| Passage {
                 line: *line,
                 values: vec![(!value.is_empty()).then(|| (*value).to_owned())],
+                is_failure: false,
             })
             .collect();
-        let told = writes(body, "x", 0, failing, &passages, true);
+        check_passages(body, failing, &passages, expected);
+    }
+
+    #[track_caller]
+    fn check_passages(body: &FunctionBody, failing: i64, passages: &[Passage], expected: &[(i64, &str)]) {
+        let told = writes(body, "x", 0, failing, passages, true);
         let told: Vec<(i64, &str)> = told.iter().map(|write| (write.line, write.value.as_str())).collect();
         assert_eq!(told, expected);
     }
@@ -234,6 +246,24 @@ mod tests {
             assignment("x", 4, (4, 4), Certainty::Always),
         ];
         check(&body(twice, &[], &[]), 5, &[(2, ""), (3, "1"), (4, "1"), (5, "1")], &[(4, "1"), (2, "1")]);
+    }
+
+    #[test]
+    fn the_line_that_failed_did_not_write() {
+        let adds = vec![
+            assignment("x", 2, (2, 2), Certainty::Always),
+            assignment("x", 4, (4, 4), Certainty::Always),
+        ];
+        let passage = |line, value: &str, is_failure| Passage {
+            line,
+            values: vec![Some(value.to_owned())],
+            is_failure,
+        };
+        let before = [passage(2, "7", false), passage(3, "0", false), passage(4, "0", false)];
+        let failing = |value| [before.as_slice(), &[passage(4, value, true)]].concat();
+        check_passages(&body(adds.clone(), &[], &[]), 4, &failing("0"), &[(2, "0")]);
+        // A loop on one line stops once, and has written in its first rounds.
+        check_passages(&body(adds, &[], &[]), 4, &failing("9"), &[(4, "9"), (2, "0")]);
     }
 
     #[test]

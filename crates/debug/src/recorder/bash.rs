@@ -56,6 +56,8 @@ pub(super) fn record_of(text: &str) -> Option<Record> {
     let mut commands: Vec<Traced<'_>> = Vec::new();
     let mut ending = None;
     let mut variables: Vec<(String, String)> = Vec::new();
+    // Traps of the script run inside of others, and one that exits does not come to its end.
+    let mut traps = 0_usize;
     for entry in text.split('\u{1e}') {
         // What follows the mark of the next command belongs to that one.
         let entry = entry.trim_end_matches('+').trim_end_matches('\n');
@@ -64,11 +66,14 @@ pub(super) fn record_of(text: &str) -> Option<Record> {
             Some("run") => {
                 let (file, line) = (parts.next()?, parts.next()?.parse().unwrap_or_default());
                 let (function, command) = (parts.next()?, parts.next()?);
-                let is_ours = function.starts_with("__stepwell") || command.starts_with("__stepwell_end");
-                if !is_ours && Path::new(file).file_name() != Some("recorder.sh".as_ref()) {
+                let is_ours = function.starts_with("__stepwell") || command.starts_with("__stepwell_");
+                let is_of_trap = traps > 0 || ending.is_some();
+                if !is_ours && !is_of_trap && Path::new(file).file_name() != Some("recorder.sh".as_ref()) {
                     commands.push(Traced { file, line, function, command });
                 }
             }
+            Some("trap") => traps += 1,
+            Some("trapped") => traps = traps.saturating_sub(1),
             Some("exit") => {
                 let status = parts.next()?.parse::<i64>().ok()?;
                 ending = Some((status, parts.next()?.to_owned(), parts.next().unwrap_or_default()));
@@ -113,7 +118,13 @@ pub(super) fn record_of(text: &str) -> Option<Record> {
 
 fn frame_of(last: &Traced<'_>, commands: &[Traced<'_>], variables: &[(String, String)]) -> FrameRecord {
     let source = source_line(last.file, last.line).unwrap_or_default();
-    let values = names_in(&source).filter_map(|name| {
+    let named = names_in(&source).chain(names_in_arithmetic(last.command));
+    let mut known = Vec::new();
+    let values = named.filter_map(|name| {
+        if known.contains(&name) {
+            return None;
+        }
+        known.push(name.clone());
         let global = variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         // Variables of a function are gone when the script ends; their assignments were traced.
         let local = || {
@@ -144,6 +155,15 @@ fn absolute(file: &str) -> String {
 fn source_line(file: &str, line: i64) -> Option<String> {
     let text = files::read_to_string(Path::new(file)).ok()?;
     text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?).map(str::to_owned)
+}
+
+/// The names of `(( count > limit ))`, which need no `$` before them.
+fn names_in_arithmetic(command: &str) -> impl Iterator<Item = String> + '_ {
+    let inside = command.strip_prefix("((").unwrap_or_default();
+    let words = inside.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+    words
+        .filter(|word| word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'))
+        .map(str::to_owned)
 }
 
 /// The variables that a line expands, each once.

@@ -20,6 +20,26 @@ const SHAPES: &[(&str, &str)] = &[
     ("huggingface-token", r"\bhf_[A-Za-z0-9]{30,}\b"),
     ("pypi-token", r"\bpypi-[A-Za-z0-9_-]{20,}"),
     ("jwt", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    // Services whose tokens begin with a sign of their own.
+    (
+        "service-token",
+        concat!(
+            r"\b(?:dop_v1_[a-f0-9]{40,}|dckr_pat_[A-Za-z0-9_-]{20,}|lin_api_[A-Za-z0-9]{30,}|gsk_[A-Za-z0-9]{40,}",
+            r"|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|r8_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{32,}|xai-[A-Za-z0-9]{40,}",
+            r"|nfp_[A-Za-z0-9]{36,}|dapi[a-f0-9]{32}|glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}|NRAK-[A-Z0-9]{27}",
+            r"|dp\.(?:st|pt|ct|sa)\.[A-Za-z0-9._-]{30,}|pul-[a-f0-9]{40}|sbp_[a-f0-9]{40}|figd_[A-Za-z0-9_-]{36,}",
+            r"|ATATT3[A-Za-z0-9_=-]{40,}|tfp_[A-Za-z0-9]{40,}|ya29\.[A-Za-z0-9_-]{30,}|CFPAT-[A-Za-z0-9_-]{40,}",
+            r"|PMAK-[a-f0-9]{24}-[a-f0-9]{34}|whsec_[A-Za-z0-9+/]{24,}|ops_eyJ[A-Za-z0-9_-]{30,}",
+            r"|hv[sbr]\.[A-Za-z0-9_-]{24,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}|secret_[A-Za-z0-9]{40,}",
+            r"|AGE-SECRET-KEY-1[A-Z0-9]{50,}|sk\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}|[0-9]{8,10}:AA[A-Za-z0-9_-]{33})",
+        ),
+    ),
+    (
+        "webhook",
+        r"\b(?:hooks\.slack\.com/services/[A-Z0-9]+/[A-Z0-9]+/[A-Za-z0-9]{16,}|discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{30,})",
+    ),
+    ("azure-key", r"\b(?:Account|SharedAccess)Key=[A-Za-z0-9+/]{40,}={0,2}"),
+    ("url-key", r"://[0-9a-f]{32}@"),
     (
         "authorization",
         r#"(?i)\b(?:authorization["']?[ \t]*[:=][ \t]*["']?(?:bearer|basic|token)[ \t]+)[^\s"',;]{8,}"#,
@@ -66,6 +86,8 @@ pub(super) fn replace(text: &str) -> Cow<'_, str> {
             "api-key" | "pypi-token" if !matched.bytes().any(|byte| byte.is_ascii_digit()) => {
                 matched.to_owned()
             }
+            "url-key" => format!("://[redacted:{kind}]@"),
+            "azure-key" => after(matched.find('=')),
             "authorization" => after(matched.rfind([' ', '\t'])),
             "aws-secret-key" => after(matched.rfind([':', '=', ' ', '\t', '"', '\''])),
             "url-password" => {

@@ -59,6 +59,9 @@ fn shapes_of_tokens_go() {
         format!("postgres://admin:{}@db.example.com:5432/app", "hunt:er@2"),
         format!("git clone https://{}@github.com/a/b", "x-access-token:abc123"),
         format!("redis://:{}@127.0.0.1", "pass"),
+        format!("https://hooks.slack.com/services/{}", "T00000000/B00000000/a1B2c3D4e5F6g7H8"),
+        format!("AccountKey={}==", "a1B2".repeat(12)),
+        format!("https://{}@o1.example.com/1", "01ab".repeat(8)),
     ];
     let redacted = redactor().redact(&tokens.join("\n")).into_owned();
     expect![[r#"
@@ -77,8 +80,53 @@ fn shapes_of_tokens_go() {
         [redacted:pypi-token]
         postgres://admin:[redacted:url-password]@db.example.com:5432/app
         git clone https://x-access-token:[redacted:url-password]@github.com/a/b
-        redis://:[redacted:url-password]@127.0.0.1"#]]
+        redis://:[redacted:url-password]@127.0.0.1
+        https://[redacted:webhook]
+        AccountKey=[redacted:azure-key]
+        https://[redacted:url-key]@o1.example.com/1"#]]
     .assert_eq(&redacted);
+}
+
+#[test]
+fn tokens_of_services_go_and_words_like_them_stay() {
+    let (hex, mixed) = ("01ab".repeat(16), "a1B2".repeat(20));
+    let upper = mixed.to_uppercase();
+    let tokens = [
+        format!("dop_v1_{hex}"),
+        format!("dckr_pat_{mixed}"),
+        format!("lin_api_{mixed}"),
+        format!("gsk_{mixed}"),
+        format!("shpat_{}", &hex[..32]),
+        format!("r8_{mixed}"),
+        format!("pplx-{mixed}"),
+        format!("xai-{mixed}"),
+        format!("nfp_{mixed}"),
+        format!("dapi{}", &hex[..32]),
+        format!("glsa_{}_{}", &mixed[..32], &hex[..8]),
+        format!("NRAK-{}", &upper[..27]),
+        format!("dp.st.dev.{mixed}"),
+        format!("pul-{}", &hex[..40]),
+        format!("sbp_{}", &hex[..40]),
+        format!("figd_{mixed}"),
+        format!("ATATT3{mixed}"),
+        format!("tfp_{mixed}"),
+        format!("ya29.{mixed}"),
+        format!("CFPAT-{mixed}"),
+        format!("PMAK-{}-{}", &hex[..24], &hex[..34]),
+        format!("whsec_{mixed}"),
+        format!("ops_eyJ{mixed}"),
+        format!("hvs.{mixed}"),
+        format!("SG.{}.{mixed}", &mixed[..22]),
+        format!("secret_{mixed}"),
+        format!("AGE-SECRET-KEY-1{upper}"),
+        format!("sk.eyJ{0}.{0}", &mixed[..20]),
+        format!("123456789:AA{}", &mixed[..33]),
+    ];
+    for token in &tokens {
+        assert_eq!(redactor().redact(&format!("x {token} y")), "x [redacted:service-token] y", "{token}");
+    }
+    let plain = "secret_name_of_a_function_that_is_long r8_x dapi hvs.rs SG.md xai-grok ops_team ya29 12345678:AA pul-request";
+    assert_eq!(redactor().redact(plain), plain);
 }
 
 #[test]

@@ -18,10 +18,6 @@ impl FunctionFinder for SyntaxFunctions {
     fn function_named(&self, path: &Path, text: &str, name: &str) -> Option<FunctionBody> {
         functions::function_named(path, text, name).map(body)
     }
-
-    fn call_arguments(&self, path: &Path, text: &str, line: i64, function: &str) -> Option<Vec<String>> {
-        functions::call_arguments(path, text, usize::try_from(line).ok()?, function)
-    }
 }
 
 fn body(function: Function) -> FunctionBody {

@@ -1,7 +1,9 @@
 //! The environment commands run in: nothing that prompts, pages or edits, and no keys.
 
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use stepwell_tool_runtime::Redactor;
 use stepwell_workspace::process::Environment;
 
@@ -47,7 +49,7 @@ const SECRET_WORDS: &[&str] = &[
 /// Words that do so at the end of a name.
 const LAST_WORDS: &[&str] = &[
     "TOKEN", "TOKENS", "KEY", "KEYS", "PASS", "PWD", "PAT", "AUTH", "DSN", "SK", "COOKIE", "PSK", "PEM",
-    "LICENSE", "SEED", "MNEMONIC", "SALT", "OTP",
+    "LICENSE", "SEED", "MNEMONIC", "SALT", "OTP", "WEBHOOK",
 ];
 /// Endings of several words, and names of one.
 const ENDINGS: &[&str] = &[
@@ -82,8 +84,27 @@ pub fn is_secret_name(name: &str) -> bool {
 /// Whether a value is a secret whatever its variable is called: a token of a known kind, a key, an address with a
 /// password.
 pub fn is_secret_value(value: &str) -> bool {
-    value.contains("-----BEGIN ") && value.contains("KEY-----") || Redactor::new().redact(value) != value
+    value.contains("-----BEGIN ") && value.contains("KEY-----")
+        || Redactor::new().redact(value) != value
+        || VALUE.as_ref().is_some_and(|shape| shape.is_match(value))
 }
+
+/// Values that are secrets as the whole of a variable; in a text they would be too common.
+static VALUE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let shapes = [
+        // `Bearer abc`, as the value of a header.
+        r"^(?i:bearer|basic|token)[ \t]+\S{8,}$",
+        // A field of a connection string or a query.
+        r"(?i)(?:^|[;&?\s])(?:password|passwd|pwd|pass|secret|token|access_?token|api_?key|client_?secret|sig)=[^;&\s]{3,}",
+        // A line of `.netrc`.
+        r"(?i)\blogin\s+\S+\s+password\s+\S+",
+        // `user:password@host` without a scheme.
+        r"^[^\s/:@]+:[^\s/@]{6,}@[A-Za-z0-9.-]+",
+        // Twilio.
+        r"^SK[0-9a-f]{32}$",
+    ];
+    Regex::new(&shapes.map(|shape| format!("(?:{shape})")).join("|")).ok()
+});
 
 /// The secrets among this process's variables: what a redactor must know, and what programs do not get.
 pub fn secret_variables() -> Vec<(String, String)> {
@@ -169,6 +190,14 @@ mod tests {
             "xoxb-1234567890-abcdefghij",
             "glpat-0123456789abcdefghij",
             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz",
+            "Bearer abcdefghijklmnop0123",
+            "Basic dXNlcjpwYXNzd29yZA==",
+            "Server=h;Database=d;User Id=u;Password=hunter2secret;",
+            "jdbc:mysql://h/db?user=u&password=hunter2secret",
+            "machine example.com login me password hunter2",
+            "me:hunter2secret@db.example.com",
+            "https://0123456789abcdef0123456789abcdef@o1.example.com/1",
+            "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=0123456789abcdefghijABCDEFGHIJ0123456789abcdefghij==",
         ] {
             assert!(is_secret_value(value), "{value}");
         }
@@ -178,6 +207,14 @@ mod tests {
             "xterm-256color",
             "sk-learn",
             "-----BEGIN CERTIFICATE-----",
+            "basic",
+            "bearer of news",
+            "git@example.com:me/repository.git",
+            "https://example.com/?page=2&sort=name",
+            "0123456789abcdef0123456789abcdef01234567",
+            "user@example.com",
+            "localhost:8080",
+            "unix:path=/run/user/1000/bus",
         ] {
             assert!(!is_secret_value(value), "{value}");
         }

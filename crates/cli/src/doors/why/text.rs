@@ -234,7 +234,8 @@ impl Page {
         if !printed.is_empty() && report.verdict != Verdict::Passed {
             self.title("output", "输出");
             if printed.len() > OUTPUT_LINES {
-                self.line(&self.style.dim(&format!("    … {}", printed.len() - OUTPUT_LINES)));
+                let earlier = self.language.word("earlier lines are left out");
+                self.line(&self.style.dim(&format!("    … {earlier}")));
             }
             for printed in printed.iter().skip(printed.len().saturating_sub(OUTPUT_LINES)) {
                 self.line(&format!("    {}", harmless(printed)));
@@ -246,7 +247,7 @@ impl Page {
             self.line(&self.style.dim(&code));
         }
         for note in &report.notes {
-            self.line(&self.style.yellow(&format!("  {}", harmless(note))));
+            self.line(&self.style.yellow(&format!("  {}", harmless(&self.language.say(note)))));
         }
     }
 }
@@ -318,7 +319,7 @@ pub fn history(value: &ValueHistory, language: Language) -> Vec<String> {
             Some(before) if at > 0 => {
                 format!("{} {}, ", language.word("before:"), harmless(before))
             }
-            _ if at > 0 => format!("{} ", language.word("before:")),
+            _ if at > 0 => format!("{} ", language.word("before that:")),
             _ => String::new(),
         };
         lines.push(format!("{before}{verb} {place}{inputs}"));

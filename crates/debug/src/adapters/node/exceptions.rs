@@ -40,13 +40,18 @@ impl Inspector {
         Ok(json!({}))
     }
 
-    pub(crate) fn exception_info(&self, arguments: &Value) -> Answer {
+    pub(crate) async fn exception_info(&self, arguments: &Value) -> Answer {
         let target = self.target_of(arguments)?;
         let thrown = target.paused().and_then(|paused| paused.thrown.clone());
         let Some(thrown) = thrown else {
             return Err(format!("thread {} did not stop at an exception", target.thread));
         };
-        let (kind, message) = described(Some(&thrown));
+        // Anything can be thrown; what is in an object is told when it is asked for.
+        let shown = match thrown.get("subtype") {
+            Some(subtype) if subtype == "error" => thrown.clone(),
+            _ => self.with_preview(&target, &thrown).await,
+        };
+        let (kind, message) = described(Some(&shown));
         let unhandled = thrown.get("uncaught").and_then(Value::as_bool) == Some(true);
         let stack = thrown.get("description").and_then(Value::as_str);
         Ok(json!({
@@ -74,6 +79,7 @@ pub(crate) fn described(thrown: Option<&Value>) -> (String, String) {
     }
     let description = text("description").unwrap_or_default();
     let head = description.split("\n    at ").next().unwrap_or_default().trim_end();
+    let head = without_source(head);
     let class = text("className").filter(|class| !class.is_empty()).unwrap_or("Error");
     match head.split_once(": ") {
         // `AssertionError [ERR_ASSERTION]: message`
@@ -85,6 +91,17 @@ pub(crate) fn described(thrown: Option<&Value>) -> (String, String) {
         }
         _ if head == class || head.starts_with(&format!("{class} [")) => (class.to_owned(), String::new()),
         _ => (class.to_owned(), head.to_owned()),
+    }
+}
+
+/// Node puts the line that it could not parse before the error: `/me/a.js:1`, the line, a mark below it.
+fn without_source(head: &str) -> &str {
+    let is_place = |line: &str| {
+        line.rsplit_once(':').is_some_and(|(file, line)| file.contains('/') && line.parse::<u32>().is_ok())
+    };
+    match head.rsplit_once("\n\n") {
+        Some((source, error)) if source.lines().next().is_some_and(is_place) => error,
+        _ => head,
     }
 }
 
@@ -109,6 +126,14 @@ mod tests {
                 ),
                 "AssertionError",
                 "not equal:\n\n1 !== 2",
+            ),
+            (
+                error(
+                    "SyntaxError",
+                    "/me/a.ts:1\ninterface Item {\n          ^^^^\n\nSyntaxError: Unexpected identifier",
+                ),
+                "SyntaxError",
+                "Unexpected identifier",
             ),
             (error("Mine", "Mine\n    at f (a.js:1:1)"), "Mine", ""),
             (error("Mine", "Error: gone\n    at f (a.js:1:1)"), "Mine", "gone"),

@@ -180,7 +180,7 @@ impl Inspector {
             "evaluate" => self.evaluate(&arguments).await,
             "setVariable" => self.set_variable(&arguments).await,
             "setExpression" => self.set_expression(&arguments).await,
-            "exceptionInfo" => self.exception_info(&arguments),
+            "exceptionInfo" => self.exception_info(&arguments).await,
             "source" => self.source(&arguments).await,
             other => Err(format!("`{other}` is not supported")),
         }

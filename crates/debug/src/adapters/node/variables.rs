@@ -101,7 +101,7 @@ impl Inspector {
     }
 
     /// A value of a stack, of whose inside the inspector does not tell unasked.
-    async fn with_preview(&self, target: &Target, value: &Value) -> Value {
+    pub(super) async fn with_preview(&self, target: &Target, value: &Value) -> Value {
         let Some(object) = value.get("objectId").and_then(Value::as_str) else { return value.clone() };
         let params = json!({ "objectId": object, "functionDeclaration": "function() { return this; }",
             "objectGroup": GROUP, "generatePreview": true, "silent": true });

@@ -151,11 +151,20 @@ class Thrown {
       function: frame.functionName, file: place.file, line: place.line, ...this.variables(frame),
     }));
     this.write({
-      event: 'raised', uncaught, thrown: shortened(data), frames, library_frames: callFrames.length - frames.length,
+      event: 'raised', uncaught, thrown: shortened(this.opened(data)), frames, library_frames: callFrames.length - frames.length,
     });
   }
 
-  variables({ scopeChain }) {
+  /** Anything can be thrown; what is in an object is told when it is asked for. */
+  opened(thrown) {
+    if (!thrown?.objectId || thrown.subtype === 'error') return thrown;
+    const answer = this.ask('Runtime.callFunctionOn', {
+      objectId: thrown.objectId, functionDeclaration: 'function() { return this; }', generatePreview: true, silent: true,
+    });
+    return answer?.result || thrown;
+  }
+
+  variables({ scopeChain, this: self }) {
     const variables = [];
     const outer = [];
     for (const scope of scopeChain) {
@@ -169,6 +178,7 @@ class Thrown {
         if (value && !MACHINERY.test(name) && rows.length < VARIABLES) rows.push([name, shortened(value)]);
       }
     }
+    if (self?.type === 'object' && self.className !== 'global') outer.push(['this', shortened(this.opened(self))]);
     return { variables, outer };
   }
 }

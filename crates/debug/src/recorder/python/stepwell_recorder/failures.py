@@ -4,7 +4,7 @@ import os
 import sys
 
 from stepwell_recorder import records, sources, tracer
-from stepwell_recorder.values import is_state, message_of, name_of, qualified, short
+from stepwell_recorder.values import is_state, message_of, name_of, qualified, short, still
 
 FRAMES = 12
 VARIABLES = 24
@@ -106,11 +106,10 @@ def _frames(stack):
 
 def _frame(frame, line, caller, with_values):
     state = tracer.state_of(frame)
-    variables, writes = dict(frame.f_locals), {}
+    variables, writes, stills = dict(frame.f_locals), {}, {}
     if state is not None:
-        writes = state.writes
-        if state.kept is not None and state.raised == line:
-            variables, writes = state.kept
+        variables, writes = state.kept.get(line, (variables, state.writes))
+        stills = state.stills.get(line, stills)
     code = frame.f_code
     shown = [(name, value) for name, value in variables.items() if is_state(name, value)]
     made = {
@@ -119,24 +118,30 @@ def _frame(frame, line, caller, with_values):
         "line": line,
         "first_line": code.co_firstlineno,
         "library": sources.is_library(code.co_filename),
-        "variables": [[name, short(value), type(value).__name__] for name, value in shown[:VARIABLES]],
+        "variables": [[name, _text(value, stills), type(value).__name__] for name, value in shown[:VARIABLES]],
         "values": [],
     }
     if with_values:
-        made["values"] = _values(frame, line, variables, writes, state, caller)
+        made["values"] = _values(frame, line, variables, writes, state, caller, stills)
     return made
 
 
-def _values(frame, line, variables, writes, state, caller):
+def _text(value, stills):
+    """Returns the text of a value as it was when the exception was raised: handlers may have changed its contents."""
+    before = stills.get(id(value))
+    return before if before is not None and before != still(value) else short(value)
+
+
+def _values(frame, line, variables, writes, state, caller, stills):
     rows = []
     for path in sources.paths_at(frame.f_code.co_filename, line):
         value = sources.value_at(path, variables, frame.f_globals)
         if sources.is_missing(value) or not is_state(path[0], value):
             continue
-        row = {"name": sources.shown(path), "value": short(value), "type": type(value).__name__, "writes": []}
+        row = {"name": sources.shown(path), "value": _text(value, stills), "type": type(value).__name__, "writes": []}
         history = _history(path, frame, variables, writes)
         if history:
-            row["writes"], row["changed_since"] = _told(history, value)
+            row["writes"], row["changed_since"] = _told(history, value, stills)
         elif len(path) == 1 and state is not None and _is_parameter(frame.f_code, path[0]):
             row["passed"] = caller is not None and frame.f_back is caller
         rows.append(row)
@@ -156,10 +161,10 @@ def _history(path, frame, variables, writes):
     return None
 
 
-def _told(history, value):
+def _told(history, value, stills):
     """Returns the writes, newest first, unless something unseen wrote after them."""
     newest = history[-1]
-    if newest.is_of(value):
+    if newest.is_of(value) or newest.is_same(value) and newest.text() == stills.get(id(value), ""):
         changed = False
     elif newest.is_same(value):
         changed = True

@@ -10,7 +10,7 @@ import sys
 from collections import OrderedDict, deque
 
 from stepwell_recorder.sources import is_library
-from stepwell_recorder.values import SIMPLE, CONTAINERS, message_of, name_of, qualified, quick
+from stepwell_recorder.values import SIMPLE, CONTAINERS, message_of, name_of, qualified, quick, still
 
 # Events after which tracing ends, so that a program that computes for long is not slowed down for long.
 BUDGET = int(os.environ.get("STEPWELL_RECORD_BUDGET", "150000"))
@@ -20,6 +20,9 @@ WRITES = 4
 UNWOUND = 256
 HANDLED = 6
 EXCEPTIONS = 2000
+# Variables whose texts are kept when an exception is raised, and lines of one call that they are kept of.
+STILLS = 24
+RAISES = 8
 
 _GENERATOR = 0x20 | 0x80 | 0x200
 _MISSING = object()
@@ -147,7 +150,7 @@ def _note(run, instruction, previous):
 class FrameState:
     """What is known of one call: the run that is going on, and the writes so far."""
 
-    __slots__ = ("code", "runs", "run", "writes", "before", "hits", "suspended", "raised", "kept")
+    __slots__ = ("code", "runs", "run", "writes", "before", "hits", "suspended", "raised", "kept", "stills")
 
     def __init__(self, code, runs):
         self.code = code
@@ -157,9 +160,11 @@ class FrameState:
         self.before = None
         self.hits = None
         self.suspended = False
-        # The line that raised last, and the variables and writes as they were then.
+        # The line that raised last; by line, the variables and writes as they were then, and the texts of what can change
+        # while the exception is handled.
         self.raised = None
-        self.kept = None
+        self.kept = {}
+        self.stills = {}
 
     def trace(self, frame, event, arg):
         if not _active:
@@ -181,9 +186,9 @@ class FrameState:
             self.run = None
         if event == "line":
             _count()
-            if self.raised is not None and self.kept is None:
+            if self.raised is not None and self.raised not in self.kept:
                 # What handles the exception has not begun: the values are still those of the failure.
-                self.kept = (dict(frame.f_locals), {name: list(writes) for name, writes in self.writes.items()})
+                self.kept[self.raised] = (dict(frame.f_locals), {name: list(writes) for name, writes in self.writes.items()})
             self._enter(frame)
         elif event == "exception":
             self._raise(frame, arg)
@@ -279,8 +284,14 @@ class FrameState:
         kind, error = arg[0], arg[1]
         if kind in (StopIteration, StopAsyncIteration, GeneratorExit):
             return
-        self.raised = frame.f_lineno
-        self.kept = None
+        self.raised = line = frame.f_lineno
+        self.kept.pop(line, None)
+        if _exceptions < EXCEPTIONS:
+            self.stills.pop(line, None)
+            self.stills[line] = {id(value): still(value) for value in list(frame.f_locals.values())[:STILLS]}
+            for known in (self.stills, self.kept):
+                if len(known) > RAISES:
+                    del known[next(iter(known))]
         _saw_exception(frame, kind, error)
 
     def _return(self, frame):

@@ -83,11 +83,41 @@ def _item(value, depth, text):
     return text(value, depth - 1) or "<%s>" % type(value).__name__
 
 
-def _fields(value, kind, depth):
-    fields = getattr(value, "__dict__", None)
-    if type(fields) is not dict or depth <= 0:
+def still(value):
+    """Returns the text of a value whose contents can change, or None: code of the program is never called."""
+    kind = type(value)
+    if kind in SIMPLE or isinstance(value, type) or kind.__name__ in _MACHINERY:
+        return None
+    text = quick(value)
+    if text is None:
+        text = _fields(value, kind, 2, lambda field, depth: quick(field, depth) or "<%s>" % type(field).__qualname__)
+    return text if text != "<%s>" % kind.__qualname__ else None
+
+
+def _slots(value, kind):
+    """Returns the fields that a class keeps in slots."""
+    fields = {}
+    for base in reversed(kind.__mro__):
+        names = base.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else tuple(names):
+            slot = base.__dict__.get(name)
+            if type(slot).__name__ == "member_descriptor":
+                try:
+                    fields[name] = slot.__get__(value, kind)
+                except AttributeError:
+                    pass
+    return fields
+
+
+def _fields(value, kind, depth, text=None):
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        own = {}
+    fields = dict(_slots(value, kind), **own) if type(own) is dict else {}
+    if not fields or depth <= 0:
         return "<%s>" % kind.__qualname__
-    parts = ["%s=%s" % (name, short(field, 0)) for name, field in list(fields.items())[:ITEMS]]
+    parts = ["%s=%s" % (name, (text or short)(field, depth - 1)) for name, field in list(fields.items())[:ITEMS]]
     if len(fields) > ITEMS:
         parts.append("…")
     return _cut("%s(%s)" % (kind.__qualname__, ", ".join(parts)))
@@ -108,7 +138,7 @@ def is_state(name, value):
 
 
 _MACHINERY = frozenset(
-    ["module", "function", "builtin_function_or_method", "method", "wrapper_descriptor", "_Feature", "getset_descriptor"]
+    ["module", "function", "builtin_function_or_method", "method", "wrapper_descriptor", "_lru_cache_wrapper", "_Feature", "getset_descriptor"]
 )
 
 
