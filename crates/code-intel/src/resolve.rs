@@ -38,6 +38,7 @@ use memory::Memory;
 
 pub(crate) use calls::CallGraph;
 pub use calls::{Call, Direction};
+pub(crate) use members::is_literal;
 
 /// How certain a resolution is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -38,6 +38,7 @@ const VISITED: &[&str] = &[
     "catch_clause",
     "for_range_loop",
     "field_expression",
+    "field_initializer",
     "qualified_identifier",
     "field_designator",
     "labeled_statement",
@@ -154,6 +155,14 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             }
         }
         "field_expression" => x.member_access(node, "argument", "field"),
+        "field_initializer" => {
+            // `Type(int value) : field(value)`: reached through the value that is being made.
+            let field = node.named_child(0).filter(|field| field.kind() == "field_identifier");
+            if let Some(field) = field {
+                let start = field.start_byte() as u32;
+                x.reached(field, Receiver::Value(super::Span { start, end: start }));
+            }
+        }
         "qualified_identifier" => x.path_access(node, "scope", "name"),
         "field_designator" => designator(x, node),
         "labeled_statement" => {

@@ -31,6 +31,7 @@ const VISITED: &[&str] = &[
     "case_clause",
     "nonlocal_statement",
     "type",
+    "call",
 ];
 
 pub(super) const RULES: Rules = Rules { names: &["identifier"], closed: &[], visited: VISITED, visit };
@@ -89,6 +90,15 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             }
         }
         "type" => quoted(x, node),
+        "call" => {
+            // `cast("Type", value)`.
+            let called = node.field("function").map(|function| x.text_of(function));
+            let is_cast = called.is_some_and(|called| called == "cast" || called.ends_with(".cast"));
+            let first = node.field("arguments").and_then(|list| list.named_child(0));
+            if let Some(first) = first.filter(|_| is_cast) {
+                quoted(x, first);
+            }
+        }
         "for_statement" | "for_in_clause" => {
             if let Some(left) = node.field("left") {
                 let right = x.kept_text(node.field("right"));

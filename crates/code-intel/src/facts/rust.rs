@@ -33,6 +33,7 @@ const VISITED: &[&str] = &[
     "const_parameter",
     "lifetime_parameter",
     "where_predicate",
+    "type_binding",
     "token_tree",
     "block",
     "match_arm",
@@ -52,6 +53,9 @@ const VISITED: &[&str] = &[
     "use_declaration",
     "extern_crate_declaration",
 ];
+
+/// What a macro is given at most, as far as it is looked at.
+const MOST_TOKENS: usize = 2000;
 
 pub(super) const RULES: Rules = Rules {
     names: &[
@@ -127,6 +131,13 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
             }
         }
         "where_predicate" => bounded(x, node),
+        "type_binding" => {
+            // `Trait<Name = Type>`.
+            let of = x.parent(node).and_then(|list| x.parent(list)).and_then(|of| of.field("type"));
+            if let (Some(of), Some(name)) = (of, node.field("name")) {
+                x.reached(name, Receiver::Path(span(of)));
+            }
+        }
         "token_tree" => tokens(x, node),
         "block" | "match_arm" | "for_expression" | "while_expression" | "if_expression" => {
             x.open_scope(node);
@@ -283,10 +294,20 @@ fn tuple_types(x: &mut Extractor<'_>, node: Node<'_>, index: u32) {
 
 /// `"{name}"` in what a macro is given uses the name.
 fn captured<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
-    if x.parent(node).is_none_or(|parent| parent.kind() != "token_tree") {
-        return;
-    }
+    let Some(tree) = x.parent(node).filter(|parent| parent.kind() == "token_tree") else { return };
     let text = x.text_of(node);
+    // Only a text with a place for them has arguments with names.
+    let arguments = if text.contains('{') { named_arguments(x, tree) } else { Vec::new() };
+    let named: Vec<&str> = arguments.iter().map(|name| x.text_of(*name)).collect();
+    for (name, argument) in named.iter().zip(&arguments) {
+        let is_asked_for = |(at, _): (usize, &str)| {
+            text[..at].ends_with(['{', ':', '.', '<', '>', '^'])
+                && text[at + name.len()..].starts_with(['}', ':', '$'])
+        };
+        if text.match_indices(name).any(is_asked_for) {
+            x.reached(*argument, Receiver::Argument(span(node)));
+        }
+    }
     let mut at = 0;
     while let Some(open) = text[at..].find('{') {
         let start = at + open + 1;
@@ -297,12 +318,34 @@ fn captured<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         }
         let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_');
         let name = &rest[..end.unwrap_or(rest.len())];
-        let is_name = name.starts_with(|first: char| first.is_alphabetic() || first == '_');
-        if is_name && rest[name.len()..].starts_with(['}', ':']) {
+        if is_name(name) && rest[name.len()..].starts_with(['}', ':']) && !named.contains(&name) {
             x.used_within(node, start, name.len());
         }
         at = start + name.len();
+        // `{:width$.precision$}`.
+        let specification = text[at..].strip_prefix(':').and_then(|rest| rest.split('}').next());
+        for (end, _) in specification.unwrap_or_default().match_indices('$') {
+            let before = &text[at + 1..at + 1 + end];
+            let begin = before.rfind(|character: char| !character.is_alphanumeric() && character != '_');
+            let width = &before[begin.map_or(0, |begin| begin + 1)..];
+            if is_name(width) && !named.contains(&width) {
+                x.used_within(node, at + 1 + end - width.len(), width.len());
+            }
+        }
     }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
+
+/// The names that arguments are given for a text: `name = value`.
+fn named_arguments<'t>(x: &Extractor<'t>, tree: Node<'t>) -> Vec<Node<'t>> {
+    let all: Vec<Node<'t>> = tree.children(&mut tree.walk()).take(MOST_TOKENS).collect();
+    let is_named = |three: &&[Node<'t>]| {
+        x.text_of(three[0]) == "," && three[1].kind() == "identifier" && x.text_of(three[2]) == "="
+    };
+    all.windows(3).filter(is_named).map(|three| three[1]).collect()
 }
 
 fn value(x: &mut Extractor<'_>, node: Node<'_>) {
@@ -337,8 +380,7 @@ fn set(x: &mut Extractor<'_>, index: u32, declared: String, value: String) {
 
 /// What a macro is given is not parsed; that `a.b` is a member of `a` can be told all the same.
 fn tokens(x: &mut Extractor<'_>, tree: Node<'_>) {
-    const MOST: usize = 2000;
-    let all: Vec<Node<'_>> = tree.children(&mut tree.walk()).take(MOST).collect();
+    let all: Vec<Node<'_>> = tree.children(&mut tree.walk()).take(MOST_TOKENS).collect();
     for (at, name) in all.iter().enumerate().skip(2) {
         if name.kind() != "identifier" {
             continue;

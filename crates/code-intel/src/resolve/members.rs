@@ -278,7 +278,7 @@ impl Resolver<'_> {
 }
 
 /// Whether an expression begins with a literal: a text, also one with a prefix or in brackets, a list, a number.
-pub(super) fn is_literal(expression: &str) -> bool {
+pub(crate) fn is_literal(expression: &str) -> bool {
     let bare = expression.trim_start_matches(['(', ' ', '\n', '\t']);
     let prefix = bare.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let is_prefixed = bare.len() - prefix.len() <= 2 && prefix.starts_with(['"', '\'']);

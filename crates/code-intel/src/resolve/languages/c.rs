@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::{Key, LanguageRules, language_view};
-use crate::facts::{Definition, Facts, Kind, Occurrence, Span};
+use crate::facts::{Definition, Facts, Kind, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
 use crate::resolve::expression::Step;
@@ -39,6 +39,17 @@ impl LanguageRules for C<'_, '_> {
             return self.implicit_member(file, name, offset);
         }
         Vec::new()
+    }
+
+    /// `Type(int value) : field(value)`: a field of the value that is being made, else a base.
+    fn special_reference(&self, file: FileId, text: &str, occurrence: &Occurrence) -> Option<Resolution> {
+        let Receiver::Value(of) = occurrence.receiver else { return None };
+        if !of.is_empty() {
+            return None;
+        }
+        let (name, start) = (occurrence.span.of(text), occurrence.span.start);
+        let member = self.implicit_member(file, name, start);
+        Some(if member.is_empty() { self.name(file, name, start) } else { Resolution::of(member) })
     }
 
     fn name_beyond_file(&self, file: FileId, name: &str, offset: u32) -> Resolution {

@@ -60,9 +60,17 @@ impl LanguageRules for Go<'_, '_> {
         // A key of a literal is a field of a struct, or a value where the type is a map.
         if let Receiver::Made(span) = occurrence.receiver {
             let field = self.made(file, span, occurrence, text);
+            let name = || self.name(file, occurrence.span.of(text), occurrence.span.start);
             return Some(match field {
                 Resolution::Found(..) => field,
-                _ => self.name(file, occurrence.span.of(text), occurrence.span.start),
+                // A type, a function or a package is no value of a map.
+                _ => match name() {
+                    Resolution::Found(found, _) if !found.iter().all(is_value) => Resolution::External,
+                    Resolution::Found(found, _) if is_foreign_type(span.of(text)) => {
+                        Resolution::Found(found, Certainty::ByName)
+                    }
+                    other => other,
+                },
             });
         }
         let package = self.package_name(file, occurrence.span.of(text), occurrence)?;
@@ -200,6 +208,16 @@ impl LanguageRules for Go<'_, '_> {
         let occurrence = Occurrence { span, at: definition.at, receiver: Receiver::None };
         self.caller_around(&Reference { file: literal.file, occurrence, certainty: Certainty::Resolved })
     }
+}
+
+/// Whether a definition can be the key of a map.
+fn is_value(one: &DefinitionSite) -> bool {
+    matches!(one.definition.kind, Kind::Constant | Kind::Variable | Kind::Parameter | Kind::Field)
+}
+
+/// Whether the type of a literal is of another package, which has structs by far more often than maps.
+fn is_foreign_type(text: &str) -> bool {
+    text.contains('.') && !text.starts_with("map[") && !text.starts_with('[')
 }
 
 impl Go<'_, '_> {

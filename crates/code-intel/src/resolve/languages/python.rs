@@ -5,7 +5,7 @@ mod outside;
 use std::collections::HashSet;
 
 use super::{Key, LanguageRules, language_view};
-use crate::facts::{Definition, Import, ImportedName, Kind, Span};
+use crate::facts::{Definition, Facts, Import, ImportedName, Kind, Span};
 use crate::index::FileId;
 use crate::resolve::modules::{folder, join};
 use crate::resolve::names::Seen;
@@ -30,6 +30,27 @@ impl LanguageRules for Python<'_, '_> {
     fn name_beyond_file(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         let member = self.in_class_body(file, name, offset);
         if member.is_empty() { Resolution::External } else { Resolution::of(member) }
+    }
+
+    /// What the body of a class has made before a place hides what has its name outside.
+    fn nearer_member(
+        &self,
+        file: FileId,
+        name: &str,
+        offset: u32,
+        outside: &[DefinitionSite],
+    ) -> Vec<DefinitionSite> {
+        let whole = self.index.whole(file);
+        let Some(class) = self.class_around(&whole, offset) else { return Vec::new() };
+        let is_outside = |one: &DefinitionSite| {
+            one.definition.scope.is_none_or(|scope| scope.start < class.start && class.end <= scope.end)
+        };
+        if !outside.iter().all(is_outside) {
+            return Vec::new();
+        }
+        let mut member = self.in_class_body(file, name, offset);
+        member.retain(|one| one.definition.span.end <= offset);
+        member
     }
 
     /// The function in whose list of parameters a place is, other than at the name of one: what stands there is
@@ -304,18 +325,43 @@ impl Python<'_, '_> {
     /// A name of the class in whose body a place is directly (Python).
     fn in_class_body(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
-        let is_around = |one: &Definition| one.kind == Kind::Class || one.kind.is_callable();
-        match whole.1.innermost(offset, is_around).filter(|one| one.kind == Kind::Class) {
-            Some(class) => self
-                .own_members(&DefinitionSite { file, definition: class.clone() }, name)
-                .into_iter()
-                // One that is made later is not there yet.
-                .max_by_key(|one| (one.definition.span.end <= offset, one.definition.span.start))
-                .into_iter()
-                .collect(),
-            None => Vec::new(),
+        let Some(span) = self.class_around(&whole, offset) else { return Vec::new() };
+        let class = whole.1.definitions.iter().find(|one| one.span == span && one.kind == Kind::Class);
+        let members = class
+            .map(|class| self.own_members(&DefinitionSite { file, definition: class.clone() }, name))
+            .unwrap_or_default();
+        // One that is made later is not there yet.
+        let made = members
+            .into_iter()
+            .max_by_key(|one| (one.definition.span.end <= offset, one.definition.span.start));
+        made.into_iter().collect()
+    }
+
+    /// The class in whose body a place is directly, also in the head of one of its functions.
+    fn class_around(&self, whole: &(String, Facts), offset: u32) -> Option<Span> {
+        let is_around = |one: &Definition| {
+            one.kind == Kind::Class || one.kind.is_callable() && !is_in_head(&whole.0, one, offset)
+        };
+        whole.1.innermost(offset, is_around).filter(|one| one.kind == Kind::Class).map(|one| one.span)
+    }
+}
+
+/// Whether a place is in the head of a function: its decorators, the types and first values of its parameters.
+fn is_in_head(text: &str, function: &Definition, offset: u32) -> bool {
+    if offset < function.name_span.start {
+        return true;
+    }
+    let mut depth = 0_i32;
+    let before = Span { start: function.name_span.end, end: offset };
+    for character in before.of(text).chars() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ':' if depth == 0 => return false,
+            _ => {}
         }
     }
+    true
 }
 
 /// The types that the conditions before a place give a value, as alternatives.

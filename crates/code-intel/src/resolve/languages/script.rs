@@ -148,6 +148,20 @@ impl LanguageRules for Script<'_, '_> {
         })
     }
 
+    /// What another block of a namespace around a place has.
+    fn name_beyond_file(&self, file: FileId, name: &str, offset: u32) -> Resolution {
+        let whole = self.index.whole(file);
+        let is_around = |one: &&Definition| one.span.contains(offset);
+        let mut around: Vec<&Definition> =
+            whole.1.of_kind(Kind::Module).map(|(_, one)| one).filter(is_around).collect();
+        around.sort_by_key(|one| one.span.len());
+        let within = |one: &&Definition| {
+            let block = DefinitionSite { file, definition: (*one).clone() };
+            self.in_namespace(&block, name).filter(|found| !found.is_empty())
+        };
+        around.iter().find_map(within).map_or(Resolution::External, Resolution::of)
+    }
+
     /// `namespace name { ... }`, and not a file.
     fn is_namespace(&self, found: &DefinitionSite) -> bool {
         let definition = &found.definition;
@@ -160,8 +174,15 @@ impl LanguageRules for Script<'_, '_> {
             return None;
         }
         let whole = self.index.whole(of.file);
-        let at = whole.1.defined_at(of.definition.name_span).next().map(|(at, _)| at as u32);
-        let is_own = |one: &&Definition| !one.is_member && one.container == at && at.is_some();
+        let own = whole.1.defined_at(of.definition.name_span).next().map(|(_, own)| own);
+        // Blocks of one name are one namespace.
+        let is_block = |one: &Definition| {
+            one.kind == Kind::Module && own.is_some_and(|own| own.container == one.container)
+        };
+        let blocks = whole.1.named(&of.definition.name).filter(|(_, one)| is_block(one));
+        let blocks: Vec<u32> = blocks.map(|(at, _)| at as u32).collect();
+        let is_own =
+            |one: &&Definition| !one.is_member && one.container.is_some_and(|at| blocks.contains(&at));
         let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
         Some(found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect())
     }

@@ -48,8 +48,9 @@ impl Python<'_, '_> {
     /// calls one by the name of the parameter may call the other.
     pub(super) fn parameters_alike(&self, one: &DefinitionSite) -> HashSet<Key> {
         let mut keys = self.fixture_and_parameters(one);
-        let Some(method) = self.overriding_method(one) else { return keys };
-        for (file, start) in self.renamed_together(&method) {
+        let Some((method, is_free)) = self.function_of(one) else { return keys };
+        let alike = if is_free { self.same(&method) } else { self.renamed_together(&method) };
+        for (file, start) in alike {
             let whole = self.index.whole(file);
             let methods = whole.1.named(&method.definition.name).map(|(_, other)| other);
             for function in methods.filter(|other| other.name_span.start == start) {
@@ -64,15 +65,22 @@ impl Python<'_, '_> {
 
     /// The method that a parameter is of, where its parameters must be called like those of others.
     fn overriding_method(&self, parameter: &DefinitionSite) -> Option<DefinitionSite> {
+        self.function_of(parameter).filter(|(_, is_free)| !is_free).map(|(method, _)| method)
+    }
+
+    /// The function that a parameter is of, and whether no other type can ask for its parameters.
+    fn function_of(&self, parameter: &DefinitionSite) -> Option<(DefinitionSite, bool)> {
         let scope = parameter.definition.scope.filter(|_| parameter.definition.kind == Kind::Parameter)?;
         let whole = self.index.whole(parameter.file);
-        let method = whole.1.definitions.iter().find(|one| one.span == scope && one.kind == Kind::Method)?;
+        let is_function = |one: &&Definition| one.span == scope && one.kind.is_callable();
+        let function = whole.1.definitions.iter().find(is_function)?;
         // What makes a value is not called through another type.
-        let is_free = matches!(
-            method.name.as_str(),
-            "__init__" | "__new__" | "__init_subclass__" | "__post_init__" | "__call__"
-        );
-        (!is_free).then(|| DefinitionSite { file: parameter.file, definition: method.clone() })
+        let is_free = function.kind != Kind::Method
+            || matches!(
+                function.name.as_str(),
+                "__init__" | "__new__" | "__init_subclass__" | "__post_init__" | "__call__"
+            );
+        Some((DefinitionSite { file: parameter.file, definition: function.clone() }, is_free))
     }
 
     pub(super) fn asked_for_outside(&self, target: &DefinitionSite) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::super::LanguageRules as _;
 use super::Rust;
 use crate::facts::{Definition, Facts, Kind};
 use crate::index::FileId;
@@ -105,7 +106,11 @@ impl Rust<'_, '_> {
                 // The first part may be another crate of the workspace.
                 other => match self.rust_path(file, &whole, &mut Seen::new()) {
                     Resolution::Found(found, certainty) => Resolution::Found(found, certainty),
-                    _ => other,
+                    // `u8::name`, by a trait of the workspace.
+                    _ => match self.member_of_foreign(&plain, name) {
+                        given if given.is_empty() => other,
+                        given => Resolution::of(given),
+                    },
                 },
             };
         }
