@@ -118,7 +118,7 @@ impl Resolver<'_> {
     }
 
     /// Whether a use of a property runs this function of it: what reads it, or what sets it.
-    pub(super) fn is_accessor_used(
+    pub(crate) fn is_accessor_used(
         &self,
         accessor: &DefinitionSite,
         file: FileId,

@@ -12,7 +12,7 @@ const DEEPEST: usize = 12;
 
 impl Resolver<'_> {
     /// `value.name`.
-    pub(super) fn member(
+    pub(crate) fn member(
         &self,
         file: FileId,
         receiver: &str,
@@ -43,11 +43,11 @@ impl Resolver<'_> {
         self.only_member(file, name, true)
     }
 
-    pub(super) fn member_of(&self, value: &Value, name: &str) -> Resolution {
+    pub(crate) fn member_of(&self, value: &Value, name: &str) -> Resolution {
         self.member_wanted(value, name, Want::Any)
     }
 
-    pub(super) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Resolution {
+    pub(crate) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Resolution {
         match value {
             Value::Instance { file, offset, text } => {
                 let types = self.made_types(*file, *offset, text);
@@ -78,7 +78,7 @@ impl Resolver<'_> {
     }
 
     /// The member of a name that types or their bases have.
-    pub(super) fn member_of_types(&self, types: &[DefinitionSite], name: &str) -> Resolution {
+    pub(crate) fn member_of_types(&self, types: &[DefinitionSite], name: &str) -> Resolution {
         self.wanted(types, name, Want::Any)
     }
 
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         Resolution::External
     }
 
-    pub(super) fn own_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
+    pub(crate) fn own_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         if of.definition.name.is_empty() {
             return self.inline_members(of, name);
         }
@@ -181,7 +181,7 @@ impl Resolver<'_> {
     }
 
     /// The types a type extends or implements, as far as they are in the workspace.
-    pub(super) fn bases_of(&self, of: &DefinitionSite) -> Vec<DefinitionSite> {
+    pub(crate) fn bases_of(&self, of: &DefinitionSite) -> Vec<DefinitionSite> {
         if of.definition.bases.is_empty() {
             return Vec::new();
         }
@@ -198,7 +198,7 @@ impl Resolver<'_> {
     }
 
     /// The type a member is of.
-    pub(super) fn owner_types(&self, member: &DefinitionSite) -> Vec<DefinitionSite> {
+    pub(crate) fn owner_types(&self, member: &DefinitionSite) -> Vec<DefinitionSite> {
         let outline = self.index.outline(member.file);
         let known = outline.defined_at(member.definition.name_span).next().map(|(_, one)| one);
         let definition = known.unwrap_or(&member.definition);
@@ -242,7 +242,7 @@ impl Resolver<'_> {
     }
 
     /// The type whose members stand around a place: what `self` and `this` are.
-    pub(super) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<DefinitionSite> {
+    pub(crate) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_candidate = |one: &Definition| {
             one.kind.is_type() && one.kind != Kind::TypeParameter

@@ -7,11 +7,11 @@ use crate::facts::{Definition, Import, ImportedName, Kind, Occurrence, Position,
 use crate::index::FileId;
 
 /// What has been looked at on the way through re-exports.
-pub(super) type Seen = HashSet<(FileId, String)>;
+pub(crate) type Seen = HashSet<(FileId, String)>;
 
 impl Resolver<'_> {
     /// A name that stands alone at a place.
-    pub(super) fn name(&self, file: FileId, name: &str, offset: u32) -> Resolution {
+    pub(crate) fn name(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         let rules = self.rules(file);
         if let Some(predefined) = rules.predefined_name(file, name) {
@@ -39,7 +39,7 @@ impl Resolver<'_> {
     }
 
     /// In the scopes of the file around a place, then at its top level.
-    pub(super) fn local(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
+    pub(crate) fn local(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let mut best: Option<u32> = None;
         let mut found: Vec<&Definition> = Vec::new();
@@ -82,7 +82,7 @@ impl Resolver<'_> {
     }
 
     /// By what the file imports.
-    pub(super) fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Resolution> {
+    pub(crate) fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Resolution> {
         let outline = self.index.outline(file);
         let holds = |import: &&Import| import.scope.is_none_or(|scope| scope.contains(offset));
         for import in outline.imports.iter().filter(holds).filter(|import| !import.module.is_empty()) {
@@ -148,7 +148,7 @@ impl Resolver<'_> {
     }
 
     /// What a file gives to others under a name, through re-exports.
-    pub(super) fn exported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<DefinitionSite> {
+    pub(crate) fn exported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<DefinitionSite> {
         let deeper = self.enter();
         if deeper.is_none() || !seen.insert((file, name.to_owned())) {
             return Vec::new();
@@ -228,7 +228,7 @@ impl Resolver<'_> {
     }
 
     /// A file as the definition of a module: its first line.
-    pub(super) fn module_meaning(&self, file: FileId) -> Resolution {
+    pub(crate) fn module_meaning(&self, file: FileId) -> Resolution {
         let path = self.index.path(file);
         let name = path.rsplit('/').next().unwrap_or(path);
         let at = Position { line: 1, column: 1 };
@@ -257,12 +257,12 @@ impl Resolver<'_> {
     }
 
     /// `path::name`, or a name in an import.
-    pub(super) fn in_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
+    pub(crate) fn in_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
         self.rules(file).resolve_path(file, path, name, offset)
     }
 
     /// What an import of a name from a module brings.
-    pub(super) fn imported_from(&self, file: FileId, module: &str, name: &str) -> Resolution {
+    pub(crate) fn imported_from(&self, file: FileId, module: &str, name: &str) -> Resolution {
         let import =
             Import { module: module.to_owned(), line: 0, names: Vec::new(), is_reexport: false, scope: None };
         let imported =
@@ -270,14 +270,14 @@ impl Resolver<'_> {
         self.imported(file, &import, &imported, &mut Seen::new())
     }
 
-    pub(super) fn nearest(&self, file: FileId, mut found: Vec<DefinitionSite>) -> Resolution {
+    pub(crate) fn nearest(&self, file: FileId, mut found: Vec<DefinitionSite>) -> Resolution {
         found.sort_by_key(|one| (one.definition.is_declaration, usize::MAX - self.nearness(file, one.file)));
         found.truncate(1);
         Resolution::of(found)
     }
 
     /// A field of a value that is being made, or a name in a list of imports.
-    pub(super) fn made(&self, file: FileId, span: Span, occurrence: &Occurrence, text: &str) -> Resolution {
+    pub(crate) fn made(&self, file: FileId, span: Span, occurrence: &Occurrence, text: &str) -> Resolution {
         let name = occurrence.span.of(text);
         if let Some(resolution) = self.rules(file).in_module_path(file, span.of(text)) {
             return resolution;
@@ -300,7 +300,7 @@ impl Resolver<'_> {
     }
 
     /// A parameter by its name in a call.
-    pub(super) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Resolution {
+    pub(crate) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Resolution {
         if let Some(resolution) = self.rules(file).named_argument(file, function, name, offset) {
             return resolution;
         }
@@ -328,7 +328,7 @@ impl Resolver<'_> {
     }
 
     /// The one member of that name in the workspace, where the type is not known.
-    pub(super) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Resolution {
+    pub(crate) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Resolution {
         let key = (name.to_owned(), self.language_family(file), is_called);
         if let Some(known) = self.only_members.borrow().get(&key) {
             return known.clone();
@@ -372,13 +372,13 @@ impl Resolver<'_> {
     }
 }
 
-pub(super) fn is_plain_name(text: &str) -> bool {
+pub(crate) fn is_plain_name(text: &str) -> bool {
     !text.is_empty()
         && text.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '$'))
 }
 
 /// A path without what stands in angle brackets.
-pub(super) fn without_generics(path: &str) -> String {
+pub(crate) fn without_generics(path: &str) -> String {
     let mut depth = 0_usize;
     let mut plain = String::new();
     for character in path.chars() {
@@ -390,4 +390,12 @@ pub(super) fn without_generics(path: &str) -> String {
         }
     }
     plain.replace("::::", "::").trim_end_matches("::").to_owned()
+}
+
+/// Where a word stands in a text.
+pub(crate) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
 }

@@ -5,7 +5,6 @@
 
 mod judge;
 mod structural;
-mod texts;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -15,8 +14,9 @@ use super::{Refusal, Result, SourceText, Splice};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
+use crate::resolve::names::words;
 use crate::resolve::{DefinitionSite, Resolver};
-use judge::{Judge, in_macro_bodies, words};
+use judge::{Judge, in_macro_bodies};
 
 /// Files in which a name is changed at most.
 const MOST_FILES: usize = 2000;
@@ -272,15 +272,11 @@ impl<'t> Family<'t> {
         let resolver = Resolver::new(index);
         let mut keys: Vec<(FileId, u32)> = self.keys.iter().copied().collect();
         keys.sort_unstable();
-        let of_text = texts::asking(index, self.target, &self.defined);
-        of_text.or_else(|| {
-            keys.into_iter().find_map(|(file, start)| {
-                let whole = index.whole(file);
-                let named = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
-                let mut members = named.filter(|one| one.name_span.start == start);
-                members
-                    .find_map(|one| resolver.asked_for_by(&DefinitionSite { file, definition: one.clone() }))
-            })
+        keys.into_iter().find_map(|(file, start)| {
+            let whole = index.whole(file);
+            let named = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
+            let mut members = named.filter(|one| one.name_span.start == start);
+            members.find_map(|one| resolver.asked_for_by(&DefinitionSite { file, definition: one.clone() }))
         })
     }
 

@@ -8,6 +8,7 @@ use super::{Family, RenameSite, SiteCertainty, is_shorthand, key, structural};
 use crate::facts::{Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
+use crate::resolve::names::words;
 use crate::resolve::{Certainty, DefinitionSite, Resolution, Resolver, is_literal};
 
 /// Judges the places of a name, one after the other.
@@ -289,14 +290,6 @@ fn is_of_trait(index: &Index, member: &DefinitionSite) -> bool {
         || owner(index, member).is_some_and(|(_, kind, _)| kind == Some(Kind::Trait))
 }
 
-/// Where a word stands in a text.
-pub(super) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_part = |character: char| character.is_alphanumeric() || character == '_';
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
-}
-
 /// Functions that make a changed copy of a value, which they take the fields of by name.
 const COPYING: [&str; 3] = ["_replace", "replace", "evolve"];
 
@@ -362,7 +355,7 @@ fn owner(index: &Index, found: &DefinitionSite) -> Option<(String, Option<Kind>,
 
 /// Whether two members may stand for each other: one type extends the other, or one is an interface.
 fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
-    if structural::may_be_compared(index, one, other) {
+    if structural::may_be_compared(index, one, other) || Resolver::new(index).may_be_one_type(one, other) {
         return true;
     }
     let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };

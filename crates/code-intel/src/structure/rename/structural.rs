@@ -1,8 +1,7 @@
-//! Types of TypeScript, which are compared by their members and not by their names, and structs of Go.
+//! Types of TypeScript, which are compared by their members and not by their names.
 
 use std::collections::HashSet;
 
-use super::super::SourceText;
 use crate::facts::{Definition, Facts, Kind, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
@@ -16,14 +15,6 @@ pub(super) fn may_be_compared(index: &Index, one: &DefinitionSite, other: &Defin
         matches!(language, Some(Language::TypeScript | Language::Tsx))
             && site.definition.kind != Kind::EnumMember
     };
-    let is_go = |site: &DefinitionSite| {
-        let language = index.entry(site.file).and_then(|entry| entry.language);
-        language == Some(Language::Go) && site.definition.kind == Kind::Field
-    };
-    if is_go(one) && is_go(other) {
-        // Structs with the same fields are converted into each other, and are one type where they have no name.
-        return fields_beside(index, one) == fields_beside(index, other);
-    }
     if !is_typed(one) || !is_typed(other) {
         return false;
     }
@@ -48,26 +39,6 @@ pub(super) fn may_be_made(index: &Index, member: &DefinitionSite, file: FileId, 
     let keys = whole.1.occurrences.iter().filter(|one| one.receiver == Receiver::Made(object));
     let keys: HashSet<&str> = keys.map(|one| one.span.of(&whole.0)).collect();
     !wanted.is_closed && (is_spread || wanted.required.iter().all(|name| keys.contains(name.as_str())))
-}
-
-/// The names of the fields of the struct that a field of Go stands in, in order.
-fn fields_beside(index: &Index, field: &DefinitionSite) -> Vec<String> {
-    let whole = index.whole(field.file);
-    let language = index.entry(field.file).and_then(|entry| entry.language);
-    let source = language.and_then(|language| SourceText::of(language, &whole.0).ok());
-    let span = field.definition.name_span;
-    let mut around =
-        source.as_ref().and_then(|source| source.node_at(span.start as usize..span.end as usize));
-    while let Some(node) = around.filter(|node| node.kind() != "field_declaration_list") {
-        around = node.parent();
-    }
-    let Some(list) = around else { return Vec::new() };
-    let declarations = list.named_children(&mut list.walk()).collect::<Vec<_>>().into_iter();
-    let names = declarations.flat_map(|declaration| {
-        let fields = declaration.children_by_field_name("name", &mut declaration.walk()).collect::<Vec<_>>();
-        if fields.is_empty() { vec![declaration] } else { fields }
-    });
-    names.filter_map(|name| whole.0.get(name.byte_range()).map(str::to_owned)).collect()
 }
 
 /// The members of a type, by name.
