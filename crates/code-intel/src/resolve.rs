@@ -66,6 +66,10 @@ pub struct DefinitionSite {
 }
 
 impl DefinitionSite {
+    pub(crate) fn new(file: FileId, definition: &Definition) -> Self {
+        Self { file, definition: definition.clone() }
+    }
+
     /// What tells a definition from all others.
     pub(crate) fn key(&self) -> (FileId, u32) {
         (self.file, self.definition.name_span.start)
@@ -285,7 +289,7 @@ impl<'i> Resolver<'i> {
     fn defined_by(&self, file: FileId, occurrence: &Occurrence) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let defined = whole.1.defined_at(occurrence.span);
-        defined.map(|(_, definition)| DefinitionSite { file, definition: definition.clone() }).collect()
+        defined.map(|(_, definition)| DefinitionSite::new(file, definition)).collect()
     }
 
     /// Finds all definitions of a name or of `Type.member`, best first.
@@ -296,10 +300,10 @@ impl<'i> Resolver<'i> {
         let mut found = Vec::new();
         for file in self.index.defining(last) {
             let outline = self.index.outline(file);
-            for (_, definition) in outline.named(last) {
+            for definition in outline.named(last) {
                 let is_owned = owner.is_none_or(|owner| owner_name(&outline, definition) == Some(owner));
                 if is_owned {
-                    found.push(DefinitionSite { file, definition: definition.clone() });
+                    found.push(DefinitionSite::new(file, definition));
                 }
             }
         }
@@ -341,6 +345,30 @@ impl<'i> Resolver<'i> {
         self.everywhere_in(name, |_| true, fits)
     }
 
+    /// The definitions of a name in one file, local ones too, that fit.
+    pub(crate) fn defined_in(
+        &self,
+        file: FileId,
+        name: &str,
+        fits: impl Fn(&Definition) -> bool,
+    ) -> Vec<DefinitionSite> {
+        let whole = self.index.whole(file);
+        whole.1.named(name).filter(|one| fits(one)).map(|one| DefinitionSite::new(file, one)).collect()
+    }
+
+    /// The innermost scope's definitions of a name that no expression can mean: a lifetime, a label.
+    pub(crate) fn innermost_defined(
+        &self,
+        file: FileId,
+        name: &str,
+        offset: u32,
+        fits: impl Fn(&Definition) -> bool,
+    ) -> Vec<DefinitionSite> {
+        let known = |one: &Definition| fits(one) && one.scope.is_some_and(|scope| scope.contains(offset));
+        let found = self.defined_in(file, name, known).into_iter();
+        found.min_by_key(|one| one.definition.scope.map_or(0, Span::len)).into_iter().collect()
+    }
+
     /// Those in some files alone: names that many files have, such as those of fields, need not be looked at in all.
     pub(crate) fn everywhere_in(
         &self,
@@ -351,9 +379,9 @@ impl<'i> Resolver<'i> {
         let mut found = Vec::new();
         for file in self.index.defining(name).into_iter().filter(|file| is_among(*file)) {
             let outline = self.index.outline(file);
-            for (_, definition) in outline.named(name) {
+            for definition in outline.named(name) {
                 if fits(file, definition, &outline) {
-                    found.push(DefinitionSite { file, definition: definition.clone() });
+                    found.push(DefinitionSite::new(file, definition));
                 }
             }
         }

@@ -166,7 +166,7 @@ fn name(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Where the bracket that a text begins with is closed; behind it.
-fn closing(text: &str) -> Option<usize> {
+pub(crate) fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quote: Option<char> = None;
     let mut previous = ' ';

@@ -162,12 +162,8 @@ impl Resolver<'_> {
                 None => one.container.is_some() && one.container.map(|container| container as usize) == index,
             }
         };
-        let mut found: Vec<DefinitionSite> = facts
-            .named(name)
-            .map(|(_, one)| one)
-            .filter(fits)
-            .map(|one| DefinitionSite { file: of.file, definition: one.clone() })
-            .collect();
+        let mut found: Vec<DefinitionSite> =
+            facts.named(name).filter(fits).map(|one| DefinitionSite::new(of.file, one)).collect();
         if rules.spreads_members() && found.iter().all(|one| one.definition.is_declaration) {
             let is_among = |file: FileId| file != of.file && rules.may_hold_members(of.file, file);
             let others = self.everywhere_in(name, is_among, |_, one, _| {
@@ -206,7 +202,7 @@ impl Resolver<'_> {
             && let Some(container) = definition.container
             && let Some(container) = outline.definitions.get(container as usize)
         {
-            return vec![DefinitionSite { file: member.file, definition: container.clone() }];
+            return vec![DefinitionSite::new(member.file, container)];
         }
         match owner_name(&outline, definition) {
             Some(owner) => self.type_named(member.file, owner, definition.span.start),
@@ -249,7 +245,7 @@ impl Resolver<'_> {
                 || one.owner.is_some() && one.kind.is_callable()
         };
         match whole.1.innermost(offset, is_candidate) {
-            Some(one) if one.kind.is_type() => vec![DefinitionSite { file, definition: one.clone() }],
+            Some(one) if one.kind.is_type() => vec![DefinitionSite::new(file, one)],
             Some(one) => {
                 let owner = one.owner.clone().unwrap_or_default();
                 match owner.strip_suffix(NAMELESS) {
@@ -270,10 +266,9 @@ impl Resolver<'_> {
             before.matches(['{', '(']).count()
                 - before.matches(['}', ')']).count().min(before.matches(['{', '(']).count())
         };
-        let is_own =
-            |one: &&Definition| one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1;
-        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
-        found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
+        self.defined_in(of.file, name, |one| {
+            one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1
+        })
     }
 }
 

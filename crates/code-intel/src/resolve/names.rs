@@ -51,7 +51,7 @@ impl Resolver<'_> {
                 one.kind != Kind::TypeParameter && one.scope.is_some_and(|scope| hidden.contains(&scope));
             !one.is_member && !one.is_lifetime() && !one.is_label() && !is_hidden
         };
-        for definition in whole.1.named(name).map(|(_, one)| one).filter(is_name) {
+        for definition in whole.1.named(name).filter(is_name) {
             let Some(size) = scope_size(definition.scope, offset) else { continue };
             if best.is_none_or(|best| size < best) {
                 best = Some(size);
@@ -65,7 +65,7 @@ impl Resolver<'_> {
             found = rules.visible_at_top_level(&whole.1, found, offset);
         }
         let chosen = self.chosen(file, found, offset);
-        chosen.into_iter().map(|definition| DefinitionSite { file, definition: definition.clone() }).collect()
+        chosen.into_iter().map(|definition| DefinitionSite::new(file, definition)).collect()
     }
 
     /// Of several definitions of a name in one scope those that are meant.
@@ -159,15 +159,14 @@ impl Resolver<'_> {
         }
         let outline = self.index.outline(file);
         let is_exported = |one: &&Definition| rules.is_exported(one);
-        let mut own: Vec<&Definition> = outline.named(name).map(|(_, one)| one).filter(is_exported).collect();
+        let mut own: Vec<&Definition> = outline.named(name).filter(is_exported).collect();
         rules.order_exports(&mut own);
         // What is given to others by that name counts more than what has it here.
         if own.iter().any(|one| one.is_member) {
             own.retain(|one| one.is_member);
         }
         let own = self.chosen(file, own, u32::MAX);
-        let own: Vec<DefinitionSite> =
-            own.into_iter().map(|one| DefinitionSite { file, definition: one.clone() }).collect();
+        let own: Vec<DefinitionSite> = own.into_iter().map(|one| DefinitionSite::new(file, one)).collect();
         if !own.is_empty() {
             return rules.export_target(own);
         }
@@ -289,10 +288,11 @@ impl Resolver<'_> {
         }
         if span.of(text).starts_with("struct") {
             // A type without a name, whose fields stand in it.
-            let whole = self.index.whole(file);
-            let is_field = |one: &&Definition| one.kind == Kind::Field && span.contains(one.span.start);
-            if let Some(field) = whole.1.named(name).map(|(_, one)| one).find(is_field) {
-                return Resolution::of(vec![DefinitionSite { file, definition: field.clone() }]);
+            let is_field = |one: &Definition| one.kind == Kind::Field && span.contains(one.span.start);
+            let mut fields = self.defined_in(file, name, is_field);
+            fields.truncate(1);
+            if !fields.is_empty() {
+                return Resolution::of(fields);
             }
         }
         let types = self.made_types(file, occurrence.span.start, span.of(text));
@@ -306,15 +306,12 @@ impl Resolver<'_> {
         }
         let called = self.called(file, function, offset);
         for function in &called {
-            let whole = self.index.whole(function.file);
-            let span = function.definition.span;
-            let mut named = whole.1.named(name).map(|(_, one)| one);
-            if let Some(parameter) = named.find(|one| one.kind == Kind::Parameter && one.scope == Some(span))
-            {
-                return Resolution::of(vec![DefinitionSite {
-                    file: function.file,
-                    definition: parameter.clone(),
-                }]);
+            let scope = Some(function.definition.span);
+            let is_own = |one: &Definition| one.kind == Kind::Parameter && one.scope == scope;
+            let mut parameters = self.defined_in(function.file, name, is_own);
+            parameters.truncate(1);
+            if !parameters.is_empty() {
+                return Resolution::of(parameters);
             }
             if function.definition.kind.is_type() {
                 // The field of a data class.
@@ -349,19 +346,19 @@ impl Resolver<'_> {
                 continue;
             }
             let outline = self.index.outline(other);
-            for (_, one) in outline.named(name) {
+            for one in outline.named(name) {
                 if !one.is_member || is_called && one.kind == Kind::Parameter {
                     continue;
                 }
                 match &only {
-                    None => only = Some(DefinitionSite { file: other, definition: one.clone() }),
+                    None => only = Some(DefinitionSite::new(other, one)),
                     Some(known)
                         if known.file == other
                             && known.definition.container == one.container
                             && known.definition.owner == one.owner =>
                     {
                         if one.at < known.definition.at {
-                            only = Some(DefinitionSite { file: other, definition: one.clone() });
+                            only = Some(DefinitionSite::new(other, one));
                         }
                     }
                     Some(_) => return None,

@@ -210,7 +210,7 @@ impl Resolver<'_> {
         let has_signature = || definitions.iter().filter(is_same).any(|one| one.is_declaration);
         let is_one = is_property || rules.joins_signatures(has_signature());
         let same = definitions.iter().filter(is_same).filter(|_| is_one);
-        same.map(|one| DefinitionSite { file: found.file, definition: one.clone() }).collect()
+        same.map(|one| DefinitionSite::new(found.file, one)).collect()
     }
 
     /// What is run where a signature of an overloaded function is called.

@@ -69,7 +69,7 @@ impl Resolver<'_> {
         let is_same = |one: &&Definition| {
             own.scope.is_some() && (one.scope, one.span, one.kind) == (own.scope, own.span, own.kind)
         };
-        let same = whole.1.named(&own.name).map(|(_, one)| one).filter(is_same);
+        let same = whole.1.named(&own.name).filter(is_same);
         same.map(|one| (target.file, one.name_span.start)).collect()
     }
 
@@ -123,7 +123,7 @@ impl Resolver<'_> {
                     == (&own.owner, &own.bases, None, own.is_member)
                 && Some(container(other)) == known
         };
-        let alike = whole.1.named(&own.name).map(|(_, other)| other).filter(is_alike);
+        let alike = whole.1.named(&own.name).filter(is_alike);
         alike.map(|other| (one.file, other.name_span.start)).collect()
     }
 

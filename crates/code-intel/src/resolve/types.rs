@@ -250,6 +250,15 @@ impl Resolver<'_> {
         }
     }
 
+    /// The types of a value, where it is one.
+    pub(crate) fn types_of_value(&self, value: &Value) -> Option<Vec<DefinitionSite>> {
+        match value {
+            Value::Instance { file, offset, text } => Some(self.types_of(*file, *offset, text)),
+            Value::Of(types) => Some(types.clone()),
+            _ => None,
+        }
+    }
+
     /// One of the things a value holds.
     pub(crate) fn element(&self, value: Value) -> Value {
         if let Some(item) = self.rules_of_value(&value).item(&value) {

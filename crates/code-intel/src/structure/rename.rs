@@ -231,8 +231,8 @@ impl<'t> Family<'t> {
             defined.iter().filter_map(|one| Some((target.file, one.scope?))).collect();
         for (file, start) in keys.iter().filter(|one| **one != key(target)) {
             let whole = index.whole(*file);
-            let same = whole.1.named(&definition.name).filter(|(_, one)| one.name_span.start == *start);
-            scopes.extend(same.filter_map(|(_, one)| Some((*file, one.scope?))));
+            let same = whole.1.named(&definition.name).filter(|one| one.name_span.start == *start);
+            scopes.extend(same.filter_map(|one| Some((*file, one.scope?))));
         }
         Self { target, keys, defined, overloads, scopes }
     }
@@ -261,7 +261,7 @@ impl<'t> Family<'t> {
         let language = index.entry(self.target.file).and_then(|entry| entry.language);
         let is_parameter = |(file, start): &(FileId, u32)| {
             let whole = index.whole(*file);
-            let mut same = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
+            let mut same = whole.1.named(&self.target.definition.name);
             same.any(|one| one.name_span.start == *start && one.kind == Kind::Parameter)
         };
         language == Some(Language::Python) && self.keys.iter().any(is_parameter)
@@ -274,9 +274,9 @@ impl<'t> Family<'t> {
         keys.sort_unstable();
         keys.into_iter().find_map(|(file, start)| {
             let whole = index.whole(file);
-            let named = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
+            let named = whole.1.named(&self.target.definition.name);
             let mut members = named.filter(|one| one.name_span.start == start);
-            members.find_map(|one| resolver.asked_for_by(&DefinitionSite { file, definition: one.clone() }))
+            members.find_map(|one| resolver.asked_for_by(&DefinitionSite::new(file, one)))
         })
     }
 
@@ -293,7 +293,7 @@ impl<'t> Family<'t> {
             let whole = index.whole(*file);
             let is_meant =
                 |one: &&Definition| one.name_span.start == *start && one.name_span.of(&whole.0) == one.name;
-            let own = whole.1.named(name).map(|(_, one)| one).find(is_meant);
+            let own = whole.1.named(name).find(is_meant);
             missing.extend(own.map(|one| RenameSite {
                 file: *file,
                 at: one.at,

@@ -198,10 +198,9 @@ impl LanguageRules for C<'_, '_> {
             }
             let outline = self.index.outline(*at);
             let is_one = |one: &&Definition| one.kind == Kind::Module && one.declared.is_empty();
-            let first =
-                outline.named(&name).map(|(_, one)| one).filter(is_one).min_by_key(|one| one.span.start);
+            let first = outline.named(&name).filter(is_one).min_by_key(|one| one.span.start);
             if let Some(first) = first.filter(|_| defining.contains(at)) {
-                return Resolution::of(vec![DefinitionSite { file: *at, definition: first.clone() }]);
+                return Resolution::of(vec![DefinitionSite::new(*at, first)]);
             }
             open.pop();
         }
@@ -441,7 +440,7 @@ impl C<'_, '_> {
         };
         let Some(first) = outside.first().filter(|_| outside.iter().all(is_plain)) else { return false };
         let name = &first.definition.name;
-        let is_member = |file: FileId| self.index.outline(file).named(name).any(|(_, one)| one.is_member);
+        let is_member = |file: FileId| self.index.outline(file).named(name).any(|one| one.is_member);
         self.index.defining(name).into_iter().any(is_member)
     }
 

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use crate::facts::{Definition, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
+use crate::resolve::expression::closing;
 use crate::resolve::languages::{Key, LanguageRules, TypeArguments, language_view};
 use crate::resolve::modules::folder;
 use crate::resolve::type_ref::{has_word, split_top};
@@ -55,7 +56,12 @@ impl LanguageRules for Go<'_, '_> {
     fn special_reference(&self, file: FileId, text: &str, occurrence: &Occurrence) -> Option<Resolution> {
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default().trim_end();
         if ["break", "continue", "goto"].iter().any(|word| before.ends_with(word)) {
-            return Some(Resolution::of(self.label(file, occurrence.span.of(text), occurrence.span.start)));
+            return Some(Resolution::of(self.innermost_defined(
+                file,
+                occurrence.span.of(text),
+                occurrence.span.start,
+                Definition::is_label,
+            )));
         }
         // A key of a literal is a field of a struct, or a value where the type is a map.
         if let Receiver::Made(span) = occurrence.receiver {
@@ -133,16 +139,12 @@ impl LanguageRules for Go<'_, '_> {
 
     /// What a function gives that is known by its type alone.
     fn called_type(&self, value: &Value) -> Option<Value> {
-        let types = match value {
-            Value::Instance { file, offset, text } => match function_result(text) {
-                Some(given) => {
-                    return Some(Value::Instance { file: *file, offset: *offset, text: given.to_owned() });
-                }
-                None => self.types_of(*file, *offset, text),
-            },
-            Value::Of(types) => types.clone(),
-            _ => return None,
-        };
+        if let Value::Instance { file, offset, text } = value
+            && let Some(given) = function_result(text)
+        {
+            return Some(Value::Instance { file: *file, offset: *offset, text: given.to_owned() });
+        }
+        let types = self.types_of_value(value)?;
         types.iter().find_map(|one| {
             let text = function_result(&one.definition.declared)?.to_owned();
             Some(Value::Instance { file: one.file, offset: one.definition.span.start, text })
@@ -240,17 +242,8 @@ impl LanguageRules for Go<'_, '_> {
 /// What a function of a written type gives: `func(int) error` gives `error`.
 fn function_result(text: &str) -> Option<&str> {
     let parameters = text.trim().strip_prefix("func")?.trim_start();
-    let mut depth = 0_usize;
-    for (at, character) in parameters.char_indices() {
-        match character {
-            '(' => depth += 1,
-            ')' if depth == 1 => return Some(parameters[at + 1..].trim()),
-            ')' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => return None,
-            _ => {}
-        }
-    }
-    None
+    let end = closing(parameters).filter(|_| parameters.starts_with('('))?;
+    Some(parameters[end..].trim())
 }
 
 /// Whether a definition can be the key of a map.
@@ -264,15 +257,6 @@ fn is_foreign_type(text: &str) -> bool {
 }
 
 impl Go<'_, '_> {
-    /// The label of a name in the function around a place.
-    fn label(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
-        let whole = self.index.whole(file);
-        let is_meant =
-            |one: &&Definition| one.is_label() && one.scope.is_some_and(|scope| scope.contains(offset));
-        let named = whole.1.named(name).map(|(_, one)| one).filter(is_meant);
-        named.map(|one| DefinitionSite { file, definition: one.clone() }).take(1).collect()
-    }
-
     /// `go test` runs functions by their names, and `go vet` wants what an example is called by.
     fn asked_for_by_tests(&self, target: &DefinitionSite) -> Option<String> {
         let definition = &target.definition;

@@ -177,7 +177,7 @@ impl Java<'_, '_> {
                 let outline = self.index.outline(file);
                 let is_it = |one: &&Definition| one.name == last && one.kind.is_type() && !one.is_member;
                 if let Some(found) = outline.definitions.iter().find(is_it) {
-                    let mut found = vec![DefinitionSite { file, definition: found.clone() }];
+                    let mut found = vec![DefinitionSite::new(file, found)];
                     for part in inner.iter().rev() {
                         found = self.member_of_types(&found, part).found().to_vec();
                     }
@@ -236,7 +236,7 @@ impl Java<'_, '_> {
                         levels.push(self.types_of(file, 0, base));
                     }
                 }
-                _ => levels.push(vec![DefinitionSite { file, definition: one.clone() }]),
+                _ => levels.push(vec![DefinitionSite::new(file, one)]),
             }
         }
         levels

@@ -327,9 +327,8 @@ impl Python<'_, '_> {
         let whole = self.index.whole(file);
         let Some(span) = class_around(&whole, offset) else { return Vec::new() };
         let class = whole.1.definitions.iter().find(|one| one.span == span && one.kind == Kind::Class);
-        let members = class
-            .map(|class| self.own_members(&DefinitionSite { file, definition: class.clone() }, name))
-            .unwrap_or_default();
+        let members =
+            class.map(|class| self.own_members(&DefinitionSite::new(file, class), name)).unwrap_or_default();
         // One that is made later is not there yet.
         let made = members
             .into_iter()

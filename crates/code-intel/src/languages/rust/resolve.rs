@@ -98,7 +98,12 @@ impl LanguageRules for Rust<'_, '_> {
         let before = text.get(..occurrence.span.start as usize).unwrap_or_default();
         let name = occurrence.span.of(text);
         if before.ends_with('\'') {
-            return Some(Resolution::of(self.lifetime(file, name, occurrence.span.start)));
+            return Some(Resolution::of(self.innermost_defined(
+                file,
+                name,
+                occurrence.span.start,
+                Definition::is_lifetime,
+            )));
         }
         if let Some(path) = path_in_use(before) {
             let start = occurrence.span.start;
@@ -417,22 +422,12 @@ impl LanguageRules for Rust<'_, '_> {
 }
 
 impl Rust<'_, '_> {
-    fn lifetime(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
-        let whole = self.index.whole(file);
-        let is_meant =
-            |one: &&Definition| one.is_lifetime() && one.scope.is_some_and(|scope| scope.contains(offset));
-        let named = whole.1.named(name).map(|(_, one)| one);
-        let innermost = named.filter(is_meant).min_by_key(|one| one.scope.map_or(0, Span::len));
-        innermost.map(|one| DefinitionSite { file, definition: one.clone() }).into_iter().collect()
-    }
-
     /// A member of the impl around a place: what `Self::name` means first of all.
     pub(crate) fn of_this_impl(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let Some(around) = impl_around(&whole.1, offset) else { return Vec::new() };
-        let fits = |one: &&Definition| one.is_member && around.contains(one.span.start);
-        let found = whole.1.named(name).map(|(_, one)| one).find(fits);
-        found.map(|one| DefinitionSite { file, definition: one.clone() }).into_iter().collect()
+        let fits = |one: &Definition| one.is_member && around.contains(one.span.start);
+        self.defined_in(file, name, fits).into_iter().take(1).collect()
     }
 
     /// Of the traits that have a member of a name those that a type implements, and the rest behind them.
@@ -549,7 +544,7 @@ fn is_shorthand(text: &str, occurrence: &Occurrence) -> bool {
 fn impl_around(facts: &Facts, offset: u32) -> Option<Span> {
     let is_impl =
         |one: &&Definition| one.kind == Kind::Type && one.scope.is_some_and(|scope| scope.contains(offset));
-    let named = facts.named("Self").map(|(_, one)| one);
+    let named = facts.named("Self");
     named.filter(is_impl).filter_map(|one| one.scope).min_by_key(|scope| scope.len())
 }
 

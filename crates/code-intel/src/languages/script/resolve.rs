@@ -51,7 +51,7 @@ impl LanguageRules for Script<'_, '_> {
         }
         let outline = self.index.outline(file);
         let is_given = |one: &&Definition| one.owner.as_deref() == Some("module");
-        let given = outline.named("exports").map(|(_, one)| one).filter(is_given).last()?;
+        let given = outline.named("exports").filter(is_given).last()?;
         let last = given.value.rsplit('=').next().unwrap_or_default().trim();
         if !is_plain_name(last) {
             return self.given_value(file, given);
@@ -156,7 +156,7 @@ impl LanguageRules for Script<'_, '_> {
             whole.1.of_kind(Kind::Module).map(|(_, one)| one).filter(is_around).collect();
         around.sort_by_key(|one| one.span.len());
         let within = |one: &&Definition| {
-            let block = DefinitionSite { file, definition: (*one).clone() };
+            let block = DefinitionSite::new(file, one);
             self.in_namespace(&block, name).filter(|found| !found.is_empty())
         };
         around.iter().find_map(within).map_or(Resolution::External, Resolution::of)
@@ -179,12 +179,12 @@ impl LanguageRules for Script<'_, '_> {
         let is_block = |one: &Definition| {
             one.kind == Kind::Module && own.is_some_and(|own| own.container == one.container)
         };
-        let blocks = whole.1.named(&of.definition.name).filter(|(_, one)| is_block(one));
+        let blocks = whole.1.numbered(&of.definition.name).filter(|(_, one)| is_block(one));
         let blocks: Vec<u32> = blocks.map(|(at, _)| at as u32).collect();
         let is_own =
             |one: &&Definition| !one.is_member && one.container.is_some_and(|at| blocks.contains(&at));
-        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
-        Some(found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect())
+        let found = whole.1.named(name).filter(is_own);
+        Some(found.map(|one| DefinitionSite::new(of.file, one)).collect())
     }
 
     fn binds_type_parameters(&self) -> bool {

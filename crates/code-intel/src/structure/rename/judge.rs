@@ -179,7 +179,7 @@ fn has_namesake(index: &Index, target: &DefinitionSite) -> bool {
     }
     let is_value = |kind: Kind| matches!(kind, Kind::Function | Kind::Constant | Kind::Variable);
     let outline = index.outline(target.file);
-    outline.named(&own.name).map(|(_, one)| one).any(|one| {
+    outline.named(&own.name).any(|one| {
         let is_open = one.scope.is_none() && !one.is_member && one.kind != Kind::Macro;
         is_open && one.container == own.container && is_value(one.kind) != is_value(own.kind)
     })
@@ -257,7 +257,7 @@ fn is_given_to_macro(index: &Index, file: FileId, span: Span) -> bool {
                 let start = called.rfind(|part: char| !part.is_alphanumeric() && part != '_');
                 let name = &called[start.map_or(0, |start| start + 1)..];
                 let is_macro =
-                    |file: FileId| index.outline(file).named(name).any(|(_, one)| one.kind == Kind::Macro);
+                    |file: FileId| index.outline(file).named(name).any(|one| one.kind == Kind::Macro);
                 if index.defining(name).into_iter().any(is_macro) {
                     return true;
                 }
@@ -319,7 +319,7 @@ fn may_call(index: &Index, family: &Family<'_>, file: FileId, argument: &Occurre
 fn hands_on(index: &Index, name: &str, other: &str) -> bool {
     index.defining(name).into_iter().any(|file| {
         let whole = index.whole(file);
-        let mut named = whole.1.named(name).map(|(_, one)| one);
+        let mut named = whole.1.named(name);
         named.any(|one| {
             let text = one.span.of(&whole.0);
             one.is_callable() && text.contains("**") && words(text, other).next().is_some()

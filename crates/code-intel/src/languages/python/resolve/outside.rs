@@ -57,9 +57,9 @@ impl Python<'_, '_> {
         let alike = if is_free { self.same(&method) } else { self.renamed_together(&method) };
         for (file, start) in alike {
             let whole = self.index.whole(file);
-            let methods = whole.1.named(&method.definition.name).map(|(_, other)| other);
+            let methods = whole.1.named(&method.definition.name);
             for function in methods.filter(|other| other.name_span.start == start) {
-                let parameters = whole.1.named(&one.definition.name).map(|(_, other)| other);
+                let parameters = whole.1.named(&one.definition.name);
                 let own = parameters
                     .filter(|other| other.kind == Kind::Parameter && other.scope == Some(function.span));
                 keys.extend(own.map(|other| (file, other.name_span.start)));
@@ -85,7 +85,7 @@ impl Python<'_, '_> {
                 function.name.as_str(),
                 "__init__" | "__new__" | "__init_subclass__" | "__post_init__" | "__call__"
             );
-        Some((DefinitionSite { file: parameter.file, definition: function.clone() }, is_free))
+        Some((DefinitionSite::new(parameter.file, function), is_free))
     }
 
     pub(super) fn asked_for_outside(&self, target: &DefinitionSite) -> Option<String> {
@@ -219,8 +219,8 @@ impl Python<'_, '_> {
         let mut keys: HashSet<Key> = fixtures.iter().map(DefinitionSite::key).collect();
         for file in self.index.using(name).into_iter().filter(|file| self.can_use(*file, one.file)) {
             let whole = self.index.whole(file);
-            let parameters = whole.1.named(name).filter(|(_, other)| other.kind == Kind::Parameter);
-            let sites = parameters.map(|(_, other)| DefinitionSite { file, definition: other.clone() });
+            let parameters = whole.1.named(name).filter(|other| other.kind == Kind::Parameter);
+            let sites = parameters.map(|other| DefinitionSite::new(file, other));
             keys.extend(sites.filter(|site| self.asking_function(site).is_some()).map(|site| site.key()));
         }
         keys

@@ -84,8 +84,8 @@ impl Rust<'_, '_> {
             let fits = |one: &&Definition| {
                 !one.is_member && one.scope.is_none() && module_of(&outline, one) == around
             };
-            let own = outline.named(name).map(|(_, one)| one).filter(fits);
-            brought.by_name.extend(own.map(|one| DefinitionSite { file, definition: one.clone() }));
+            let own = outline.named(name).filter(fits);
+            brought.by_name.extend(own.map(|one| DefinitionSite::new(file, one)));
             // A name hides what a wildcard brings, unless only one of the two is compiled.
             if brought.is_wildcard_conditional && brought.is_name_conditional {
                 groups.push([brought.by_name, brought.by_wildcard].concat());
@@ -104,7 +104,7 @@ impl Rust<'_, '_> {
         let outline = self.index.outline(file);
         let mut groups: BTreeMap<String, Vec<DefinitionSite>> = BTreeMap::new();
         for (_, module) in outline.of_kind(Kind::Module) {
-            let module_site = DefinitionSite { file, definition: module.clone() };
+            let module_site = DefinitionSite::new(file, module);
             let found = if module.is_declaration {
                 let files = self.declared_files(file, module);
                 files.iter().flat_map(|file| self.exported(*file, name, &mut Seen::new())).collect()
@@ -128,13 +128,9 @@ impl Rust<'_, '_> {
     fn given_by(&self, file: FileId, module: &str, name: &str) -> Vec<DefinitionSite> {
         let near = module.strip_prefix("self::").unwrap_or(module);
         let outline = self.index.outline(file);
-        let in_braces = outline
-            .named(near)
-            .map(|(_, one)| one)
-            .filter(|one| one.kind == Kind::Module && !one.is_declaration);
-        let in_braces: Vec<DefinitionSite> = in_braces
-            .flat_map(|one| self.in_braces(&DefinitionSite { file, definition: one.clone() }, name))
-            .collect();
+        let in_braces = outline.named(near).filter(|one| one.kind == Kind::Module && !one.is_declaration);
+        let in_braces: Vec<DefinitionSite> =
+            in_braces.flat_map(|one| self.in_braces(&DefinitionSite::new(file, one), name)).collect();
         if !in_braces.is_empty() {
             return in_braces;
         }
@@ -160,7 +156,7 @@ impl Rust<'_, '_> {
     pub(super) fn is_bound_by_cfg(&self, one: &DefinitionSite) -> bool {
         let Some(scope) = one.definition.scope else { return false };
         let whole = self.index.whole(one.file);
-        let mut same = whole.1.named(&one.definition.name).map(|(_, other)| other);
+        let mut same = whole.1.named(&one.definition.name);
         same.any(|other| {
             other.scope.is_some_and(|of| of.contains(scope.start) || scope.contains(of.start))
                 && is_conditional(&whole.0, other.span.start)

@@ -4,7 +4,7 @@ use super::Rust;
 use crate::facts::Kind;
 use crate::index::FileId;
 use crate::resolve::Resolution;
-use crate::resolve::expression::steps;
+use crate::resolve::expression::closing;
 use crate::resolve::type_ref::{TypeRef, has_word, split_top};
 use crate::resolve::types::Value;
 
@@ -124,19 +124,14 @@ impl Rust<'_, '_> {
         let _deeper = self.enter()?;
         let text = text.trim().trim_start_matches('&');
         let find = |text: &str| WRAPPERS.iter().find(|(word, _)| text.starts_with(word));
-        // What is done with a value, as steps.
-        let after = |rest: &str| steps(&format!("_{}", rest.get(1..)?));
-        if let Some(inside) = text.strip_prefix('(').filter(|inside| find(inside).is_some()) {
-            let (inside, rest) = inside.split_at(closed(inside)?);
-            let value = self.value(file, inside, offset);
-            return Some(self.value_behind(file, value, after(rest)?.get(1..)?, offset));
-        }
-        let (word, wrapper) = find(text)?;
-        let inside = text.strip_prefix(word)?;
-        let (inside, rest) = inside.split_at(closed(inside)?);
-        let value = self.value(file, split_top(inside, ',').first()?.trim(), offset);
-        let wrapped = Self::wrapped(value, wrapper)?;
-        Some(self.value_behind(file, wrapped, after(rest)?.get(1..)?, offset))
+        let is_in_brackets = text.strip_prefix('(').is_some_and(|inside| find(inside).is_some());
+        let (word, wrapper) = if is_in_brackets { &("(", "") } else { find(text)? };
+        let open = text.get(word.len() - 1..)?;
+        let (inside, rest) = open.split_at(closing(open)?);
+        let inside = inside.get(1..inside.len() - 1)?;
+        let first = if is_in_brackets { inside } else { split_top(inside, ',').first()?.trim() };
+        let wrapped = Self::wrapped(self.value(file, first, offset), wrapper)?;
+        Some(self.value_after(wrapped, file, rest, offset))
     }
 
     fn wrapped(value: Value, wrapper: &str) -> Option<Value> {
@@ -156,12 +151,7 @@ impl Rust<'_, '_> {
 
     /// What an iterator of the workspace gives, by what its `next` returns.
     pub(super) fn iterator_item(&self, value: &Value) -> Option<Value> {
-        let types = match value {
-            Value::Instance { file, offset, text } => self.types_of(*file, *offset, text),
-            Value::Of(types) => types.clone(),
-            _ => return None,
-        };
-        for of in &types {
+        for of in &self.types_of_value(value)? {
             if of.definition.kind == Kind::TypeParameter {
                 // `I: Iterator<Item = A>`.
                 let bound = of.definition.bases.iter().find(|bound| bound.contains("Item"));
@@ -233,18 +223,4 @@ pub(super) fn tuple_element(value: &Value, place: usize) -> Option<Value> {
     } else {
         Value::Instance { file: *file, offset: *offset, text: part }
     })
-}
-
-/// Where a bracket that stands before a text is closed.
-fn closed(text: &str) -> Option<usize> {
-    let mut depth = 0_i32;
-    for (at, character) in text.char_indices() {
-        match character {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' if depth == 0 => return Some(at),
-            ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
 }

@@ -123,7 +123,7 @@ impl Rust<'_, '_> {
 
     fn child_module(&self, file: FileId, name: &str) -> Option<FileId> {
         let outline = self.index.outline(file);
-        let mut named = outline.named(name).map(|(_, one)| one);
+        let mut named = outline.named(name);
         let declared = named.find(|definition| definition.kind == Kind::Module)?;
         if !declared.is_declaration {
             // A module in braces: its names stand in the same file.

@@ -126,8 +126,8 @@ impl Rust<'_, '_> {
             return Vec::new();
         };
         let fits = |one: &&Definition| !one.is_member && one.container == Some(index as u32);
-        let found = outline.named(name).map(|(_, one)| one).find(fits);
-        found.map(|one| DefinitionSite { file: module.file, definition: one.clone() }).into_iter().collect()
+        let found = outline.named(name).find(fits);
+        found.map(|one| DefinitionSite::new(module.file, one)).into_iter().collect()
     }
 
     /// `super::name` in a module in braces; `None` where the place is in none.
@@ -147,12 +147,8 @@ impl Rust<'_, '_> {
         let first = if rest.is_empty() { name } else { rest.split("::").next().unwrap_or(rest) };
         let is_there =
             |one: &&Definition| !one.is_member && one.scope.is_none() && module_of(facts, one) == levels;
-        let found: Vec<DefinitionSite> = facts
-            .named(first)
-            .map(|(_, one)| one)
-            .filter(is_there)
-            .map(|one| DefinitionSite { file, definition: one.clone() })
-            .collect();
+        let found: Vec<DefinitionSite> =
+            facts.named(first).filter(is_there).map(|one| DefinitionSite::new(file, one)).collect();
         if rest.is_empty() {
             return if found.is_empty() { None } else { Some(Resolution::of(found)) };
         }

@@ -325,8 +325,7 @@ impl Script<'_, '_> {
         let scopes = whole.1.of_kind(Kind::Parameter).map(|(_, one)| one);
         let scope =
             scopes.filter_map(|one| one.scope).filter(|scope| is_of(*scope)).max_by_key(|one| one.len())?;
-        nth_of_scope(&whole.1, scope, place)
-            .map(|one| DefinitionSite { file: function.file, definition: one.clone() })
+        nth_of_scope(&whole.1, scope, place).map(|one| DefinitionSite::new(function.file, one))
     }
 
     /// The same for the call signature of an interface, which has no name.
@@ -349,7 +348,7 @@ impl Script<'_, '_> {
             .filter(|scope| span.contains(scope.start) && !is_member(*scope))
             .max_by_key(|scope| scope.len())?;
         let one = nth_of_scope(&whole.1, scope, place)?;
-        Some(DefinitionSite { file: interface.file, definition: one.clone() })
+        Some(DefinitionSite::new(interface.file, one))
     }
 
     /// A parameter without a type: what is expected of its function at its place.

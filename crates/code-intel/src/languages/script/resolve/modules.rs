@@ -59,7 +59,7 @@ impl Script<'_, '_> {
         // `exports.name = value`: what is given to others here.
         let begins = |one: &&Definition| one.owner.is_some() && one.span.start == occurrence.span.start;
         let assigned = whole.1.definitions.iter().find(begins);
-        let given = assigned.and_then(|one| self.given(&DefinitionSite { file, definition: one.clone() }));
+        let given = assigned.and_then(|one| self.given(&DefinitionSite::new(file, one)));
         Some(given.map_or_else(|| self.module_begin(file), Resolution::of))
     }
 
@@ -192,8 +192,7 @@ impl Script<'_, '_> {
         let at = outline.definitions.iter().rposition(is_given)?;
         let is_member = |one: &&Definition| one.name == name && one.container == Some(at as u32);
         let members = outline.definitions.iter().filter(is_member);
-        let members: Vec<DefinitionSite> =
-            members.map(|one| DefinitionSite { file, definition: one.clone() }).collect();
+        let members: Vec<DefinitionSite> = members.map(|one| DefinitionSite::new(file, one)).collect();
         if !members.is_empty() {
             return Some(members.into_iter().flat_map(|one| self.named_by_shorthand(one)).collect());
         }
@@ -226,7 +225,7 @@ impl Script<'_, '_> {
     pub(super) fn given_value(&self, file: FileId, given: &Definition) -> Option<Vec<DefinitionSite>> {
         let is_whole = given.value.starts_with("new ") || given.is_callable();
         if is_whole {
-            return Some(vec![DefinitionSite { file, definition: given.clone() }]);
+            return Some(vec![DefinitionSite::new(file, given)]);
         }
         let mut module = self.module_meaning(file).found().first()?.clone();
         module.definition.at = given.at;
@@ -283,9 +282,9 @@ impl Script<'_, '_> {
                 (Some(owner), _) => self.name(file, owner, one.span.start).found().first().cloned(),
                 (None, Some(container)) if one.is_member => {
                     let container = definitions.get(container as usize);
-                    container.map(|container| DefinitionSite { file, definition: container.clone() })
+                    container.map(|container| DefinitionSite::new(file, container))
                 }
-                (None, _) => Some(DefinitionSite { file, definition: one.clone() }),
+                (None, _) => Some(DefinitionSite::new(file, one)),
             };
             if let Some(holder) = holder.filter(|holder| self.has_members(holder)) {
                 return Some(vec![holder]);

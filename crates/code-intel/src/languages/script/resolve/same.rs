@@ -42,7 +42,7 @@ impl Script<'_, '_> {
         let Some(named) = around.iter().find(|one| !is_handed(one)) else {
             return self.module_meaning(used.file).found().first().cloned();
         };
-        let mut found = DefinitionSite { file: used.file, definition: (*named).clone() };
+        let mut found = DefinitionSite::new(used.file, named);
         if named.kind == Kind::Constructor {
             found = self.owner_types(&found).into_iter().next().unwrap_or(found);
         }
