@@ -86,9 +86,9 @@ const EXTENSIONS: &[Extension] = &[
         kind: "language of the code index",
         example: "Go",
         scope: &["crates/code-intel", "crates/tools", "crates/cli", "Cargo.toml"],
-        own: &[&["code-intel", "facts", "go"], &["code-intel", "resolve", "go"]],
+        own: &[&["code-intel", "languages", "go"]],
         names: &["Language::Go", "Self::Go", "Go,", "mod go", "go::", "tree-sitter-go", "tree_sitter_go"],
-        limit: Cost { modules: 2, lines: 19 },
+        limit: Cost { modules: 1, lines: 5 },
     },
     Extension {
         kind: "door",
@@ -297,14 +297,14 @@ mod tests {
     #[test]
     fn own_modules_are_found_by_segments() {
         let module = |path: &str| {
-            let module = module_of(Path::new(path), &["code-intel", "resolve", "go"]);
+            let module = module_of(Path::new(path), &["code-intel", "languages", "go"]);
             module.map(|module| module.display().to_string())
         };
-        let resolve = "crates/code-intel/src/resolve";
-        assert_eq!(module(&format!("{resolve}/go.rs")), Some(format!("{resolve}/go")));
-        assert_eq!(module(&format!("{resolve}/go/modules.rs")), Some(format!("{resolve}/go")));
-        assert_eq!(module(&format!("{resolve}/go_modules.rs")), Some(format!("{resolve}/go_modules")));
-        assert_eq!(module(&format!("{resolve}/google.rs")), None);
+        let languages = "crates/code-intel/src/languages";
+        assert_eq!(module(&format!("{languages}/go.rs")), Some(format!("{languages}/go")));
+        assert_eq!(module(&format!("{languages}/go/resolve.rs")), Some(format!("{languages}/go")));
+        assert_eq!(module(&format!("{languages}/go_modules.rs")), Some(format!("{languages}/go_modules")));
+        assert_eq!(module(&format!("{languages}/google.rs")), None);
         assert_eq!(module("crates/code-intel/src/facts/go.rs"), None);
     }
 }

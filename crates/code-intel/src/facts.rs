@@ -1,23 +1,17 @@
 //! What one file says: what it defines, what it imports, which names it uses.
 //!
-//! One walk over the syntax tree gathers everything; a file per language in `facts/` knows its nodes. Nothing is
+//! One walk over the syntax tree gathers everything; `languages/` has a file per language that knows its nodes. Nothing is
 //! resolved here. Types and values are kept as the text they have in the source, so that a later question can be
 //! answered without the tree.
 
 mod annotations;
-mod c;
 mod excerpt;
-mod extract;
-mod go;
-mod java;
+pub(crate) mod extract;
 mod lookup;
 mod manifest;
-mod nodes;
-mod outline;
-mod python;
+pub(crate) mod nodes;
+pub(crate) mod outline;
 mod recovery;
-mod rust;
-mod script;
 mod wrapped;
 
 use std::time::Duration;
@@ -337,11 +331,11 @@ pub(crate) fn read_within(language: Language, text: &str, limits: Limits) -> Res
     let is_typed = matches!(language, Language::TypeScript | Language::Tsx);
     if is_typed
         && tree.root_node().has_error()
-        && let Some(separated) = script::separated(text)
+        && let Some(separated) = crate::languages::script::separated(text)
     {
         tree = syntax::parse(language, &separated, limits)?;
     }
-    let rules = extract::rules(language);
+    let rules = language.definition().facts;
     let kinds = nodes::Kinds::of(language, &tree.language(), rules);
     let read_tree = |text: &str, tree: &tree_sitter::Tree| {
         let mut extractor = extract::Extractor::new(text, rules);

@@ -1,221 +1,122 @@
 //! Languages, and how a file's language is told.
+//!
+//! Each language is described by a [`LanguageDefinition`] in a file of its own, with the rules that read its syntax and
+//! resolve its names beside it. A new one is a folder here and a row in the table below.
+
+pub(crate) mod c;
+pub(crate) mod go;
+mod java;
+mod outlined;
+mod python;
+pub(crate) mod rust;
+pub(crate) mod script;
 
 use std::path::Path;
 
-/// A language that can be parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
-    Bash,
-    C,
-    Cpp,
-    CSharp,
-    Css,
-    Go,
-    Html,
-    Java,
-    JavaScript,
-    Json,
-    Php,
-    Python,
-    Ruby,
-    Rust,
-    Toml,
-    Tsx,
-    TypeScript,
-    Yaml,
+use serde_json::Value;
+
+use crate::facts::Definition;
+use crate::facts::extract::Rules as FactRules;
+use crate::lsp::ReadyBy;
+use crate::resolve::Resolver;
+use crate::resolve::languages::Rules;
+
+/// Declares the languages, each with its definition.
+macro_rules! languages {
+    ($($language:ident = $definition:expr,)*) => {
+        /// A language that can be parsed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Language {
+            $($language,)*
+        }
+
+        const ALL: &[Language] = &[$(Language::$language,)*];
+
+        impl Language {
+            /// All that is known of it.
+            pub(crate) fn definition(self) -> &'static LanguageDefinition {
+                match self {
+                    $(Self::$language => &$definition,)*
+                }
+            }
+        }
+    };
 }
 
-/// A language with the endings and whole names of its files, in lower case, and the programs that run them.
-struct Signs {
-    language: Language,
-    name: &'static str,
-    endings: &'static [&'static str],
-    names: &'static [&'static str],
-    programs: &'static [&'static str],
+languages! {
+    Bash = outlined::BASH,
+    C = c::C,
+    Cpp = c::CPP,
+    CSharp = outlined::C_SHARP,
+    Css = outlined::CSS,
+    Go = go::GO,
+    Html = outlined::HTML,
+    Java = java::JAVA,
+    JavaScript = script::JAVA_SCRIPT,
+    Json = outlined::JSON,
+    Php = outlined::PHP,
+    Python = python::PYTHON,
+    Ruby = outlined::RUBY,
+    Rust = rust::RUST,
+    Toml = outlined::TOML,
+    Tsx = script::TSX,
+    TypeScript = script::TYPE_SCRIPT,
+    Yaml = outlined::YAML,
+}
+
+/// All that must be known of a language.
+pub(crate) struct LanguageDefinition {
+    pub name: &'static str,
+    /// What language servers call it.
+    pub id: &'static str,
+    /// The endings and whole names of its files, in lower case.
+    pub endings: &'static [&'static str],
+    pub names: &'static [&'static str],
+    /// The programs that run its files.
+    pub programs: &'static [&'static str],
     /// The words that begin an item at the left margin.
-    items: &'static [&'static str],
+    pub items: &'static [&'static str],
+    pub grammar: fn() -> tree_sitter::Language,
+    /// How the facts of a file are read from its syntax tree.
+    pub facts: &'static FactRules,
+    /// How names are resolved.
+    pub rules: for<'r> fn(&'r Resolver<'_>) -> Rules<'r>,
+    /// One step of indentation, where a file shows none.
+    pub indentation: &'static str,
+    /// Whether statements end in a semicolon.
+    pub has_semicolons: bool,
+    /// What may stand around a pattern: it can be a whole declaration, a statement, an expression, or a member.
+    pub contexts: &'static [(&'static str, &'static str)],
+    /// The kind by which its language servers list a definition, where it is not its own.
+    pub listed_kind: fn(&Definition) -> Option<&'static str>,
+    /// Language servers, the preferred one first.
+    pub servers: &'static [LanguageServer],
 }
 
-const SCRIPT_ITEMS: &[&str] = &["export", "function", "class", "interface", "enum", "async", "import"];
-const C_ITEMS: &[&str] = &[
-    "static",
-    "struct",
-    "class",
-    "enum",
-    "union",
-    "typedef",
-    "void",
-    "int",
-    "char",
-    "bool",
-    "unsigned",
-    "long",
-    "const",
-    "extern",
-    "template",
-    "namespace",
-    "inline",
-    "double",
-    "float",
-    "size_t",
-    "auto",
-];
+/// A language server that is known without configuration.
+pub(crate) struct LanguageServer {
+    pub name: &'static str,
+    pub languages: &'static [Language],
+    /// The program and its arguments.
+    pub command: &'static str,
+    pub ready: ReadyBy,
+    /// The files of which it needs one, above what is asked about, to know more than the files that are open.
+    pub project: &'static [&'static str],
+    /// What it is told at its start.
+    pub initialization: fn() -> Value,
+}
 
-const SIGNS: &[Signs] = &[
-    Signs {
-        language: Language::Bash,
-        name: "Bash",
-        endings: &["sh", "bash"],
-        names: &[".bashrc", ".bash_profile", ".profile", "pkgbuild"],
-        programs: &["sh", "bash", "dash", "ash"],
-        items: &[],
-    },
-    Signs {
-        language: Language::C,
-        name: "C",
-        endings: &["c", "h"],
-        names: &[],
-        programs: &[],
-        items: C_ITEMS,
-    },
-    Signs {
-        language: Language::Cpp,
-        name: "C++",
-        endings: &["cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "ipp"],
-        names: &[],
-        programs: &[],
-        items: C_ITEMS,
-    },
-    Signs {
-        language: Language::CSharp,
-        name: "C#",
-        endings: &["cs", "csx"],
-        names: &[],
-        programs: &[],
-        items: &[],
-    },
-    Signs { language: Language::Css, name: "CSS", endings: &["css"], names: &[], programs: &[], items: &[] },
-    Signs {
-        language: Language::Go,
-        name: "Go",
-        endings: &["go"],
-        names: &[],
-        programs: &[],
-        items: &["func", "type", "var", "const"],
-    },
-    Signs {
-        language: Language::Html,
-        name: "HTML",
-        endings: &["html", "htm"],
-        names: &[],
-        programs: &[],
-        items: &[],
-    },
-    Signs {
-        language: Language::Java,
-        name: "Java",
-        endings: &["java"],
-        names: &[],
-        programs: &[],
-        items: &[],
-    },
-    Signs {
-        language: Language::JavaScript,
-        name: "JavaScript",
-        endings: &["js", "mjs", "cjs", "jsx"],
-        names: &[],
-        programs: &["node", "nodejs", "bun"],
-        items: SCRIPT_ITEMS,
-    },
-    Signs {
-        language: Language::Json,
-        name: "JSON",
-        endings: &["json", "geojson", "webmanifest"],
-        names: &[".babelrc", ".eslintrc"],
-        programs: &[],
-        items: &[],
-    },
-    Signs {
-        language: Language::Php,
-        name: "PHP",
-        endings: &["php", "phtml"],
-        names: &[],
-        programs: &["php"],
-        items: &[],
-    },
-    Signs {
-        language: Language::Python,
-        name: "Python",
-        endings: &["py", "pyi", "pyw"],
-        names: &["sconstruct", "sconscript"],
-        programs: &["python", "python2", "python3"],
-        items: &["def", "class", "async"],
-    },
-    Signs {
-        language: Language::Ruby,
-        name: "Ruby",
-        endings: &["rb", "rake", "gemspec", "ru"],
-        names: &["gemfile", "rakefile", "podfile", "vagrantfile"],
-        programs: &["ruby"],
-        items: &[],
-    },
-    Signs {
-        language: Language::Rust,
-        name: "Rust",
-        endings: &["rs"],
-        names: &[],
-        programs: &[],
-        items: &[
-            "pub",
-            "fn",
-            "struct",
-            "enum",
-            "trait",
-            "impl",
-            "mod",
-            "use",
-            "const",
-            "static",
-            "type",
-            "unsafe",
-            "async",
-            "extern",
-            "macro_rules!",
-        ],
-    },
-    Signs {
-        language: Language::Toml,
-        name: "TOML",
-        endings: &["toml"],
-        names: &["cargo.lock", "poetry.lock", "uv.lock"],
-        programs: &[],
-        items: &[],
-    },
-    Signs {
-        language: Language::Tsx,
-        name: "TSX",
-        endings: &["tsx"],
-        names: &[],
-        programs: &[],
-        items: SCRIPT_ITEMS,
-    },
-    Signs {
-        language: Language::TypeScript,
-        name: "TypeScript",
-        endings: &["ts", "mts", "cts"],
-        names: &[],
-        programs: &["deno", "ts-node", "tsx"],
-        items: SCRIPT_ITEMS,
-    },
-    Signs {
-        language: Language::Yaml,
-        name: "YAML",
-        endings: &["yaml", "yml"],
-        names: &[".clang-format"],
-        programs: &[],
-        items: &[],
-    },
-];
+impl LanguageServer {
+    /// A server that needs no file of a project and is told nothing.
+    const fn new(
+        name: &'static str,
+        languages: &'static [Language],
+        command: &'static str,
+        ready: ReadyBy,
+    ) -> Self {
+        Self { name, languages, command, ready, project: &[], initialization: || Value::Null }
+    }
+}
 
 /// What no header of C has.
 const CPP_SIGNS: &[&str] =
@@ -224,12 +125,17 @@ const CPP_SIGNS: &[&str] =
 impl Language {
     /// Its usual name.
     pub fn name(self) -> &'static str {
-        SIGNS.iter().find(|signs| signs.language == self).map_or("", |signs| signs.name)
+        self.definition().name
+    }
+
+    /// Its tree-sitter grammar.
+    pub fn grammar(self) -> tree_sitter::Language {
+        (self.definition().grammar)()
     }
 
     /// The words that begin an item at the left margin; none where that is not known.
     pub(crate) fn item_words(self) -> &'static [&'static str] {
-        SIGNS.iter().find(|signs| signs.language == self).map_or(&[], |signs| signs.items)
+        self.definition().items
     }
 
     /// Whether files of the two languages belong to one program: TypeScript and TSX, C and C++.
@@ -255,24 +161,25 @@ impl Language {
 
     /// Lists all languages by name.
     pub fn all() -> impl Iterator<Item = Self> {
-        SIGNS.iter().map(|signs| signs.language)
+        ALL.iter().copied()
     }
 
     /// Detects the language of a file by its name, else by its shebang line.
     pub fn detect(path: &Path, text: &str) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_lowercase();
         let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-        let by_name = SIGNS.iter().find(|signs| {
-            signs.names.contains(&name.as_str())
-                || ending.is_some_and(|ending| signs.endings.contains(&ending))
+        let by_name = Self::all().find(|language| {
+            let definition = language.definition();
+            definition.names.contains(&name.as_str())
+                || ending.is_some_and(|ending| definition.endings.contains(&ending))
         });
-        if let Some(signs) = by_name {
+        if let Some(language) = by_name {
             // Headers of C++ are called like those of C.
             let is_cpp = ending == Some("h") && CPP_SIGNS.iter().any(|sign| text.contains(sign));
-            return Some(if is_cpp { Self::Cpp } else { signs.language });
+            return Some(if is_cpp { Self::Cpp } else { language });
         }
         let program = program(text.lines().next()?)?;
-        SIGNS.iter().find(|signs| signs.programs.contains(&program)).map(|signs| signs.language)
+        Self::all().find(|language| language.definition().programs.contains(&program))
     }
 }
 

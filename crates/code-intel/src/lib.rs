@@ -13,7 +13,6 @@ pub mod embeddings;
 mod error;
 pub mod facts;
 pub mod functions;
-pub mod grammars;
 pub mod index;
 pub mod languages;
 mod location;

@@ -116,7 +116,7 @@ pub(crate) fn text(index: &Index, path: &str) -> Option<Arc<String>> {
 pub(crate) fn defined_at(index: &Index, file: FileId, at: Position) -> Option<DefinitionSite> {
     let whole = index.whole(file);
     let definition = whole.1.definitions.iter().find(|definition| definition.at == at)?;
-    Some(DefinitionSite { file, definition: definition.clone() })
+    Some(DefinitionSite::new(file, definition))
 }
 
 #[cfg(test)]

@@ -5,21 +5,21 @@
 //! members through the type of what they are members of. What leads out of the workspace is said to be external.
 
 mod calls;
-mod expression;
-mod generics;
-mod languages;
+pub(crate) mod expression;
+pub(crate) mod generics;
+pub(crate) mod languages;
 mod members;
 mod memory;
-mod modules;
-mod named_types;
-mod names;
+pub(crate) mod modules;
+pub(crate) mod named_types;
+pub(crate) mod names;
 mod occurrence;
-mod overloads;
+pub(crate) mod overloads;
 mod references;
 mod renamed;
 mod renaming;
-mod type_ref;
-mod types;
+pub(crate) mod type_ref;
+pub(crate) mod types;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -38,6 +38,7 @@ use memory::Memory;
 
 pub(crate) use calls::CallGraph;
 pub use calls::{Call, Direction};
+pub(crate) use members::is_literal;
 
 /// How certain a resolution is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,8 +66,12 @@ pub struct DefinitionSite {
 }
 
 impl DefinitionSite {
+    pub(crate) fn new(file: FileId, definition: &Definition) -> Self {
+        Self { file, definition: definition.clone() }
+    }
+
     /// What tells a definition from all others.
-    fn key(&self) -> (FileId, u32) {
+    pub(crate) fn key(&self) -> (FileId, u32) {
         (self.file, self.definition.name_span.start)
     }
 }
@@ -89,14 +94,14 @@ impl Resolution {
         }
     }
 
-    fn of(found: Vec<DefinitionSite>) -> Self {
+    pub(crate) fn of(found: Vec<DefinitionSite>) -> Self {
         if found.is_empty() { Self::Unknown } else { Self::Found(found, Certainty::Resolved) }
     }
 }
 
 /// What is looked for among members of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Want {
+pub(crate) enum Want {
     Any,
     /// Something that can be called.
     Call,
@@ -119,33 +124,33 @@ const DEEPEST: u32 = 48;
 type MemberName = (String, Option<Language>, bool);
 
 pub struct Resolver<'i> {
-    index: &'i Index,
-    steps: Cell<u32>,
-    depth: Rc<Cell<u32>>,
+    pub(crate) index: &'i Index,
+    pub(crate) steps: Cell<u32>,
+    pub(crate) depth: Rc<Cell<u32>>,
     /// When files are no longer looked into for uses, and how many were not.
-    deadline: Option<Instant>,
-    unread: Cell<usize>,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) unread: Cell<usize>,
     /// How often something was not looked into because it was too deep or had cost too much.
-    given_up: Cell<u32>,
+    pub(crate) given_up: Cell<u32>,
     /// What type parameters stand for in the question at hand (scripts).
-    bound: RefCell<Vec<languages::Bound>>,
+    pub(crate) bound: RefCell<Vec<crate::languages::script::Bound>>,
     /// What was found out: the files do not change while somebody asks.
-    only_members: RefCell<HashMap<MemberName, Resolution>>,
-    modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
-    go_modules: RefCell<HashMap<String, Option<Rc<languages::GoModule>>>>,
+    pub(crate) only_members: RefCell<HashMap<MemberName, Resolution>>,
+    pub(crate) modules: RefCell<HashMap<(FileId, String), Vec<FileId>>>,
+    pub(crate) go_modules: RefCell<HashMap<String, Option<Rc<crate::languages::go::GoModule>>>>,
     /// What has a name in C and C++.
-    globals: RefCell<HashMap<String, Rc<[DefinitionSite]>>>,
-    inactive_spans: RefCell<HashMap<FileId, Rc<[Span]>>>,
-    pairs: Memory<(FileId, u32), Vec<DefinitionSite>>,
-    bases: Memory<(FileId, u32), Vec<DefinitionSite>>,
+    pub(crate) globals: RefCell<HashMap<String, Rc<[DefinitionSite]>>>,
+    pub(crate) inactive_spans: RefCell<HashMap<FileId, Rc<[Span]>>>,
+    pub(crate) pairs: Memory<(FileId, u32), Vec<DefinitionSite>>,
+    pub(crate) bases: Memory<(FileId, u32), Vec<DefinitionSite>>,
     /// By the file, the name and the place it is understood at.
-    named_types: Memory<(FileId, String, u32), Vec<DefinitionSite>>,
+    pub(crate) named_types: Memory<(FileId, String, u32), Vec<DefinitionSite>>,
     /// Packages of scripts that are not installed, seen from a folder.
-    nowhere: RefCell<HashMap<(String, String), bool>>,
+    pub(crate) nowhere: RefCell<HashMap<(String, String), bool>>,
 }
 
 /// One level deeper in a question, until it is dropped.
-struct DepthGuard(Rc<Cell<u32>>);
+pub(crate) struct DepthGuard(Rc<Cell<u32>>);
 
 impl Drop for DepthGuard {
     fn drop(&mut self) {
@@ -189,7 +194,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// Whether there is time for one more file; if not, it is counted.
-    fn has_time(&self) -> bool {
+    pub(crate) fn has_time(&self) -> bool {
         let has_time = self.deadline.is_none_or(|deadline| Instant::now() < deadline);
         if !has_time {
             self.unread.set(self.unread.get() + 1);
@@ -198,17 +203,17 @@ impl<'i> Resolver<'i> {
     }
 
     /// A new question begins.
-    fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.steps.set(0);
         self.bound.borrow_mut().clear();
     }
 
-    fn language(&self, file: FileId) -> Option<Language> {
+    pub(crate) fn language(&self, file: FileId) -> Option<Language> {
         self.index.entry(file).and_then(|entry| entry.language)
     }
 
     /// Whether one more step may be taken.
-    fn step(&self) -> bool {
+    pub(crate) fn step(&self) -> bool {
         self.steps.set(self.steps.get() + 1);
         let may = self.steps.get() < MOST_STEPS;
         if !may {
@@ -218,7 +223,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// Goes one level deeper, unless that is too deep for the stack or the question has cost enough.
-    fn enter(&self) -> Option<DepthGuard> {
+    pub(crate) fn enter(&self) -> Option<DepthGuard> {
         if !self.step() {
             return None;
         }
@@ -231,7 +236,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// An answer that is kept, unless something was given up on the way.
-    fn remembered<K: Clone + Eq + Hash>(
+    pub(crate) fn remembered<K: Clone + Eq + Hash>(
         &self,
         memory: &Memory<K, Vec<DefinitionSite>>,
         question: K,
@@ -284,7 +289,7 @@ impl<'i> Resolver<'i> {
     fn defined_by(&self, file: FileId, occurrence: &Occurrence) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let defined = whole.1.defined_at(occurrence.span);
-        defined.map(|(_, definition)| DefinitionSite { file, definition: definition.clone() }).collect()
+        defined.map(|(_, definition)| DefinitionSite::new(file, definition)).collect()
     }
 
     /// Finds all definitions of a name or of `Type.member`, best first.
@@ -295,10 +300,10 @@ impl<'i> Resolver<'i> {
         let mut found = Vec::new();
         for file in self.index.defining(last) {
             let outline = self.index.outline(file);
-            for (_, definition) in outline.named(last) {
+            for definition in outline.named(last) {
                 let is_owned = owner.is_none_or(|owner| owner_name(&outline, definition) == Some(owner));
                 if is_owned {
-                    found.push(DefinitionSite { file, definition: definition.clone() });
+                    found.push(DefinitionSite::new(file, definition));
                 }
             }
         }
@@ -322,7 +327,7 @@ impl<'i> Resolver<'i> {
 
     /// The name of the type that a definition is a member of. What was found may be of the whole file or of its outline,
     /// in which definitions have other places.
-    fn owner_of(&self, found: &DefinitionSite) -> Option<String> {
+    pub(crate) fn owner_of(&self, found: &DefinitionSite) -> Option<String> {
         let outline = self.index.outline(found.file);
         let mut known = outline.defined_at(found.definition.name_span).map(|(_, one)| one);
         match known.find(|one| one.span == found.definition.span) {
@@ -332,7 +337,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// All definitions for others of a name that fit.
-    fn everywhere(
+    pub(crate) fn everywhere(
         &self,
         name: &str,
         fits: impl Fn(FileId, &Definition, &Facts) -> bool,
@@ -340,8 +345,32 @@ impl<'i> Resolver<'i> {
         self.everywhere_in(name, |_| true, fits)
     }
 
+    /// The definitions of a name in one file, local ones too, that fit.
+    pub(crate) fn defined_in(
+        &self,
+        file: FileId,
+        name: &str,
+        fits: impl Fn(&Definition) -> bool,
+    ) -> Vec<DefinitionSite> {
+        let whole = self.index.whole(file);
+        whole.1.named(name).filter(|one| fits(one)).map(|one| DefinitionSite::new(file, one)).collect()
+    }
+
+    /// The innermost scope's definitions of a name that no expression can mean: a lifetime, a label.
+    pub(crate) fn innermost_defined(
+        &self,
+        file: FileId,
+        name: &str,
+        offset: u32,
+        fits: impl Fn(&Definition) -> bool,
+    ) -> Vec<DefinitionSite> {
+        let known = |one: &Definition| fits(one) && one.scope.is_some_and(|scope| scope.contains(offset));
+        let found = self.defined_in(file, name, known).into_iter();
+        found.min_by_key(|one| one.definition.scope.map_or(0, Span::len)).into_iter().collect()
+    }
+
     /// Those in some files alone: names that many files have, such as those of fields, need not be looked at in all.
-    fn everywhere_in(
+    pub(crate) fn everywhere_in(
         &self,
         name: &str,
         is_among: impl Fn(FileId) -> bool,
@@ -350,9 +379,9 @@ impl<'i> Resolver<'i> {
         let mut found = Vec::new();
         for file in self.index.defining(name).into_iter().filter(|file| is_among(*file)) {
             let outline = self.index.outline(file);
-            for (_, definition) in outline.named(name) {
+            for definition in outline.named(name) {
                 if fits(file, definition, &outline) {
-                    found.push(DefinitionSite { file, definition: definition.clone() });
+                    found.push(DefinitionSite::new(file, definition));
                 }
             }
         }
@@ -364,7 +393,7 @@ impl<'i> Resolver<'i> {
     }
 
     /// How many folders two files have in common.
-    fn nearness(&self, one: FileId, other: FileId) -> usize {
+    pub(crate) fn nearness(&self, one: FileId, other: FileId) -> usize {
         if one == other {
             return usize::MAX;
         }
@@ -374,7 +403,7 @@ impl<'i> Resolver<'i> {
 }
 
 /// The name of the type a definition is a member of.
-fn owner_name<'f>(facts: &'f Facts, definition: &'f Definition) -> Option<&'f str> {
+pub(crate) fn owner_name<'f>(facts: &'f Facts, definition: &'f Definition) -> Option<&'f str> {
     if let Some(owner) = &definition.owner {
         return Some(owner);
     }

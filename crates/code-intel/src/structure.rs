@@ -210,3 +210,7 @@ mod rename_tests;
 #[cfg(test)]
 #[path = "structure/rename_doubt_tests.rs"]
 mod rename_doubt_tests;
+
+#[cfg(test)]
+#[path = "structure/rename_class_tests.rs"]
+mod rename_class_tests;

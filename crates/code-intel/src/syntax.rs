@@ -13,7 +13,6 @@ use std::time::Duration;
 use stepwell_workspace::Effort;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-use crate::grammars::grammar;
 use crate::languages::Language;
 
 /// Limits of a parse.
@@ -102,7 +101,7 @@ pub fn errors(language: Language, text: &str, limits: Limits) -> Result<Vec<Synt
     match language {
         // The library that reads settings says what is wrong in better words than a grammar can.
         Language::Toml => Ok(by_toml(text)),
-        _ => by_grammar(&grammar(language), text, limits),
+        _ => by_grammar(&language.grammar(), text, limits),
     }
 }
 
@@ -140,7 +139,7 @@ pub(crate) fn parse(language: Language, text: &str, limits: Limits) -> Result<Tr
     if is_too_deep(language, text) {
         return Err(Skipped::TooDeep);
     }
-    let tree = tree(&grammar(language), text, limits)?;
+    let tree = tree(&language.grammar(), text, limits)?;
     // What looks at a node's surroundings takes as long as the node is deep.
     if has_many_open_brackets(text) && is_deeper(&tree, DEEPEST_TREE) {
         return Err(Skipped::TooDeep);

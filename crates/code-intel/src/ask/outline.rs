@@ -122,16 +122,11 @@ impl Ask<'_> {
 
 /// The kind of a definition among the few kinds of language servers.
 fn broad_kind(language: Option<Language>, definition: &Definition) -> &'static str {
-    match (language, definition.kind) {
-        // clangd lists nothing inside a function.
-        (Some(Language::C | Language::Cpp), _) if definition.scope.is_some() => "local",
-        (_, Kind::Constructor | Kind::Property) => "method",
-        (Some(Language::Rust), Kind::Macro) => "function",
-        (Some(Language::Go), Kind::Type) if definition.declared.starts_with("func") => "function",
-        (Some(Language::Go | Language::C | Language::Cpp), Kind::Type | Kind::Union) => "class",
-        (Some(Language::C | Language::Cpp), Kind::EnumMember) => "enum",
-        (_, kind) => kind.name(),
-    }
+    let listed = language.and_then(|language| (language.definition().listed_kind)(definition));
+    listed.unwrap_or(match definition.kind {
+        Kind::Constructor | Kind::Property => "method",
+        kind => kind.name(),
+    })
 }
 
 /// The name of a definition as language servers list it: that of a template's specialization is `Name<int>`.

@@ -9,16 +9,14 @@ use tree_sitter::{Node, Tree};
 
 use super::nodes::{Fields, Kinds, field_id};
 use super::{
-    Context, Definition, Facts, Hole, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span, c,
-    go, java, outline, python, rust, script,
+    Context, Definition, Facts, Hole, Import, ImportedName, Kind, Occurrence, Position, Receiver, Span,
 };
-use crate::languages::Language;
 
 /// Text of types and values that is kept at most; what is longer is of no use to infer a type.
 const LONGEST_TEXT: usize = 400;
 
 /// What must be known of a language to read it.
-pub(super) struct Rules {
+pub(crate) struct Rules {
     /// Leaves that are names.
     pub names: &'static [&'static str],
     /// Nodes in which no name stands, and nothing that is visited: texts.
@@ -29,30 +27,9 @@ pub(super) struct Rules {
     pub visit: for<'t> fn(&mut Extractor<'t>, Node<'t>),
 }
 
-pub(super) fn rules(language: Language) -> &'static Rules {
-    match language {
-        Language::Python => &python::RULES,
-        Language::JavaScript => &script::RULES,
-        Language::TypeScript | Language::Tsx => &script::TYPED_RULES,
-        Language::Rust => &rust::RULES,
-        Language::Go => &go::RULES,
-        Language::C | Language::Cpp => &c::RULES,
-        Language::Java => &java::RULES,
-        Language::Bash
-        | Language::CSharp
-        | Language::Css
-        | Language::Html
-        | Language::Json
-        | Language::Php
-        | Language::Ruby
-        | Language::Toml
-        | Language::Yaml => &outline::RULES,
-    }
-}
-
 /// Where a new name is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum NameScope {
+pub(crate) enum NameScope {
     /// In the innermost scope.
     Here,
     /// As a member of the innermost type.
@@ -90,7 +67,7 @@ impl Hasher for OffsetHasher {
     }
 }
 
-pub(super) struct Extractor<'t> {
+pub(crate) struct Extractor<'t> {
     pub text: &'t str,
     rules: &'static Rules,
     /// The node that is visited, and those it stands in from the outermost on.
@@ -563,12 +540,12 @@ impl<'t> Extractor<'t> {
     }
 }
 
-pub(super) fn span(node: Node<'_>) -> Span {
+pub(crate) fn span(node: Node<'_>) -> Span {
     Span { start: node.start_byte() as u32, end: node.end_byte() as u32 }
 }
 
 /// The named children of a node.
-pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+pub(crate) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     // A cursor costs more than to count a few children for each of them.
     const FEW: usize = 4;
     match node.named_child_count() {
@@ -578,7 +555,7 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     }
 }
 
-pub(super) fn children_by_field<'n>(node: Node<'n>, field: &'static str) -> Vec<Node<'n>> {
+pub(crate) fn children_by_field<'n>(node: Node<'n>, field: &'static str) -> Vec<Node<'n>> {
     match field_id(&node.language(), field) {
         Some(id) => node.children_by_field_id(id, &mut node.walk()).collect(),
         None => Vec::new(),
@@ -586,7 +563,7 @@ pub(super) fn children_by_field<'n>(node: Node<'n>, field: &'static str) -> Vec<
 }
 
 /// Every node beneath one that `is_wanted` says, not looking into those for which `is_closed` holds.
-pub(super) fn beneath<'n>(
+pub(crate) fn beneath<'n>(
     node: Node<'n>,
     is_wanted: impl Fn(Node<'n>) -> bool,
     is_closed: impl Fn(Node<'n>) -> bool,

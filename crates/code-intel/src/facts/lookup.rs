@@ -90,7 +90,12 @@ impl Facts {
     }
 
     /// The definitions of a name with their places in the list, in its order.
-    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = (usize, &Definition)> {
+    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Definition> {
+        self.numbered(name).map(|(_, one)| one)
+    }
+
+    /// The same, with their places in the list.
+    pub(crate) fn numbered(&self, name: &str) -> impl Iterator<Item = (usize, &Definition)> {
         let found = range(&self.tables().by_name, name_hash(name)).iter();
         found.filter_map(|(_, place)| self.at(*place)).filter(move |(_, one)| one.name == name)
     }
@@ -112,7 +117,7 @@ impl Facts {
                 && (other.scope, other.container, other.is_member)
                     == (one.scope, one.container, one.is_member)
         };
-        is_real(one) && self.named(&one.name).any(is_again)
+        is_real(one) && self.numbered(&one.name).any(is_again)
     }
 
     /// The definitions of a kind, likewise.
@@ -167,7 +172,7 @@ mod tests {
         fn the_tables_say_what_the_lists_do(text in LINES) {
             let read = facts::read(Language::Python, &text).unwrap();
             for name in ["f", "A", "self", "x", "nothing"] {
-                let places: Vec<usize> = read.named(name).map(|(place, _)| place).collect();
+                let places: Vec<usize> = read.numbered(name).map(|(place, _)| place).collect();
                 let all = read.definitions.iter().enumerate();
                 let expected: Vec<usize> =
                     all.filter(|(_, one)| one.name == name).map(|(place, _)| place).collect();

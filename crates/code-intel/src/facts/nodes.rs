@@ -11,7 +11,7 @@ use tree_sitter::{Language, Node};
 use super::extract::Rules;
 
 /// A node's child by the name of its field.
-pub(super) trait Fields<'n> {
+pub(crate) trait Fields<'n> {
     fn field(self, name: &'static str) -> Option<Node<'n>>;
 }
 
@@ -36,7 +36,7 @@ thread_local! {
     static KINDS: RefCell<HashMap<crate::languages::Language, Kinds>> = RefCell::default();
 }
 
-pub(super) fn field_id(language: &Language, name: &'static str) -> Option<NonZeroU16> {
+pub(crate) fn field_id(language: &Language, name: &'static str) -> Option<NonZeroU16> {
     FIELDS.with_borrow_mut(|slots| {
         let slot = &mut slots[name.as_ptr().addr() % SLOTS];
         match slot {
@@ -52,10 +52,10 @@ pub(super) fn field_id(language: &Language, name: &'static str) -> Option<NonZer
 
 /// What the kinds of nodes of a language mean to its rules, by their numbers.
 #[derive(Clone)]
-pub(super) struct Kinds(Rc<[KindUse]>);
+pub(crate) struct Kinds(Rc<[KindUse]>);
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct KindUse {
+pub(crate) struct KindUse {
     /// A leaf of this kind is a name.
     pub is_name: bool,
     /// The rules look at nodes of this kind.
@@ -93,7 +93,7 @@ impl Kinds {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{c, go, java, python, rust, script};
+    use crate::languages::Language;
 
     /// The kinds that the arms of a visit are for.
     fn arms(source: &str, function: &str) -> Vec<String> {
@@ -108,19 +108,20 @@ mod tests {
     #[test]
     fn the_kinds_that_are_visited_are_those_the_visits_are_for() {
         let scripts = [
-            arms(include_str!("script.rs"), "fn visit<"),
-            arms(include_str!("script.rs"), "fn visit_plain<"),
-            arms(include_str!("script/contexts.rs"), "fn visit("),
+            arms(include_str!("../languages/script/facts.rs"), "fn visit<"),
+            arms(include_str!("../languages/script/facts.rs"), "fn visit_plain<"),
+            arms(include_str!("../languages/script/facts/contexts.rs"), "fn visit("),
         ];
-        for (rules, arms) in [
-            (&c::RULES, arms(include_str!("c.rs"), "fn visit<")),
-            (&go::RULES, arms(include_str!("go.rs"), "fn visit<")),
-            (&java::RULES, arms(include_str!("java.rs"), "fn visit<")),
-            (&python::RULES, arms(include_str!("python.rs"), "fn visit<")),
-            (&rust::RULES, arms(include_str!("rust.rs"), "fn visit<")),
-            (&script::RULES, scripts.concat()),
-            (&script::TYPED_RULES, scripts.concat()),
+        for (language, arms) in [
+            (Language::C, arms(include_str!("../languages/c/facts.rs"), "fn visit<")),
+            (Language::Go, arms(include_str!("../languages/go/facts.rs"), "fn visit<")),
+            (Language::Java, arms(include_str!("../languages/java/facts.rs"), "fn visit<")),
+            (Language::Python, arms(include_str!("../languages/python/facts.rs"), "fn visit<")),
+            (Language::Rust, arms(include_str!("../languages/rust/facts.rs"), "fn visit<")),
+            (Language::JavaScript, scripts.concat()),
+            (Language::TypeScript, scripts.concat()),
         ] {
+            let rules = language.definition().facts;
             assert!(arms.len() > 10, "the visit was not found");
             for kind in &arms {
                 assert!(rules.visited.contains(&kind.as_str()), "`{kind}` has an arm and is not visited");

@@ -6,7 +6,7 @@ use super::extract::{Extractor, NameScope, Rules, children};
 use super::nodes::Fields;
 use super::{Definition, Facts, Kind, Span};
 
-pub(super) const RULES: Rules = Rules {
+pub(crate) const RULES: Rules = Rules {
     names: &[
         "identifier",
         "name",

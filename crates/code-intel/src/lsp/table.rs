@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use stepwell_workspace::process;
 
-use crate::languages::Language;
+use crate::languages::{Language, LanguageServer};
 
 /// How a server signals that it has loaded the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,83 +47,28 @@ impl ServerSpec {
     }
 }
 
-struct Row(&'static str, &'static [Language], &'static str, ReadyBy);
-
-/// Name, languages, command line, how it says that it is ready. Of two for a language the first that is found is used.
-const ROWS: &[Row] = &[
-    Row("basedpyright", &[Language::Python], "basedpyright-langserver --stdio", ReadyBy::Answering),
-    Row("pyright", &[Language::Python], "pyright-langserver --stdio", ReadyBy::Answering),
-    Row("pylsp", &[Language::Python], "pylsp", ReadyBy::Answering),
-    Row("jedi", &[Language::Python], "jedi-language-server", ReadyBy::Answering),
-    Row("vtsls", SCRIPTS, "vtsls --stdio", ReadyBy::Progress),
-    Row("typescript", SCRIPTS, "typescript-language-server --stdio", ReadyBy::Progress),
-    Row("rust-analyzer", &[Language::Rust], "rust-analyzer", ReadyBy::ServerStatus),
-    Row("gopls", &[Language::Go], "gopls", ReadyBy::Progress),
-    Row("clangd", &[Language::C, Language::Cpp], "clangd --log=error", ReadyBy::Progress),
-    Row("jdtls", &[Language::Java], "jdtls", ReadyBy::LanguageStatus),
-    Row("ruby-lsp", &[Language::Ruby], "ruby-lsp", ReadyBy::Progress),
-    Row("solargraph", &[Language::Ruby], "solargraph stdio", ReadyBy::Progress),
-    Row("csharp-ls", &[Language::CSharp], "csharp-ls", ReadyBy::Progress),
-    Row("intelephense", &[Language::Php], "intelephense --stdio", ReadyBy::Progress),
-    Row("phpactor", &[Language::Php], "phpactor language-server", ReadyBy::Progress),
-    Row("bash", &[Language::Bash], "bash-language-server start", ReadyBy::Answering),
-];
-
-const SCRIPTS: &[Language] = &[Language::TypeScript, Language::Tsx, Language::JavaScript];
-
 /// Lists the servers known without configuration, in order of preference.
 pub fn known() -> Vec<ServerSpec> {
-    ROWS.iter().map(spec).collect()
+    Language::all().flat_map(|language| language.definition().servers).map(spec).collect()
 }
 
-fn spec(row: &Row) -> ServerSpec {
-    let Row(name, languages, line, ready) = row;
-    let mut words = line.split(' ').map(str::to_owned);
-    let initialization = match *name {
-        // A compiler run on every change would take the machine for answers nobody waits for.
-        "rust-analyzer" => serde_json::json!({"checkOnSave": false, "cachePriming": {"enable": false}}),
-        _ => Value::Null,
-    };
-    let project: &[&str] = match *name {
-        "clangd" => &["compile_commands.json", "build/compile_commands.json"],
-        "gopls" => &["go.mod", "go.work"],
-        "rust-analyzer" => &["Cargo.toml", "rust-project.json"],
-        _ => &[],
-    };
+fn spec(server: &LanguageServer) -> ServerSpec {
+    let mut words = server.command.split(' ').map(str::to_owned);
     ServerSpec {
-        name: (*name).to_owned(),
-        languages: languages.to_vec(),
+        name: server.name.to_owned(),
+        languages: server.languages.to_vec(),
         command: words.next().unwrap_or_default(),
         arguments: words.collect(),
         environment: Vec::new(),
-        initialization,
-        ready: *ready,
-        project: project.iter().map(ToString::to_string).collect(),
+        initialization: (server.initialization)(),
+        ready: server.ready,
+        project: server.project.iter().map(ToString::to_string).collect(),
     }
 }
 
 /// What language servers call a language.
 pub(crate) fn language_id(language: Language) -> &'static str {
-    match language {
-        Language::Bash => "shellscript",
-        Language::C => "c",
-        Language::Cpp => "cpp",
-        Language::CSharp => "csharp",
-        Language::Css => "css",
-        Language::Go => "go",
-        Language::Html => "html",
-        Language::Java => "java",
-        Language::JavaScript => "javascript",
-        Language::Json => "json",
-        Language::Php => "php",
-        Language::Python => "python",
-        Language::Ruby => "ruby",
-        Language::Rust => "rust",
-        Language::Toml => "toml",
-        Language::Tsx => "typescriptreact",
-        Language::TypeScript => "typescript",
-        Language::Yaml => "yaml",
-    }
+    language.definition().id
 }
 
 /// Finds a language by a name people write: `Python`, `c++`, `cpp`, `typescriptreact`.

@@ -118,7 +118,7 @@ impl Resolver<'_> {
     }
 
     /// Whether a use of a property runs this function of it: what reads it, or what sets it.
-    pub(super) fn is_accessor_used(
+    pub(crate) fn is_accessor_used(
         &self,
         accessor: &DefinitionSite,
         file: FileId,
@@ -153,7 +153,7 @@ impl Resolver<'_> {
         let is_table = |one: &Definition| rules.is_function_table(one);
         let innermost =
             whole.1.innermost(offset, is_function).or_else(|| whole.1.innermost(offset, is_table))?;
-        Some(DefinitionSite { file, definition: innermost.clone() })
+        Some(DefinitionSite::new(file, innermost))
     }
 
     /// Builds the call graph around a definition, up to `depth` calls away.

@@ -5,7 +5,7 @@ use super::type_ref::has_word;
 
 /// One step on the way to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// The first name.
     Name(String),
     Member(String),
@@ -27,7 +27,7 @@ const MAKERS: &str = "static_cast dynamic_cast const_cast reinterpret_cast stati
     make_unique make_shared any_cast get_if";
 
 /// The steps of an expression; `None` where it is anything else.
-pub(super) fn steps(text: &str) -> Option<Vec<Step>> {
+pub(crate) fn steps(text: &str) -> Option<Vec<Step>> {
     within(text, 0)
 }
 
@@ -166,7 +166,7 @@ fn name(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Where the bracket that a text begins with is closed; behind it.
-fn closing(text: &str) -> Option<usize> {
+pub(crate) fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut quote: Option<char> = None;
     let mut previous = ' ';

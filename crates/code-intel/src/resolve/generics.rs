@@ -10,7 +10,7 @@ use crate::index::FileId;
 impl Resolver<'_> {
     /// The value that a member of a value gave, with the arguments of the type in place of its parameters: what
     /// `Box<A>` has as a `T` is an `A`.
-    pub(super) fn with_arguments(&self, receiver: &Value, given: Value) -> Value {
+    pub(crate) fn with_arguments(&self, receiver: &Value, given: Value) -> Value {
         let Value::Instance { file: given_file, offset: given_offset, text: wanted } = &given else {
             return given;
         };
@@ -125,12 +125,12 @@ const LIBRARY: &str = "Option Result Vec String Box Rc Arc Self Some None Ok Err
 const MARK: char = '\u{1}';
 
 /// A type with the place where its names are known, which is not where it will stand.
-pub(super) fn placed(file: FileId, offset: u32, text: &str) -> String {
+pub(crate) fn placed(file: FileId, offset: u32, text: &str) -> String {
     if text.contains(MARK) { text.to_owned() } else { format!("{MARK}{}:{offset}{MARK}{text}", file.0) }
 }
 
 /// The place that is told in a type's text, and the type; references before it are left out.
-pub(super) fn place_of(text: &str) -> Option<(FileId, u32, &str)> {
+pub(crate) fn place_of(text: &str) -> Option<(FileId, u32, &str)> {
     let (before, rest) = text.split_once(MARK)?;
     if before.contains(['<', '(', '[']) {
         return None;

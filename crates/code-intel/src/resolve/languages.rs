@@ -1,15 +1,7 @@
 //! What differs between languages. The rest of `resolve` asks [`LanguageRules`] wherever languages differ; each
-//! language answers in a file of its own and leaves the default where it has no rule.
-
-mod c;
-mod go;
-mod java;
-mod python;
-mod rust;
-mod script;
+//! language answers in a file of its own in `languages/` and leaves the default where it has no rule.
 
 use std::collections::HashSet;
-use std::ops::Deref;
 use std::rc::Rc;
 
 use super::expression::Step;
@@ -18,18 +10,13 @@ use super::types::Value;
 use super::{DefinitionSite, Reference, Resolution, Resolver, Want};
 use crate::facts::{Definition, Facts, Import, ImportedName, Occurrence, Span};
 use crate::index::FileId;
-use crate::languages::Language;
-
-pub(super) use go::GoModule;
-pub(super) use rust::is_alike;
-pub(super) use script::Bound;
 
 /// A definition, by its file and where its name starts.
-pub(super) type Key = (FileId, u32);
+pub(crate) type Key = (FileId, u32);
 
 /// How a value's type arguments replace the parameters of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TypeArguments {
+pub(crate) enum TypeArguments {
     /// Where the text names a type parameter that is known there.
     WhereNamed,
     /// Everywhere: parameters have other names in each method.
@@ -39,7 +26,7 @@ pub(super) enum TypeArguments {
 }
 
 /// The rules of one language. The defaults are those of a language without scopes, imports or types of its own.
-pub(super) trait LanguageRules {
+pub(crate) trait LanguageRules {
     fn resolver(&self) -> &Resolver<'_>;
 
     // Names and scopes.
@@ -487,6 +474,11 @@ pub(super) trait LanguageRules {
         self.resolver().external_base(target)
     }
 
+    /// Whether the types of two members may be compared by their members, so that both must have the same.
+    fn may_be_one_type(&self, _one: &DefinitionSite, _other: &DefinitionSite) -> bool {
+        false
+    }
+
     /// Whether a type outside of the workspace asks for no members.
     fn asks_for_nothing(&self, _base: &str) -> bool {
         false
@@ -535,64 +527,36 @@ pub(super) trait LanguageRules {
 }
 
 /// The rules of a file's language.
-pub(super) enum Rules<'r, 'i> {
-    C(c::C<'r, 'i>),
-    Go(go::Go<'r, 'i>),
-    Java(java::Java<'r, 'i>),
-    Python(python::Python<'r, 'i>),
-    Rust(rust::Rust<'r, 'i>),
-    Script(script::Script<'r, 'i>),
-    Plain(Plain<'r, 'i>),
-}
+pub(crate) type Rules<'r> = Box<dyn LanguageRules + 'r>;
 
-impl<'r> Deref for Rules<'r, '_> {
-    type Target = dyn LanguageRules + 'r;
-
-    fn deref(&self) -> &Self::Target {
-        match self {
-            Self::C(rules) => rules,
-            Self::Go(rules) => rules,
-            Self::Java(rules) => rules,
-            Self::Python(rules) => rules,
-            Self::Rust(rules) => rules,
-            Self::Script(rules) => rules,
-            Self::Plain(rules) => rules,
-        }
-    }
-}
-
-impl<'i> Resolver<'i> {
-    pub(super) fn rules(&self, file: FileId) -> Rules<'_, 'i> {
+impl Resolver<'_> {
+    pub(crate) fn rules(&self, file: FileId) -> Rules<'_> {
         match self.language(file) {
-            Some(Language::C | Language::Cpp) => Rules::C(c::C(self)),
-            Some(Language::Go) => Rules::Go(go::Go(self)),
-            Some(Language::Java) => Rules::Java(java::Java(self)),
-            Some(Language::Python) => Rules::Python(python::Python(self)),
-            Some(Language::Rust) => Rules::Rust(rust::Rust(self)),
-            Some(Language::TypeScript | Language::Tsx | Language::JavaScript) => {
-                Rules::Script(script::Script(self))
-            }
-            _ => Rules::Plain(Plain(self)),
+            Some(language) => (language.definition().rules)(self),
+            None => Box::new(Plain(self)),
         }
     }
 
     /// The rules of the language that definitions are in.
-    pub(super) fn rules_of(&self, found: &[DefinitionSite]) -> Rules<'_, 'i> {
-        found.first().map_or(Rules::Plain(Plain(self)), |first| self.rules(first.file))
+    pub(crate) fn rules_of(&self, found: &[DefinitionSite]) -> Rules<'_> {
+        match found.first() {
+            Some(first) => self.rules(first.file),
+            None => Box::new(Plain(self)),
+        }
     }
 
     /// The rules of the language that the type of a value is in.
-    pub(super) fn rules_of_value(&self, value: &Value) -> Rules<'_, 'i> {
+    pub(crate) fn rules_of_value(&self, value: &Value) -> Rules<'_> {
         match value {
             Value::Instance { file, .. } | Value::Around(file, _) | Value::Module(file) => self.rules(*file),
             Value::Of(found) | Value::Type(found) | Value::Function(found) => self.rules_of(found),
-            Value::External | Value::Unknown => Rules::Plain(Plain(self)),
+            Value::External | Value::Unknown => Box::new(Plain(self)),
         }
     }
 }
 
 /// A language of which only the outline is known.
-pub(super) struct Plain<'r, 'i>(&'r Resolver<'i>);
+pub(crate) struct Plain<'r, 'i>(pub &'r Resolver<'i>);
 
 impl LanguageRules for Plain<'_, '_> {
     fn resolver(&self) -> &Resolver<'_> {
@@ -604,8 +568,8 @@ impl LanguageRules for Plain<'_, '_> {
 macro_rules! language_view {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        pub(in crate::resolve) struct $name<'r, 'i>(
-            pub(in crate::resolve::languages) &'r crate::resolve::Resolver<'i>,
+        pub(crate) struct $name<'r, 'i>(
+            pub(crate) &'r crate::resolve::Resolver<'i>,
         );
 
         impl<'i> std::ops::Deref for $name<'_, 'i> {
@@ -617,10 +581,10 @@ macro_rules! language_view {
         }
     };
 }
-use language_view;
+pub(crate) use language_view;
 
 /// Those with a body, where there are such.
-fn with_body(found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
+pub(crate) fn with_body(found: Vec<DefinitionSite>) -> Vec<DefinitionSite> {
     let real: Vec<DefinitionSite> =
         found.iter().filter(|one| !one.definition.is_declaration).cloned().collect();
     if real.is_empty() { found } else { real }

@@ -12,7 +12,7 @@ const DEEPEST: usize = 12;
 
 impl Resolver<'_> {
     /// `value.name`.
-    pub(super) fn member(
+    pub(crate) fn member(
         &self,
         file: FileId,
         receiver: &str,
@@ -43,11 +43,11 @@ impl Resolver<'_> {
         self.only_member(file, name, true)
     }
 
-    pub(super) fn member_of(&self, value: &Value, name: &str) -> Resolution {
+    pub(crate) fn member_of(&self, value: &Value, name: &str) -> Resolution {
         self.member_wanted(value, name, Want::Any)
     }
 
-    pub(super) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Resolution {
+    pub(crate) fn member_wanted(&self, value: &Value, name: &str, want: Want) -> Resolution {
         match value {
             Value::Instance { file, offset, text } => {
                 let types = self.made_types(*file, *offset, text);
@@ -78,7 +78,7 @@ impl Resolver<'_> {
     }
 
     /// The member of a name that types or their bases have.
-    pub(super) fn member_of_types(&self, types: &[DefinitionSite], name: &str) -> Resolution {
+    pub(crate) fn member_of_types(&self, types: &[DefinitionSite], name: &str) -> Resolution {
         self.wanted(types, name, Want::Any)
     }
 
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         Resolution::External
     }
 
-    pub(super) fn own_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
+    pub(crate) fn own_members(&self, of: &DefinitionSite, name: &str) -> Vec<DefinitionSite> {
         if of.definition.name.is_empty() {
             return self.inline_members(of, name);
         }
@@ -162,12 +162,8 @@ impl Resolver<'_> {
                 None => one.container.is_some() && one.container.map(|container| container as usize) == index,
             }
         };
-        let mut found: Vec<DefinitionSite> = facts
-            .named(name)
-            .map(|(_, one)| one)
-            .filter(fits)
-            .map(|one| DefinitionSite { file: of.file, definition: one.clone() })
-            .collect();
+        let mut found: Vec<DefinitionSite> =
+            facts.named(name).filter(fits).map(|one| DefinitionSite::new(of.file, one)).collect();
         if rules.spreads_members() && found.iter().all(|one| one.definition.is_declaration) {
             let is_among = |file: FileId| file != of.file && rules.may_hold_members(of.file, file);
             let others = self.everywhere_in(name, is_among, |_, one, _| {
@@ -181,7 +177,7 @@ impl Resolver<'_> {
     }
 
     /// The types a type extends or implements, as far as they are in the workspace.
-    pub(super) fn bases_of(&self, of: &DefinitionSite) -> Vec<DefinitionSite> {
+    pub(crate) fn bases_of(&self, of: &DefinitionSite) -> Vec<DefinitionSite> {
         if of.definition.bases.is_empty() {
             return Vec::new();
         }
@@ -198,7 +194,7 @@ impl Resolver<'_> {
     }
 
     /// The type a member is of.
-    pub(super) fn owner_types(&self, member: &DefinitionSite) -> Vec<DefinitionSite> {
+    pub(crate) fn owner_types(&self, member: &DefinitionSite) -> Vec<DefinitionSite> {
         let outline = self.index.outline(member.file);
         let known = outline.defined_at(member.definition.name_span).next().map(|(_, one)| one);
         let definition = known.unwrap_or(&member.definition);
@@ -206,7 +202,7 @@ impl Resolver<'_> {
             && let Some(container) = definition.container
             && let Some(container) = outline.definitions.get(container as usize)
         {
-            return vec![DefinitionSite { file: member.file, definition: container.clone() }];
+            return vec![DefinitionSite::new(member.file, container)];
         }
         match owner_name(&outline, definition) {
             Some(owner) => self.type_named(member.file, owner, definition.span.start),
@@ -242,14 +238,14 @@ impl Resolver<'_> {
     }
 
     /// The type whose members stand around a place: what `self` and `this` are.
-    pub(super) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<DefinitionSite> {
+    pub(crate) fn enclosing_type(&self, file: FileId, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let is_candidate = |one: &Definition| {
             one.kind.is_type() && one.kind != Kind::TypeParameter
                 || one.owner.is_some() && one.kind.is_callable()
         };
         match whole.1.innermost(offset, is_candidate) {
-            Some(one) if one.kind.is_type() => vec![DefinitionSite { file, definition: one.clone() }],
+            Some(one) if one.kind.is_type() => vec![DefinitionSite::new(file, one)],
             Some(one) => {
                 let owner = one.owner.clone().unwrap_or_default();
                 match owner.strip_suffix(NAMELESS) {
@@ -270,15 +266,14 @@ impl Resolver<'_> {
             before.matches(['{', '(']).count()
                 - before.matches(['}', ')']).count().min(before.matches(['{', '(']).count())
         };
-        let is_own =
-            |one: &&Definition| one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1;
-        let found = whole.1.named(name).map(|(_, one)| one).filter(is_own);
-        found.map(|one| DefinitionSite { file: of.file, definition: one.clone() }).collect()
+        self.defined_in(of.file, name, |one| {
+            one.is_member && span.contains(one.span.start) && depth(one.span.start) == 1
+        })
     }
 }
 
 /// Whether an expression begins with a literal: a text, also one with a prefix or in brackets, a list, a number.
-pub(super) fn is_literal(expression: &str) -> bool {
+pub(crate) fn is_literal(expression: &str) -> bool {
     let bare = expression.trim_start_matches(['(', ' ', '\n', '\t']);
     let prefix = bare.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
     let is_prefixed = bare.len() - prefix.len() <= 2 && prefix.starts_with(['"', '\'']);

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Answers to questions of one kind.
-pub(super) struct Memory<K, V> {
+pub(crate) struct Memory<K, V> {
     known: RefCell<HashMap<K, V>>,
     /// The questions that are being answered, each of which came up in the one before.
     open: RefCell<Vec<K>>,
@@ -26,7 +26,7 @@ impl<K, V> Default for Memory<K, V> {
 impl<K: Clone + Eq + Hash, V: Clone + Default> Memory<K, V> {
     /// The answer to a question, from memory or by asking; nothing where the question is being answered.
     /// `is_whole` tells whether what was just asked was answered to its end.
-    pub(super) fn recall(&self, question: K, ask: impl FnOnce() -> V, is_whole: impl FnOnce() -> bool) -> V {
+    pub(crate) fn recall(&self, question: K, ask: impl FnOnce() -> V, is_whole: impl FnOnce() -> bool) -> V {
         if let Some(known) = self.known.borrow().get(&question) {
             return known.clone();
         }

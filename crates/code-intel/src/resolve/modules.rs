@@ -7,7 +7,7 @@ use crate::index::FileId;
 
 impl Resolver<'_> {
     /// The files a module's name means, seen from a file; empty for one outside of the workspace.
-    pub(super) fn module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
+    pub(crate) fn module_files(&self, file: FileId, module: &str) -> Vec<FileId> {
         let key = (file, module.to_owned());
         if let Some(known) = self.modules.borrow().get(&key) {
             return known.clone();
@@ -29,21 +29,21 @@ impl Resolver<'_> {
         found
     }
 
-    pub(super) fn first(&self, candidates: &[String]) -> Vec<FileId> {
+    pub(crate) fn first(&self, candidates: &[String]) -> Vec<FileId> {
         candidates.iter().find_map(|candidate| self.index.file(&normal(candidate)?)).into_iter().collect()
     }
 }
 
-pub(super) fn folder(path: &str) -> &str {
+pub(crate) fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-pub(super) fn join(base: &str, rest: &str) -> String {
+pub(crate) fn join(base: &str, rest: &str) -> String {
     if base.is_empty() { rest.to_owned() } else { format!("{base}/{rest}") }
 }
 
 /// Without `.` and `..`; `None` where it leads out.
-pub(super) fn normal(path: &str) -> Option<String> {
+pub(crate) fn normal(path: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

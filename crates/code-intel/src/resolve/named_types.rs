@@ -9,7 +9,7 @@ use crate::index::FileId;
 
 impl Resolver<'_> {
     /// The types a text names, at a place of a file; aliases are followed.
-    pub(super) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
+    pub(crate) fn types_of(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let mut found = Vec::new();
         let Some(_deeper) = self.enter() else { return found };
         if let Some(types) = self.rules(file).special_types(file, offset, text) {
@@ -41,12 +41,12 @@ impl Resolver<'_> {
     }
 
     /// The types of a value that is being made: also a variant of an enum has fields.
-    pub(super) fn made_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
+    pub(crate) fn made_types(&self, file: FileId, offset: u32, text: &str) -> Vec<DefinitionSite> {
         let types = self.types_of(file, offset, text);
         if types.is_empty() { self.rules(file).made_variants(file, offset, text) } else { types }
     }
 
-    pub(super) fn named_type(&self, file: FileId, offset: u32, head: &str) -> Resolution {
+    pub(crate) fn named_type(&self, file: FileId, offset: u32, head: &str) -> Resolution {
         if matches!(head, "Self" | "self" | "this") {
             return Resolution::of(self.enclosing_type(file, offset));
         }
@@ -74,7 +74,7 @@ impl Resolver<'_> {
     }
 
     /// The types behind names for types.
-    pub(super) fn aliased(&self, found: &[DefinitionSite]) -> Vec<DefinitionSite> {
+    pub(crate) fn aliased(&self, found: &[DefinitionSite]) -> Vec<DefinitionSite> {
         let mut all = Vec::new();
         for one in found {
             let definition = &one.definition;
@@ -108,7 +108,7 @@ impl Resolver<'_> {
     }
 
     /// `typedef struct name name;`: the structure.
-    pub(super) fn struct_named(&self, alias: &DefinitionSite) -> Vec<DefinitionSite> {
+    pub(crate) fn struct_named(&self, alias: &DefinitionSite) -> Vec<DefinitionSite> {
         let found = self.everywhere(&alias.definition.name, |_, other, _| {
             matches!(other.kind, Kind::Struct | Kind::Union | Kind::Enum | Kind::Class)
         });
@@ -119,7 +119,7 @@ impl Resolver<'_> {
     }
 
     /// The functions or types that a call's expression names.
-    pub(super) fn called(&self, file: FileId, function: &str, offset: u32) -> Vec<DefinitionSite> {
+    pub(crate) fn called(&self, file: FileId, function: &str, offset: u32) -> Vec<DefinitionSite> {
         match self.value(file, function, offset) {
             Value::Function(found) => found,
             Value::Type(types) => {

@@ -7,11 +7,11 @@ use crate::facts::{Definition, Import, ImportedName, Kind, Occurrence, Position,
 use crate::index::FileId;
 
 /// What has been looked at on the way through re-exports.
-pub(super) type Seen = HashSet<(FileId, String)>;
+pub(crate) type Seen = HashSet<(FileId, String)>;
 
 impl Resolver<'_> {
     /// A name that stands alone at a place.
-    pub(super) fn name(&self, file: FileId, name: &str, offset: u32) -> Resolution {
+    pub(crate) fn name(&self, file: FileId, name: &str, offset: u32) -> Resolution {
         let Some(_deeper) = self.enter() else { return Resolution::Unknown };
         let rules = self.rules(file);
         if let Some(predefined) = rules.predefined_name(file, name) {
@@ -39,7 +39,7 @@ impl Resolver<'_> {
     }
 
     /// In the scopes of the file around a place, then at its top level.
-    pub(super) fn local(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
+    pub(crate) fn local(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);
         let mut best: Option<u32> = None;
         let mut found: Vec<&Definition> = Vec::new();
@@ -51,7 +51,7 @@ impl Resolver<'_> {
                 one.kind != Kind::TypeParameter && one.scope.is_some_and(|scope| hidden.contains(&scope));
             !one.is_member && !one.is_lifetime() && !one.is_label() && !is_hidden
         };
-        for definition in whole.1.named(name).map(|(_, one)| one).filter(is_name) {
+        for definition in whole.1.named(name).filter(is_name) {
             let Some(size) = scope_size(definition.scope, offset) else { continue };
             if best.is_none_or(|best| size < best) {
                 best = Some(size);
@@ -65,7 +65,7 @@ impl Resolver<'_> {
             found = rules.visible_at_top_level(&whole.1, found, offset);
         }
         let chosen = self.chosen(file, found, offset);
-        chosen.into_iter().map(|definition| DefinitionSite { file, definition: definition.clone() }).collect()
+        chosen.into_iter().map(|definition| DefinitionSite::new(file, definition)).collect()
     }
 
     /// Of several definitions of a name in one scope those that are meant.
@@ -82,7 +82,7 @@ impl Resolver<'_> {
     }
 
     /// By what the file imports.
-    pub(super) fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Resolution> {
+    pub(crate) fn by_import(&self, file: FileId, name: &str, offset: u32) -> Option<Resolution> {
         let outline = self.index.outline(file);
         let holds = |import: &&Import| import.scope.is_none_or(|scope| scope.contains(offset));
         for import in outline.imports.iter().filter(holds).filter(|import| !import.module.is_empty()) {
@@ -148,7 +148,7 @@ impl Resolver<'_> {
     }
 
     /// What a file gives to others under a name, through re-exports.
-    pub(super) fn exported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<DefinitionSite> {
+    pub(crate) fn exported(&self, file: FileId, name: &str, seen: &mut Seen) -> Vec<DefinitionSite> {
         let deeper = self.enter();
         if deeper.is_none() || !seen.insert((file, name.to_owned())) {
             return Vec::new();
@@ -159,15 +159,14 @@ impl Resolver<'_> {
         }
         let outline = self.index.outline(file);
         let is_exported = |one: &&Definition| rules.is_exported(one);
-        let mut own: Vec<&Definition> = outline.named(name).map(|(_, one)| one).filter(is_exported).collect();
+        let mut own: Vec<&Definition> = outline.named(name).filter(is_exported).collect();
         rules.order_exports(&mut own);
         // What is given to others by that name counts more than what has it here.
         if own.iter().any(|one| one.is_member) {
             own.retain(|one| one.is_member);
         }
         let own = self.chosen(file, own, u32::MAX);
-        let own: Vec<DefinitionSite> =
-            own.into_iter().map(|one| DefinitionSite { file, definition: one.clone() }).collect();
+        let own: Vec<DefinitionSite> = own.into_iter().map(|one| DefinitionSite::new(file, one)).collect();
         if !own.is_empty() {
             return rules.export_target(own);
         }
@@ -228,7 +227,7 @@ impl Resolver<'_> {
     }
 
     /// A file as the definition of a module: its first line.
-    pub(super) fn module_meaning(&self, file: FileId) -> Resolution {
+    pub(crate) fn module_meaning(&self, file: FileId) -> Resolution {
         let path = self.index.path(file);
         let name = path.rsplit('/').next().unwrap_or(path);
         let at = Position { line: 1, column: 1 };
@@ -257,12 +256,12 @@ impl Resolver<'_> {
     }
 
     /// `path::name`, or a name in an import.
-    pub(super) fn in_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
+    pub(crate) fn in_path(&self, file: FileId, path: &str, name: &str, offset: u32) -> Resolution {
         self.rules(file).resolve_path(file, path, name, offset)
     }
 
     /// What an import of a name from a module brings.
-    pub(super) fn imported_from(&self, file: FileId, module: &str, name: &str) -> Resolution {
+    pub(crate) fn imported_from(&self, file: FileId, module: &str, name: &str) -> Resolution {
         let import =
             Import { module: module.to_owned(), line: 0, names: Vec::new(), is_reexport: false, scope: None };
         let imported =
@@ -270,14 +269,14 @@ impl Resolver<'_> {
         self.imported(file, &import, &imported, &mut Seen::new())
     }
 
-    pub(super) fn nearest(&self, file: FileId, mut found: Vec<DefinitionSite>) -> Resolution {
+    pub(crate) fn nearest(&self, file: FileId, mut found: Vec<DefinitionSite>) -> Resolution {
         found.sort_by_key(|one| (one.definition.is_declaration, usize::MAX - self.nearness(file, one.file)));
         found.truncate(1);
         Resolution::of(found)
     }
 
     /// A field of a value that is being made, or a name in a list of imports.
-    pub(super) fn made(&self, file: FileId, span: Span, occurrence: &Occurrence, text: &str) -> Resolution {
+    pub(crate) fn made(&self, file: FileId, span: Span, occurrence: &Occurrence, text: &str) -> Resolution {
         let name = occurrence.span.of(text);
         if let Some(resolution) = self.rules(file).in_module_path(file, span.of(text)) {
             return resolution;
@@ -289,10 +288,11 @@ impl Resolver<'_> {
         }
         if span.of(text).starts_with("struct") {
             // A type without a name, whose fields stand in it.
-            let whole = self.index.whole(file);
-            let is_field = |one: &&Definition| one.kind == Kind::Field && span.contains(one.span.start);
-            if let Some(field) = whole.1.named(name).map(|(_, one)| one).find(is_field) {
-                return Resolution::of(vec![DefinitionSite { file, definition: field.clone() }]);
+            let is_field = |one: &Definition| one.kind == Kind::Field && span.contains(one.span.start);
+            let mut fields = self.defined_in(file, name, is_field);
+            fields.truncate(1);
+            if !fields.is_empty() {
+                return Resolution::of(fields);
             }
         }
         let types = self.made_types(file, occurrence.span.start, span.of(text));
@@ -300,21 +300,18 @@ impl Resolver<'_> {
     }
 
     /// A parameter by its name in a call.
-    pub(super) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Resolution {
+    pub(crate) fn argument(&self, file: FileId, function: &str, name: &str, offset: u32) -> Resolution {
         if let Some(resolution) = self.rules(file).named_argument(file, function, name, offset) {
             return resolution;
         }
         let called = self.called(file, function, offset);
         for function in &called {
-            let whole = self.index.whole(function.file);
-            let span = function.definition.span;
-            let mut named = whole.1.named(name).map(|(_, one)| one);
-            if let Some(parameter) = named.find(|one| one.kind == Kind::Parameter && one.scope == Some(span))
-            {
-                return Resolution::of(vec![DefinitionSite {
-                    file: function.file,
-                    definition: parameter.clone(),
-                }]);
+            let scope = Some(function.definition.span);
+            let is_own = |one: &Definition| one.kind == Kind::Parameter && one.scope == scope;
+            let mut parameters = self.defined_in(function.file, name, is_own);
+            parameters.truncate(1);
+            if !parameters.is_empty() {
+                return Resolution::of(parameters);
             }
             if function.definition.kind.is_type() {
                 // The field of a data class.
@@ -328,7 +325,7 @@ impl Resolver<'_> {
     }
 
     /// The one member of that name in the workspace, where the type is not known.
-    pub(super) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Resolution {
+    pub(crate) fn only_member(&self, file: FileId, name: &str, is_called: bool) -> Resolution {
         let key = (name.to_owned(), self.language_family(file), is_called);
         if let Some(known) = self.only_members.borrow().get(&key) {
             return known.clone();
@@ -349,19 +346,19 @@ impl Resolver<'_> {
                 continue;
             }
             let outline = self.index.outline(other);
-            for (_, one) in outline.named(name) {
+            for one in outline.named(name) {
                 if !one.is_member || is_called && one.kind == Kind::Parameter {
                     continue;
                 }
                 match &only {
-                    None => only = Some(DefinitionSite { file: other, definition: one.clone() }),
+                    None => only = Some(DefinitionSite::new(other, one)),
                     Some(known)
                         if known.file == other
                             && known.definition.container == one.container
                             && known.definition.owner == one.owner =>
                     {
                         if one.at < known.definition.at {
-                            only = Some(DefinitionSite { file: other, definition: one.clone() });
+                            only = Some(DefinitionSite::new(other, one));
                         }
                     }
                     Some(_) => return None,
@@ -372,13 +369,13 @@ impl Resolver<'_> {
     }
 }
 
-pub(super) fn is_plain_name(text: &str) -> bool {
+pub(crate) fn is_plain_name(text: &str) -> bool {
     !text.is_empty()
         && text.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '$'))
 }
 
 /// A path without what stands in angle brackets.
-pub(super) fn without_generics(path: &str) -> String {
+pub(crate) fn without_generics(path: &str) -> String {
     let mut depth = 0_usize;
     let mut plain = String::new();
     for character in path.chars() {
@@ -390,4 +387,12 @@ pub(super) fn without_generics(path: &str) -> String {
         }
     }
     plain.replace("::::", "::").trim_end_matches("::").to_owned()
+}
+
+/// Where a word stands in a text.
+pub(crate) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
 }

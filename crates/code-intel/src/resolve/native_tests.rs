@@ -43,7 +43,7 @@ fn cpp_members_are_found_through_bases_pointers_and_other_names() {
 }
 
 /// The lines `file:line` where the marked definition is used, and the functions that call it.
-pub(super) fn uses(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
+pub(crate) fn uses(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     const MARK: &str = "<|>";
     let plain: Vec<(&str, String)> =
         files.iter().map(|(path, text)| (*path, text.replace(MARK, ""))).collect();

@@ -68,7 +68,7 @@ impl Resolver<'_> {
     }
 
     /// The definition instead of a prototype, where there is one; each place once.
-    pub(super) fn completed(&self, found: Vec<DefinitionSite>) -> Resolution {
+    pub(crate) fn completed(&self, found: Vec<DefinitionSite>) -> Resolution {
         let mut seen = HashSet::new();
         let mut all: Vec<DefinitionSite> = Vec::new();
         for one in found {

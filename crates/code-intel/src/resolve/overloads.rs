@@ -6,7 +6,7 @@ use crate::facts::Occurrence;
 
 impl Resolver<'_> {
     /// Of functions of one name those that can take the arguments behind a name; `otherwise` is asked where none can.
-    pub(super) fn taking_arguments(
+    pub(crate) fn taking_arguments(
         &self,
         text: &str,
         occurrence: &Occurrence,
@@ -39,13 +39,13 @@ impl Resolver<'_> {
     }
 
     /// The parameters of a function, each as it is written.
-    pub(super) fn parameters_of(&self, function: &DefinitionSite) -> Option<Vec<String>> {
+    pub(crate) fn parameters_of(&self, function: &DefinitionSite) -> Option<Vec<String>> {
         let source = self.index.source(function.file);
         listed(source.get(function.definition.name_span.end as usize..)?)
     }
 
     /// Of definitions that may be those of a prototype the ones that take the same.
-    pub(super) fn same_parameters(
+    pub(crate) fn same_parameters(
         &self,
         declared: &DefinitionSite,
         found: Vec<DefinitionSite>,
@@ -68,7 +68,7 @@ impl Resolver<'_> {
 }
 
 /// What stands in the brackets that a text begins with, behind what may stand in angle brackets.
-pub(super) fn listed(text: &str) -> Option<Vec<String>> {
+pub(crate) fn listed(text: &str) -> Option<Vec<String>> {
     const LONGEST: usize = 4000;
     let text = text.get(..text.floor_char_boundary(LONGEST))?.trim_start();
     let text = if text.starts_with('<') { text.get(behind_angles(text)?..)?.trim_start() } else { text };
@@ -108,7 +108,7 @@ pub(super) fn listed(text: &str) -> Option<Vec<String>> {
 }
 
 /// Behind the angle brackets that a text begins with.
-pub(super) fn behind_angles(text: &str) -> Option<usize> {
+pub(crate) fn behind_angles(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, character) in text.char_indices() {
         match character {
@@ -123,7 +123,7 @@ pub(super) fn behind_angles(text: &str) -> Option<usize> {
 }
 
 /// Whether parameters take that many arguments.
-pub(super) fn takes(parameters: &[String], count: usize) -> bool {
+pub(crate) fn takes(parameters: &[String], count: usize) -> bool {
     // What stands in angle brackets belongs to a type.
     let plain: Vec<String> = parameters.iter().map(|one| without_generics(one)).collect();
     let is_open = plain.iter().any(|one| one.contains("..."));

@@ -42,13 +42,13 @@ impl Resolver<'_> {
     }
 
     /// What uses are put in order by.
-    pub(super) fn place_of_use(&self, used: &Reference) -> (&str, Position) {
+    pub(crate) fn place_of_use(&self, used: &Reference) -> (&str, Position) {
         (self.index.path(used.file), used.occurrence.at)
     }
 
     /// The same one by one, in no order, while the file is at hand: there may be more of them than have room in memory.
     /// Every file is read once, whatever number of definitions have the name.
-    pub(super) fn each_use(&self, targets: &[DefinitionSite], then: &mut dyn FnMut(Reference)) {
+    pub(crate) fn each_use(&self, targets: &[DefinitionSite], then: &mut dyn FnMut(Reference)) {
         let sought: Vec<SearchTarget<'_>> = targets.iter().map(|target| self.sought(target)).collect();
         let mut places: HashMap<(FileId, String), Vec<&SearchTarget<'_>>> = HashMap::new();
         let mut searched: Vec<(FileId, String)> = Vec::new();
@@ -163,12 +163,12 @@ impl Resolver<'_> {
     }
 
     /// Whether the two languages know each other's names.
-    pub(super) fn can_use(&self, file: FileId, target: FileId) -> bool {
+    pub(crate) fn can_use(&self, file: FileId, target: FileId) -> bool {
         self.language_family(file) == self.language_family(target)
     }
 
     /// One language for all that know each other's names.
-    pub(super) fn language_family(&self, file: FileId) -> Option<Language> {
+    pub(crate) fn language_family(&self, file: FileId) -> Option<Language> {
         match self.language(file) {
             Some(Language::Cpp) => Some(Language::C),
             Some(Language::TypeScript | Language::Tsx) => Some(Language::JavaScript),
@@ -177,7 +177,7 @@ impl Resolver<'_> {
     }
 
     /// A definition with the places that declare the same thing.
-    pub(super) fn same(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
+    pub(crate) fn same(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
         let mut keys = HashSet::from([target.key()]);
         keys.extend(self.declared_together(target).iter().map(DefinitionSite::key));
         let rules = self.rules(target.file);
@@ -187,7 +187,7 @@ impl Resolver<'_> {
     }
 
     /// The declarations of one thing: a function with its signatures, what reads a property and what sets it.
-    pub(super) fn declared_together(&self, found: &DefinitionSite) -> Vec<DefinitionSite> {
+    pub(crate) fn declared_together(&self, found: &DefinitionSite) -> Vec<DefinitionSite> {
         let is_property = found.definition.kind == Kind::Property;
         let rules = self.rules(found.file);
         let is_function = rules.joins_signatures(true) && found.definition.is_callable();
@@ -210,11 +210,11 @@ impl Resolver<'_> {
         let has_signature = || definitions.iter().filter(is_same).any(|one| one.is_declaration);
         let is_one = is_property || rules.joins_signatures(has_signature());
         let same = definitions.iter().filter(is_same).filter(|_| is_one);
-        same.map(|one| DefinitionSite { file: found.file, definition: one.clone() }).collect()
+        same.map(|one| DefinitionSite::new(found.file, one)).collect()
     }
 
     /// What is run where a signature of an overloaded function is called.
-    pub(super) fn implementation(&self, called: &DefinitionSite) -> DefinitionSite {
+    pub(crate) fn implementation(&self, called: &DefinitionSite) -> DefinitionSite {
         if !called.definition.is_declaration {
             return called.clone();
         }
@@ -224,7 +224,7 @@ impl Resolver<'_> {
 
     /// A member and those of the types above that it stands for; what has one of them in common is the same to who
     /// asks for uses.
-    pub(super) fn family(&self, found: &DefinitionSite) -> HashSet<(FileId, u32)> {
+    pub(crate) fn family(&self, found: &DefinitionSite) -> HashSet<(FileId, u32)> {
         let mut keys = HashSet::from([found.key()]);
         keys.extend(self.declared_together(found).iter().map(DefinitionSite::key));
         keys.extend(self.rules(found.file).inherited_family(found));
@@ -232,7 +232,7 @@ impl Resolver<'_> {
     }
 
     /// The places of the methods that a method overrides: who calls those may call it.
-    pub(super) fn overridden_in_bases(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
+    pub(crate) fn overridden_in_bases(&self, target: &DefinitionSite) -> HashSet<(FileId, u32)> {
         const DEEPEST: usize = 12;
         let definition = &target.definition;
         let mut found = HashSet::new();
@@ -266,7 +266,7 @@ impl Resolver<'_> {
     }
 
     /// Whether what was found makes values of a type that is asked about: its constructor is called like it.
-    pub(super) fn is_constructor_of(&self, found: &DefinitionSite, target: &DefinitionSite) -> bool {
+    pub(crate) fn is_constructor_of(&self, found: &DefinitionSite, target: &DefinitionSite) -> bool {
         if found.definition.kind != Kind::Constructor || !target.definition.kind.is_type() {
             return false;
         }

@@ -11,7 +11,7 @@ const MOST_NAMES: usize = 20;
 
 impl Resolver<'_> {
     /// The files that may have another name for something, with the name.
-    pub(super) fn other_names(&self, target: &DefinitionSite) -> Vec<(FileId, String)> {
+    pub(crate) fn other_names(&self, target: &DefinitionSite) -> Vec<(FileId, String)> {
         if target.definition.is_member || target.definition.scope.is_some() {
             return Vec::new();
         }
@@ -62,7 +62,7 @@ impl Resolver<'_> {
     }
 
     /// Whether a name stands where an import gives it, behind the one it is called by there.
-    pub(super) fn is_given_by_import(&self, file: FileId, at: Position) -> bool {
+    pub(crate) fn is_given_by_import(&self, file: FileId, at: Position) -> bool {
         let outline = self.index.outline(file);
         let mut names = outline.imports.iter().flat_map(|import| &import.names);
         names.any(|one| one.at == at && one.name != one.alias && !matches!(one.name.as_str(), "" | "default"))

@@ -3,13 +3,14 @@
 
 use std::collections::HashSet;
 
-use super::languages::{Key, is_alike};
+use super::languages::Key;
 use super::members::is_literal;
 use super::type_ref::has_word;
 use super::{DefinitionSite, Resolution, Resolver, Want, owner_name};
 use crate::facts::{Definition, Occurrence, Receiver, Span};
 use crate::index::FileId;
 use crate::languages::Language;
+use crate::languages::rust::is_alike;
 
 /// How far up a type's bases are followed.
 const DEEPEST: usize = 12;
@@ -68,12 +69,12 @@ impl Resolver<'_> {
         let is_same = |one: &&Definition| {
             own.scope.is_some() && (one.scope, one.span, one.kind) == (own.scope, own.span, own.kind)
         };
-        let same = whole.1.named(&own.name).map(|(_, one)| one).filter(is_same);
+        let same = whole.1.named(&own.name).filter(is_same);
         same.map(|one| (target.file, one.name_span.start)).collect()
     }
 
     /// The members of that name in all types above the one that a member belongs to.
-    pub(super) fn inherited(&self, member: &DefinitionSite) -> HashSet<Key> {
+    pub(crate) fn inherited(&self, member: &DefinitionSite) -> HashSet<Key> {
         let mut found = HashSet::new();
         if !member.definition.is_member {
             return found;
@@ -85,7 +86,7 @@ impl Resolver<'_> {
     }
 
     /// A base of the type of a member that is not in the workspace.
-    pub(super) fn external_base(&self, member: &DefinitionSite) -> Option<String> {
+    pub(crate) fn external_base(&self, member: &DefinitionSite) -> Option<String> {
         if !member.definition.is_member {
             return None;
         }
@@ -105,7 +106,7 @@ impl Resolver<'_> {
     }
 
     /// Other definitions of the same thing in a file, between which a condition chooses.
-    pub(super) fn defined_alike(&self, one: &DefinitionSite) -> HashSet<Key> {
+    pub(crate) fn defined_alike(&self, one: &DefinitionSite) -> HashSet<Key> {
         let own = &one.definition;
         if own.scope.is_some() {
             return HashSet::new();
@@ -122,7 +123,7 @@ impl Resolver<'_> {
                     == (&own.owner, &own.bases, None, own.is_member)
                 && Some(container(other)) == known
         };
-        let alike = whole.1.named(&own.name).map(|(_, other)| other).filter(is_alike);
+        let alike = whole.1.named(&own.name).filter(is_alike);
         alike.map(|other| (one.file, other.name_span.start)).collect()
     }
 
@@ -145,7 +146,7 @@ impl Resolver<'_> {
     }
 
     /// A type with its constructors, which are called like it, asked for by either (C++, Java).
-    pub(super) fn called_like_type(&self, one: &DefinitionSite) -> HashSet<Key> {
+    pub(crate) fn called_like_type(&self, one: &DefinitionSite) -> HashSet<Key> {
         let name = &one.definition.name;
         let types = if one.definition.kind.is_type() { vec![one.clone()] } else { self.owner_types(one) };
         let Some(of) = types.into_iter().find(|of| of.definition.name == *name) else {
@@ -185,6 +186,13 @@ impl Resolver<'_> {
     pub(crate) fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
         self.begin();
         self.rules(target.file).asked_for_by(target)
+    }
+
+    /// Whether the types of two members may be compared by their members.
+    pub(crate) fn may_be_one_type(&self, one: &DefinitionSite, other: &DefinitionSite) -> bool {
+        self.begin();
+        self.language(one.file) == self.language(other.file)
+            && self.rules(one.file).may_be_one_type(one, other)
     }
 
     /// Whether the value before the name of a member may be of a type of the workspace, though it seems to be of none:

@@ -12,7 +12,7 @@ mod java;
 mod native;
 
 /// Asks what the marked name means; answers are `file:line`, or `external`, or `unknown`.
-pub(super) fn check(files: &[(&str, &str)], expected: &[&str]) {
+pub(crate) fn check(files: &[(&str, &str)], expected: &[&str]) {
     const MARK: &str = "<|>";
     let plain: Vec<(&str, String)> =
         files.iter().map(|(path, text)| (*path, text.replace(MARK, ""))).collect();

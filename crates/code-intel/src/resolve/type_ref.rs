@@ -33,7 +33,7 @@ const MAPS: &str = "dict Dict Map HashMap BTreeMap Mapping MutableMapping Record
 
 /// How a type is borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Borrow {
+pub(crate) enum Borrow {
     None,
     Shared,
     Mutable,
@@ -41,17 +41,17 @@ pub(super) enum Borrow {
 
 /// A type as it is written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TypeRef<'t> {
-    pub(super) borrow: Borrow,
+pub(crate) struct TypeRef<'t> {
+    pub(crate) borrow: Borrow,
     /// What the outermost reference refers to; the type itself where it is none.
-    pub(super) target: &'t str,
+    pub(crate) target: &'t str,
     /// The type behind all references and pointers that stand before it.
-    pub(super) bare: &'t str,
+    pub(crate) bare: &'t str,
     text: &'t str,
 }
 
 impl<'t> TypeRef<'t> {
-    pub(super) fn parse(text: &'t str) -> Self {
+    pub(crate) fn parse(text: &'t str) -> Self {
         let text = text.trim().trim_matches('"');
         let (borrow, target) = behind_reference(text);
         let mut bare = text;
@@ -65,7 +65,7 @@ impl<'t> TypeRef<'t> {
     }
 
     /// The types a value may be of: `A | None` is `A`.
-    pub(super) fn alternatives(text: &str) -> Vec<String> {
+    pub(crate) fn alternatives(text: &str) -> Vec<String> {
         let text = text.trim().trim_matches('"');
         let of = TypeRef::parse(text);
         if matches!(of.path().as_str(), "Union" | "t.Union" | "typing.Union") {
@@ -77,7 +77,7 @@ impl<'t> TypeRef<'t> {
     }
 
     /// The name with its path, without what surrounds it: `a::B` of `&mut a::B<C>`.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let mut text = self.text.trim_matches(['"', '(', ')']).trim();
         text = text.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')).unwrap_or(text);
         loop {
@@ -96,13 +96,13 @@ impl<'t> TypeRef<'t> {
     }
 
     /// The last part of the path.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let path = self.path();
         path.rsplit(['.', ':']).next().unwrap_or(&path).to_owned()
     }
 
     /// The type arguments, without lifetimes: `A` and `B` of `Map<'a, A, B>` and of `Map[A, B]`.
-    pub(super) fn arguments(&self) -> Vec<&'t str> {
+    pub(crate) fn arguments(&self) -> Vec<&'t str> {
         let text = self.bare.trim_end_matches(['*', '&', ' ']);
         let inside = || {
             let open = text.find(['<', '[']).filter(|open| *open > 0)?;
@@ -113,13 +113,13 @@ impl<'t> TypeRef<'t> {
     }
 
     /// The parts of a tuple.
-    pub(super) fn tuple(&self) -> Option<Vec<&'t str>> {
+    pub(crate) fn tuple(&self) -> Option<Vec<&'t str>> {
         let inside = self.bare.strip_prefix('(')?.strip_suffix(')')?;
         Some(split_top(inside, ',').into_iter().map(str::trim).collect())
     }
 
     /// The type of what a collection or a wrapper holds.
-    pub(super) fn element(&self) -> Option<&'t str> {
+    pub(crate) fn element(&self) -> Option<&'t str> {
         let text = self.bare;
         if let Some(rest) = text.strip_prefix("[]").or_else(|| text.strip_suffix("[]")) {
             return Some(rest);
@@ -160,12 +160,12 @@ fn without_lifetime(text: &str) -> &str {
 }
 
 /// Whether a list of words has a word.
-pub(super) fn has_word(words: &str, word: &str) -> bool {
+pub(crate) fn has_word(words: &str, word: &str) -> bool {
     words.split(' ').any(|one| one == word)
 }
 
 /// Splits where a character stands outside of all brackets.
-pub(super) fn split_top(text: &str, at: char) -> Vec<&str> {
+pub(crate) fn split_top(text: &str, at: char) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0_i32, 0, Vec::new());
     for (index, character) in text.char_indices() {
         match character {

@@ -8,7 +8,7 @@ use crate::index::FileId;
 
 /// What an expression stands for.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A value of the type of this text, as it is understood at a place of a file.
     Instance {
         file: FileId,
@@ -28,7 +28,7 @@ pub(super) enum Value {
 }
 
 /// Types that stand for what is in them.
-pub(super) const TRANSPARENT: &str = "Box Rc Arc Ref RefMut Cow Pin MutexGuard Optional Promise Awaitable Coroutine Readonly Partial \
+pub(crate) const TRANSPARENT: &str = "Box Rc Arc Ref RefMut Cow Pin MutexGuard Optional Promise Awaitable Coroutine Readonly Partial \
     Required NonNullable ClassVar Final Annotated Type type unique_ptr shared_ptr weak_ptr optional \
     reference_wrapper atomic InstanceType Self";
 
@@ -40,7 +40,7 @@ const INSIDE: &str =
 
 impl Resolver<'_> {
     /// The value of an expression at a place.
-    pub(super) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
+    pub(crate) fn value(&self, file: FileId, text: &str, offset: u32) -> Value {
         let rules = self.rules(file);
         if let Some(value) = rules.special_value(file, text, offset) {
             return value;
@@ -65,7 +65,7 @@ impl Resolver<'_> {
     }
 
     /// What the members and calls of a text that begins with a dot or a bracket lead to.
-    pub(super) fn value_after(&self, value: Value, file: FileId, path: &str, offset: u32) -> Value {
+    pub(crate) fn value_after(&self, value: Value, file: FileId, path: &str, offset: u32) -> Value {
         match steps(&format!("_{path}")) {
             Some(steps) => self.value_behind(file, value, steps.get(1..).unwrap_or_default(), offset),
             None => Value::Unknown,
@@ -73,7 +73,7 @@ impl Resolver<'_> {
     }
 
     /// The value that further steps lead to.
-    pub(super) fn value_behind(&self, file: FileId, first: Value, steps: &[Step], offset: u32) -> Value {
+    pub(crate) fn value_behind(&self, file: FileId, first: Value, steps: &[Step], offset: u32) -> Value {
         let mut steps = steps.iter().peekable();
         let mut value = first;
         // A member that stands alone is one of the type around.
@@ -134,7 +134,7 @@ impl Resolver<'_> {
         rules.value_otherwise(file, name, offset, &value).unwrap_or(value)
     }
 
-    pub(super) fn value_of_found(&self, found: &[DefinitionSite]) -> Value {
+    pub(crate) fn value_of_found(&self, found: &[DefinitionSite]) -> Value {
         let Some(_deeper) = self.enter() else { return Value::Unknown };
         let Some(first) = found.first() else { return Value::Unknown };
         let definition = &first.definition;
@@ -211,11 +211,11 @@ impl Resolver<'_> {
     }
 
     /// What members give that many standard libraries have.
-    pub(super) fn common_member(&self, value: Value, name: &str) -> Option<Value> {
+    pub(crate) fn common_member(&self, value: Value, name: &str) -> Option<Value> {
         if has_word(SAME, name) { Some(value) } else { has_word(INSIDE, name).then(|| self.element(value)) }
     }
 
-    pub(super) fn value_of_call(&self, value: Value) -> Value {
+    pub(crate) fn value_of_call(&self, value: Value) -> Value {
         match value {
             Value::Type(types) => Value::Of(types),
             Value::Function(found) => {
@@ -250,8 +250,17 @@ impl Resolver<'_> {
         }
     }
 
+    /// The types of a value, where it is one.
+    pub(crate) fn types_of_value(&self, value: &Value) -> Option<Vec<DefinitionSite>> {
+        match value {
+            Value::Instance { file, offset, text } => Some(self.types_of(*file, *offset, text)),
+            Value::Of(types) => Some(types.clone()),
+            _ => None,
+        }
+    }
+
     /// One of the things a value holds.
-    pub(super) fn element(&self, value: Value) -> Value {
+    pub(crate) fn element(&self, value: Value) -> Value {
         if let Some(item) = self.rules_of_value(&value).item(&value) {
             return item;
         }
@@ -272,7 +281,7 @@ impl Resolver<'_> {
     }
 
     /// A value of the type that a name for a type stands for.
-    pub(super) fn behind_alias(&self, file: FileId, offset: u32, text: &str) -> Option<Value> {
+    pub(crate) fn behind_alias(&self, file: FileId, offset: u32, text: &str) -> Option<Value> {
         let named = self.named_type(file, offset, &TypeRef::parse(text).path());
         named.found().iter().filter(|one| one.definition.kind == Kind::Type).find_map(|alias| {
             let definition = &alias.definition;

@@ -6,14 +6,7 @@ use crate::syntax;
 
 /// One step of indentation in a file.
 pub(crate) fn unit(source: &SourceText<'_>) -> String {
-    step(source.text).unwrap_or_else(|| {
-        let usual = match source.language {
-            Language::Go => "\t",
-            Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Ruby => "  ",
-            _ => "    ",
-        };
-        usual.to_owned()
-    })
+    step(source.text).unwrap_or_else(|| source.language.definition().indentation.to_owned())
 }
 
 /// The step in which lines are indented: a tab, or the smallest number of spaces by which a line goes further in.

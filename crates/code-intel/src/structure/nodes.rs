@@ -8,7 +8,6 @@ use tree_sitter::{
 };
 
 use super::{LIMITS, Refusal, Result, SourceText};
-use crate::grammars::grammar;
 
 /// Limits of what is shown.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +125,7 @@ pub fn query(source: &SourceText<'_>, query: &str, lines: Option<Lines>, bounds:
     if query.len() > LONGEST_QUERY {
         return Err(Refusal::BadQuery(format!("it is longer than {LONGEST_QUERY} bytes")));
     }
-    let grammar = grammar(source.language);
+    let grammar = source.language.grammar();
     let compiled = Query::new(&grammar, query).map_err(|error| bad_query(query, &error))?;
     let names = compiled.capture_names();
     if names.is_empty() {

@@ -100,48 +100,6 @@ fn stand_in(language: Language, nth: usize) -> String {
     format!("{sign}stepwellhole{nth}x")
 }
 
-/// What may stand around a pattern: it can be a whole declaration, a statement, an expression, or a member.
-fn contexts(language: Language) -> &'static [(&'static str, &'static str)] {
-    match language {
-        Language::C => &[
-            ("void stepwellcontext() {\n", "\n}"),
-            ("void stepwellcontext() {\n", ";\n}"),
-            ("", ""),
-            ("struct stepwellcontext {\n", "\n};"),
-        ],
-        Language::Cpp => &[
-            ("void stepwellcontext() {\n", "\n}"),
-            ("void stepwellcontext() {\n", ";\n}"),
-            ("", ""),
-            ("class stepwellcontext {\n", "\n};"),
-        ],
-        Language::Go => &[
-            ("package stepwellcontext\nfunc stepwellcontext() {\n", "\n}\n"),
-            ("package stepwellcontext\n", "\n"),
-            ("", ""),
-        ],
-        Language::Java | Language::CSharp => &[
-            ("class StepwellContext { void stepwellcontext() {\n", "\n} }"),
-            ("class StepwellContext { void stepwellcontext() {\n", ";\n} }"),
-            ("class StepwellContext {\n", "\n}"),
-            ("", ""),
-        ],
-        Language::Rust => &[
-            ("fn stepwellcontext() {\n", "\n}"),
-            ("", ""),
-            ("impl StepwellContext {\n", "\n}"),
-            ("struct StepwellContext {\n", "\n}"),
-        ],
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            &[("", ""), ("class StepwellContext {\n", "\n}"), ("(", ")")]
-        }
-        Language::Php => {
-            &[("<?php\n", "\n"), ("<?php\n", ";\n"), ("<?php\nclass StepwellContext {\n", "\n}\n")]
-        }
-        _ => &[("", "")],
-    }
-}
-
 impl Pattern {
     pub fn parse(language: Language, text: &str) -> Result<Self> {
         const LONGEST: usize = 8 * 1024;
@@ -154,11 +112,10 @@ impl Pattern {
         names.retain(|name| !name.is_empty() && name != "_");
         let mut worst: Option<String> = None;
         // What stands for statements needs a semicolon to be parsed as one.
-        let has_semicolons =
-            !matches!(language, Language::Python | Language::Go | Language::Ruby | Language::Bash);
-        for end in if has_semicolons { &[";", ""][..] } else { &[""][..] } {
+        let definition = language.definition();
+        for end in if definition.has_semicolons { &[";", ""][..] } else { &[""][..] } {
             let (coded, holes) = coded(language, text, &marks, end);
-            for (before, after) in contexts(language) {
+            for (before, after) in definition.contexts {
                 let whole = format!("{before}{coded}{after}");
                 let tree = syntax::parse(language, &whole, LIMITS)?;
                 if tree.root_node().has_error() {

@@ -14,8 +14,9 @@ use super::{Refusal, Result, SourceText, Splice};
 use crate::facts::{Definition, Facts, Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
+use crate::resolve::names::words;
 use crate::resolve::{DefinitionSite, Resolver};
-use judge::{Judge, in_macro_bodies, words};
+use judge::{Judge, in_macro_bodies};
 
 /// Files in which a name is changed at most.
 const MOST_FILES: usize = 2000;
@@ -223,12 +224,15 @@ impl<'t> Family<'t> {
         }
         let mut overloads = resolver.overloads_of(target);
         overloads.retain(|one| !keys.contains(one));
+        for one in &mut defined {
+            one.scope = one.scope.filter(|_| !is_in_namespace(index, target.file, one));
+        }
         let mut scopes: Vec<(FileId, Span)> =
             defined.iter().filter_map(|one| Some((target.file, one.scope?))).collect();
         for (file, start) in keys.iter().filter(|one| **one != key(target)) {
             let whole = index.whole(*file);
-            let same = whole.1.named(&definition.name).filter(|(_, one)| one.name_span.start == *start);
-            scopes.extend(same.filter_map(|(_, one)| Some((*file, one.scope?))));
+            let same = whole.1.named(&definition.name).filter(|one| one.name_span.start == *start);
+            scopes.extend(same.filter_map(|one| Some((*file, one.scope?))));
         }
         Self { target, keys, defined, overloads, scopes }
     }
@@ -257,7 +261,7 @@ impl<'t> Family<'t> {
         let language = index.entry(self.target.file).and_then(|entry| entry.language);
         let is_parameter = |(file, start): &(FileId, u32)| {
             let whole = index.whole(*file);
-            let mut same = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
+            let mut same = whole.1.named(&self.target.definition.name);
             same.any(|one| one.name_span.start == *start && one.kind == Kind::Parameter)
         };
         language == Some(Language::Python) && self.keys.iter().any(is_parameter)
@@ -270,15 +274,45 @@ impl<'t> Family<'t> {
         keys.sort_unstable();
         keys.into_iter().find_map(|(file, start)| {
             let whole = index.whole(file);
-            let named = whole.1.named(&self.target.definition.name).map(|(_, one)| one);
+            let named = whole.1.named(&self.target.definition.name);
             let mut members = named.filter(|one| one.name_span.start == start);
-            members.find_map(|one| resolver.asked_for_by(&DefinitionSite { file, definition: one.clone() }))
+            members.find_map(|one| resolver.asked_for_by(&DefinitionSite::new(file, one)))
         })
     }
 
     fn has(&self, found: &DefinitionSite) -> bool {
         self.keys.contains(&key(found))
     }
+
+    /// The definitions whose names are no occurrences, such as that of a `@typedef` in a comment.
+    fn unmarked(&self, index: &Index, found: &[RenameSite]) -> Vec<RenameSite> {
+        let name = &self.target.definition.name;
+        let known: HashSet<(FileId, u32)> = found.iter().map(|one| (one.file, one.span.start)).collect();
+        let mut missing = Vec::new();
+        for (file, start) in self.keys.iter().filter(|one| !known.contains(one)) {
+            let whole = index.whole(*file);
+            let is_meant =
+                |one: &&Definition| one.name_span.start == *start && one.name_span.of(&whole.0) == one.name;
+            let own = whole.1.named(name).find(is_meant);
+            missing.extend(own.map(|one| RenameSite {
+                file: *file,
+                at: one.at,
+                span: one.name_span,
+                sure: SiteCertainty::Resolved,
+                is_member: one.is_member,
+            }));
+        }
+        missing
+    }
+}
+
+/// Whether a definition stands in a namespace of TypeScript, through which others can reach it.
+fn is_in_namespace(index: &Index, file: FileId, definition: &Definition) -> bool {
+    let language = index.entry(file).and_then(|entry| entry.language);
+    let whole = index.whole(file);
+    let around = definition.container.and_then(|at| whole.1.definitions.get(at as usize));
+    matches!(language, Some(Language::TypeScript | Language::Tsx))
+        && around.is_some_and(|around| around.kind == Kind::Module)
 }
 
 /// Every place where the name stands and may mean the definition.
@@ -303,6 +337,7 @@ fn places(index: &Index, family: &Family<'_>, started: Instant) -> Result<Vec<Re
         }
     }
     found.extend(in_macro_bodies(index, family));
+    found.extend(family.unmarked(index, &found));
     found.sort_by_key(|place| (place.file, place.span));
     found.dedup_by_key(|place| (place.file, place.span));
     Ok(found)

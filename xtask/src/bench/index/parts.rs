@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use stepwell_code_intel::facts;
-use stepwell_code_intel::grammars::grammar;
+
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::languages::Language;
 use stepwell_code_intel::resolve::{DefinitionSite, Resolver};
@@ -113,7 +113,7 @@ fn raw(tree: &Path, store: &Path) -> anyhow::Result<Value> {
         let mut parser = tree_sitter::Parser::new();
         while let Some((path, language)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Ok(text) = std::fs::read(path) else { continue };
-            if parser.set_language(&grammar(*language)).is_ok() {
+            if parser.set_language(&language.grammar()).is_ok() {
                 parser.parse(&text, None);
             }
         }

@@ -8,7 +8,8 @@ use super::{Family, RenameSite, SiteCertainty, is_shorthand, key, structural};
 use crate::facts::{Kind, Occurrence, Position, Receiver, Span};
 use crate::index::{FileId, Index};
 use crate::languages::Language;
-use crate::resolve::{Certainty, DefinitionSite, Resolution, Resolver};
+use crate::resolve::names::words;
+use crate::resolve::{Certainty, DefinitionSite, Resolution, Resolver, is_literal};
 
 /// Judges the places of a name, one after the other.
 pub(super) struct Judge<'j, 't> {
@@ -16,11 +17,13 @@ pub(super) struct Judge<'j, 't> {
     family: &'j Family<'t>,
     /// What macros of Rust are given and made of, by file.
     tokens: RefCell<HashMap<FileId, Vec<TokenTree>>>,
+    /// Whether an import of the name brings something else too: a function and a module of Rust may share one.
+    has_namesake: bool,
 }
 
 impl<'j, 't> Judge<'j, 't> {
     pub(super) fn new(index: &'j Index, family: &'j Family<'t>) -> Self {
-        Self { index, family, tokens: RefCell::default() }
+        Self { index, family, tokens: RefCell::default(), has_namesake: has_namesake(index, family.target) }
     }
 
     /// How sure it is that an occurrence means the family, and whether as a member; `None` where it means something
@@ -39,7 +42,7 @@ impl<'j, 't> Judge<'j, 't> {
         }
         // Each question has its own bound on steps.
         let resolver = Resolver::new(index);
-        if let Receiver::Made(_) = occurrence.receiver {
+        if let Receiver::Made(of) = occurrence.receiver {
             // `Type { name }` stands for the field and for a variable.
             let field = resolver.made_field(file, occurrence);
             if let Resolution::Found(found, Certainty::Resolved) = &field
@@ -52,6 +55,9 @@ impl<'j, 't> Judge<'j, 't> {
             let is_short = is_shorthand(index, file, occurrence.span);
             if is_known && is_short && variable.found().iter().any(|one| family.has(one)) {
                 return Some((SiteCertainty::Resolved, false));
+            }
+            if is_member && is_short && !is_known && structural::may_be_made(index, family.target, file, of) {
+                return Some((SiteCertainty::Unknown, true));
             }
         }
         if family.keys.contains(&(file, occurrence.span.start)) {
@@ -77,8 +83,10 @@ impl<'j, 't> Judge<'j, 't> {
                             && found.iter().any(|other| {
                                 other.definition.is_member && is_same_family(index, family.target, other)
                             });
-                        is_related.then_some(SiteCertainty::Related)
+                        let is_added_to = || found.iter().any(|other| adds_to(index, family.target, other));
+                        (is_related || is_added_to()).then_some(SiteCertainty::Related)
                     }
+                    _ if self.has_namesake && !is_definition() => Some(SiteCertainty::OneOfSeveral),
                     (count, Certainty::Resolved) if count == found.len() => Some(SiteCertainty::Resolved),
                     (_, Certainty::Resolved) => Some(SiteCertainty::OneOfSeveral),
                     (_, Certainty::ByName) => Some(SiteCertainty::ByName),
@@ -130,10 +138,21 @@ impl<'j, 't> Judge<'j, 't> {
                     |of: Span| Resolver::new(self.index).is_made_of_others(file, of, occurrence.span.start);
                 whole.0.contains("import(") || matches!(receiver, Receiver::Value(of) if is_spread(of))
             }
+            (Some(Language::C | Language::Cpp), Receiver::None) => {
+                self.family.is_member() && is_given_to_macro(self.index, file, occurrence.span)
+            }
             (_, Receiver::Value(of)) => {
-                let name = &self.family.target.definition.name;
+                let target = self.family.target;
+                // A trait may be implemented for the types of literals.
+                let may_be_literal = language == Some(Language::Rust) && is_of_trait(self.index, target);
                 self.family.is_member()
-                    && Resolver::new(self.index).may_be_of_workspace(file, of, occurrence.span.start, name)
+                    && (may_be_literal && is_literal(of.of(&whole.0))
+                        || Resolver::new(self.index).may_be_of_workspace(
+                            file,
+                            of,
+                            occurrence.span.start,
+                            &target.definition.name,
+                        ))
             }
             _ => false,
         }
@@ -148,6 +167,22 @@ impl<'j, 't> Judge<'j, 't> {
         });
         trees.iter().any(|tree| tree.span.contains(span.start) && is_meant(tree))
     }
+}
+
+/// Whether something else in the module of a definition of Rust has its name: types, modules and values do not hide
+/// each other.
+fn has_namesake(index: &Index, target: &DefinitionSite) -> bool {
+    let own = &target.definition;
+    let language = index.entry(target.file).and_then(|entry| entry.language);
+    if language != Some(Language::Rust) || own.scope.is_some() || own.is_member {
+        return false;
+    }
+    let is_value = |kind: Kind| matches!(kind, Kind::Function | Kind::Constant | Kind::Variable);
+    let outline = index.outline(target.file);
+    outline.named(&own.name).any(|one| {
+        let is_open = one.scope.is_none() && !one.is_member && one.kind != Kind::Macro;
+        is_open && one.container == own.container && is_value(one.kind) != is_value(own.kind)
+    })
 }
 
 /// What a macro of Rust is given or made of.
@@ -207,12 +242,52 @@ pub(super) fn in_macro_bodies(index: &Index, family: &Family<'_>) -> Vec<RenameS
     found
 }
 
-/// Where a word stands in a text.
-pub(super) fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_part = |character: char| character.is_alphanumeric() || character == '_';
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| !text[..*at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+/// Whether a name stands in what a macro of C is given.
+fn is_given_to_macro(index: &Index, file: FileId, span: Span) -> bool {
+    const FARTHEST: usize = 400;
+    let whole = index.whole(file);
+    let before = whole.0.get(..span.start as usize).unwrap_or_default();
+    let mut depth = 0_usize;
+    for (at, character) in before.char_indices().rev().take(FARTHEST) {
+        match character {
+            ')' => depth += 1,
+            '(' if depth > 0 => depth -= 1,
+            '(' => {
+                let called = before[..at].trim_end();
+                let start = called.rfind(|part: char| !part.is_alphanumeric() && part != '_');
+                let name = &called[start.map_or(0, |start| start + 1)..];
+                let is_macro =
+                    |file: FileId| index.outline(file).named(name).any(|one| one.kind == Kind::Macro);
+                if index.defining(name).into_iter().any(is_macro) {
+                    return true;
+                }
+            }
+            ';' | '{' | '}' => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether one of two types of TypeScript adds members to what a module exports by its name, which may be the other:
+/// `declare module "path" { interface Name { ... } }`.
+fn adds_to(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
+    let is_added = |site: &DefinitionSite| {
+        let whole = index.whole(site.file);
+        let own = whole.1.defined_at(site.definition.name_span).next().map(|(_, own)| own);
+        let around = own.and_then(|own| whole.1.definitions.get(own.container? as usize));
+        around.is_some_and(|around| around.kind == Kind::Module && around.name.starts_with(['"', '\'']))
+    };
+    one.definition.kind.is_type()
+        && other.definition.kind.is_type()
+        && are_related(index, one.file, other.file)
+        && (is_added(one) || is_added(other))
+}
+
+/// Whether a member of Rust is of a trait or of an impl of one.
+fn is_of_trait(index: &Index, member: &DefinitionSite) -> bool {
+    !member.definition.bases.is_empty()
+        || owner(index, member).is_some_and(|(_, kind, _)| kind == Some(Kind::Trait))
 }
 
 /// Functions that make a changed copy of a value, which they take the fields of by name.
@@ -227,9 +302,28 @@ fn may_call(index: &Index, family: &Family<'_>, file: FileId, argument: &Occurre
     let last = called.rsplit(['.', '(']).next().unwrap_or(called).trim();
     let own = index.whole(family.target.file);
     let functions = family.defined.iter().filter_map(|one| own.1.definitions.get(one.container? as usize));
+    let before = whole.0.get(..argument.span.start as usize).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or(before);
     family.is_member() && COPYING.contains(&last) || { functions }.any(|function| {
         // `partial(function, name=value)`.
-        function.name == last || function.name == "__init__" || words(given, &function.name).next().is_some()
+        function.name == last
+            || matches!(function.name.as_str(), "__init__" | "__call__")
+            || words(given, &function.name).next().is_some()
+            // `function(**dict(name=value))`.
+            || last == "dict" && words(line, &function.name).next().is_some()
+            || hands_on(index, last, &function.name)
+    })
+}
+
+/// Whether a function of a name gives the arguments that it takes by any name to another: `**options`.
+fn hands_on(index: &Index, name: &str, other: &str) -> bool {
+    index.defining(name).into_iter().any(|file| {
+        let whole = index.whole(file);
+        let mut named = whole.1.named(name);
+        named.any(|one| {
+            let text = one.span.of(&whole.0);
+            one.is_callable() && text.contains("**") && words(text, other).next().is_some()
+        })
     })
 }
 
@@ -261,9 +355,12 @@ fn owner(index: &Index, found: &DefinitionSite) -> Option<(String, Option<Kind>,
 
 /// Whether two members may stand for each other: one type extends the other, or one is an interface.
 fn is_same_family(index: &Index, one: &DefinitionSite, other: &DefinitionSite) -> bool {
+    if structural::may_be_compared(index, one, other) || Resolver::new(index).may_be_one_type(one, other) {
+        return true;
+    }
     let (Some(left), Some(right)) = (owner(index, one), owner(index, other)) else { return false };
     let is_open = |kind: Option<Kind>| matches!(kind, Some(Kind::Interface | Kind::Trait));
-    if is_open(left.1) || is_open(right.1) || structural::may_be_compared(index, one, other) {
+    if is_open(left.1) || is_open(right.1) {
         return true;
     }
     let extends = |bases: &[String], name: &str| {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::facts::{Definition, Facts, Kind};
-use crate::index::Index;
+use crate::facts::{Definition, Facts, Kind, Receiver, Span};
+use crate::index::{FileId, Index};
 use crate::languages::Language;
 use crate::resolve::DefinitionSite;
 
@@ -23,6 +23,22 @@ pub(super) fn may_be_compared(index: &Index, one: &DefinitionSite, other: &Defin
         return true;
     };
     left.is_satisfied_by(&right) || right.is_satisfied_by(&left)
+}
+
+/// Whether an object of TypeScript that is written out may be given where the type of a member is wanted.
+pub(super) fn may_be_made(index: &Index, member: &DefinitionSite, file: FileId, object: Span) -> bool {
+    let language = index.entry(file).and_then(|entry| entry.language);
+    if !matches!(language, Some(Language::TypeScript | Language::Tsx))
+        || member.definition.kind == Kind::EnumMember
+    {
+        return false;
+    }
+    let Some(wanted) = Members::beside(index, member) else { return true };
+    let whole = index.whole(file);
+    let is_spread = object.of(&whole.0).contains("...");
+    let keys = whole.1.occurrences.iter().filter(|one| one.receiver == Receiver::Made(object));
+    let keys: HashSet<&str> = keys.map(|one| one.span.of(&whole.0)).collect();
+    !wanted.is_closed && (is_spread || wanted.required.iter().all(|name| keys.contains(name.as_str())))
 }
 
 /// The members of a type, by name.
