@@ -124,8 +124,7 @@ async fn tools_of_sources_stand_behind_the_built_in_ones_and_are_deferred_beyond
     };
     let source = |name: &str, tools: Vec<Arc<dyn DynTool>>| Arc::new(crate::StaticSource::new(name, tools));
     let built_in = "bash debug_trace debug_watch read write";
-    let cost = 25;
-    let gate = ToolGate::new(ToolSet::all().with_source_tokens(2 * cost));
+    let gate = ToolGate::new(ToolSet::all().with_source_tokens(40));
     assert_eq!(names(&gate, &registry), built_in);
     registry.add_source(source("one", vec![plain("a_first")])).await.unwrap();
     assert_eq!(names(&gate, &registry), format!("{built_in} a_first"));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ElicitationCapability, FormElicitationCapability, Implementation, ListRootsResult,
-    LoggingMessageNotificationParam, ProgressNotificationParam, Root, RootsCapabilities,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, ErrorData, RoleClient};
@@ -62,7 +62,11 @@ impl ClientHandler for Handler {
         capabilities.roots = Some(RootsCapabilities::default());
         capabilities.elicitation =
             Some(ElicitationCapability::new().with_form(FormElicitationCapability::default()));
-        ClientConfig::new(capabilities, Implementation::new("stepwell", self.version.clone()))
+        let mut config =
+            ClientConfig::new(capabilities, Implementation::new("stepwell", self.version.clone()));
+        // The newest version that has `initialize`; servers refuse one in a message that it does not know.
+        config.protocol_version = ProtocolVersion::V_2025_11_25;
+        config
     }
 
     async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {

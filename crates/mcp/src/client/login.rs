@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rmcp::ServiceExt;
+use rmcp::model::{ClientConfig, ProtocolVersion};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
@@ -66,7 +67,7 @@ pub async fn login(
 ) -> Result<PathBuf, LoginError> {
     let refused = |error: AuthError| LoginError::Authorization(error.to_string());
     let late = |_| LoginError::Authorization(format!("no answer within {} s", STEP_LIMIT.as_secs()));
-    let challenge = challenge(http, client).await?;
+    let knocked = knock(http, client).await?;
     files::create_private_dir(folder).map_err(|error| LoginError::Keep(error.to_string()))?;
     let file = token_file(folder, server, &http.url);
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(LoginError::Listen)?;
@@ -76,7 +77,11 @@ pub async fn login(
         let mut manager = AuthorizationManager::new(http.url.clone()).await.map_err(refused)?;
         manager.set_credential_store(TokenFile(file.clone()));
         let resolution =
-            manager.resolve_metadata_from_challenge(challenge.as_deref()).await.map_err(refused)?;
+            manager.resolve_metadata_from_challenge(knocked.challenge()).await.map_err(refused)?;
+        // Some servers let everybody in and ask for a login at the first call.
+        if knocked == Knocked::Open && !resolution.source.is_discovered() {
+            return Err(LoginError::NotNeeded);
+        }
         manager.set_metadata(resolution.metadata);
         let request =
             AuthorizationRequest::new(redirect).with_client_name("Stepwell").with_initial_scope_selection();
@@ -91,18 +96,39 @@ pub async fn login(
     Ok(file)
 }
 
-/// Knocks without a token: the server's refusal says where its authorization server is and which scopes it wants.
-async fn challenge(http: &HttpConfig, client: &HttpClient) -> Result<Option<String>, LoginError> {
+/// How a server answers without a token.
+#[derive(PartialEq, Eq)]
+enum Knocked {
+    Open,
+    /// The refusal may say where the authorization server is and which scopes are wanted.
+    Refused(Option<String>),
+}
+
+impl Knocked {
+    fn challenge(&self) -> Option<&str> {
+        match self {
+            Self::Open => None,
+            Self::Refused(challenge) => challenge.as_deref(),
+        }
+    }
+}
+
+/// Connects without a token.
+async fn knock(http: &HttpConfig, client: &HttpClient) -> Result<Knocked, LoginError> {
     let connections =
         http_client(http, client).map_err(|error| LoginError::Authorization(error.to_string()))?;
     let transport = StreamableHttpClientTransport::with_client(connections, http_transport_config(http));
-    match timeout(STEP_LIMIT, ().serve(transport)).await {
+    let mut config = ClientConfig::default();
+    config.protocol_version = ProtocolVersion::V_2025_11_25;
+    match timeout(STEP_LIMIT, config.serve(transport)).await {
         Err(_) => Err(LoginError::Authorization(format!("no answer within {} s", STEP_LIMIT.as_secs()))),
         Ok(Ok(running)) => {
             timeout(REQUEST_LIMIT, running.cancel()).await.ok();
-            Err(LoginError::NotNeeded)
+            Ok(Knocked::Open)
         }
-        Ok(Err(error)) if error.is_authorization_required() => Ok(error.auth_challenge().map(str::to_owned)),
+        Ok(Err(error)) if error.is_authorization_required() => {
+            Ok(Knocked::Refused(error.auth_challenge().map(str::to_owned)))
+        }
         Ok(Err(error)) => Err(LoginError::Authorization(error.to_string())),
     }
 }
