@@ -173,7 +173,19 @@ interrupted?: boolean, };
 
 export type MessageId = string;
 
-export type ModeItem = { slug: string, name: string, when_to_use?: string | null, };
+export type ModeItem = { slug: string, name: string, when_to_use?: string | null, description?: string | null, 
+/**
+ * Groups of tools it has, such as `read`, or `edit (\.md$)` where only some files may be changed.
+ */
+groups: Array<string>, 
+/**
+ * The model that is used with it, where it names one.
+ */
+model?: string | null, 
+/**
+ * `built in`, `settings`, or the path of a file.
+ */
+source: string, };
 
 export type ModelItem = { 
 /**
