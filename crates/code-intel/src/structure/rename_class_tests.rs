@@ -222,6 +222,8 @@ fn names_of_python_constructs_are_renamed_or_not_sure() {
         &[("a.py", "type <|>X[T] = list[T]\ndef f[T](x: @@X[T]) -> T: ...\n")],
         &[("a.py", "def f[<|>T](x: @@T) -> @@T: ...\nclass A[T]:\n    x: T\n")],
         &[("a.py", "class <|>A:\n    def m(self) -> 'A':\n        return A()\n    @classmethod\n    def k(cls: 'type[A]'): ...\nx: \"dict[str, A]\" = {}\n".replace("'A'", "'@@A'").replace("return A", "return @@A").replace("[A]", "[@@A]").replace(", A]", ", @@A]").leak())],
+        &[("a.py", "from typing import Dict\nAlias = Dict[\"@@Layout\", int]\nclass <|>Layout: ...\nTABLE = {}\nname = TABLE[\"Layout\"]\n")],
+        &[("a.py", "from typing import Protocol\nclass P(Protocol):\n    def go(self, @@options): ...\nclass A:\n    def go(self, <|>options): return @@options\ndef f(p: P): ...\nf(A())\n")],
         &[("a.py", "from typing import cast\nclass <|>A: ...\ny = cast('@@A', 1)\nz = cast(\"list[@@A]\", 1)\n")],
         &[("a.py", "import unittest.mock as m\ndef <|>go(): ...\n@m.patch('a.go')\ndef test(x): ...\n".replace("'a.go'", "'a.@@go'").leak())],
         &[("a.py", "def <|>go(): ...\n"), ("test_a.py", "import a\ndef test(monkeypatch):\n    monkeypatch.setattr(a, 'go', 1)\n    monkeypatch.setattr('a.go', 1)\n".replace("'go'", "'@@go'").replace("'a.go'", "'a.@@go'").leak())],

@@ -60,6 +60,13 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
                 assigned(x, left, node, value, declared);
                 match (x.text_of(left), value) {
                     ("__all__", Some(value)) => listed(x, value),
+                    // `Alias = Dict["Type", int]`.
+                    (alias, Some(value)) if value.kind() == "subscript" && is_type_name(alias) => {
+                        let of = value.field("value").map(|of| x.text_of(of)).unwrap_or_default();
+                        if is_type_name(of.rsplit('.').next().unwrap_or(of)) {
+                            quoted(x, value);
+                        }
+                    }
                     ("__slots__", Some(value)) if x.is_in_type() => {
                         // The fields that instances have room for.
                         for name in beneath(value, |node| node.kind() == "string_content", |_| false) {
@@ -302,6 +309,12 @@ fn variable(x: &mut Extractor<'_>, name: Node<'_>, whole: Node<'_>) -> u32 {
     let index = x.define(kind, name, whole, NameScope::Here);
     x.put_where_taken(index);
     index
+}
+
+/// Whether a name is written as those of types are: `Name`, and neither `name` nor `NAME`.
+fn is_type_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
 /// The names in a type that is written as a text, `"Name"` or `"list[module.Name]"`.

@@ -92,7 +92,8 @@ impl Python<'_, '_> {
         let definition = &target.definition;
         if definition.kind == Kind::Parameter {
             let method = self.overriding_method(target);
-            let by = method.and_then(|method| self.external_base(&method));
+            let by =
+                method.and_then(|method| self.external_base(&method).or_else(|| self.protocol_with(&method)));
             let by = by.or_else(|| self.asked_for_by_pytest(target));
             let by = by.or_else(|| self.key_of_arguments(target));
             return by.or_else(|| self.imported_instead(target));
