@@ -68,13 +68,17 @@ impl Servers {
                     // One that was given up has another chance: the person may have logged in or installed it.
                     Some(server) if server.config == config && !server.state().is_over() => server,
                     changed => {
-                        changed.iter().for_each(|server| self.unplug(server));
+                        if let Some(server) = changed {
+                            self.unplug(&server);
+                        }
                         Supervisor::start(config, Arc::clone(&self.options), Weak::clone(&self.registry))
                     }
                 };
                 running.insert(server.config.name.clone(), server);
             }
-            before.values().for_each(|server| self.unplug(server));
+            for server in before.values() {
+                self.unplug(server);
+            }
             running.is_empty()
         };
         let Some(registry) = self.registry.upgrade() else { return };

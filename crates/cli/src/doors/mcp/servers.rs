@@ -247,7 +247,9 @@ pub async fn test(name: Option<String>, as_json: bool) -> anyhow::Result<Exit> {
     } else {
         statuses.iter().for_each(show_status);
         let style = Style::for_stdout();
-        problems.iter().for_each(|problem| out_line(&style.yellow(&visible(&said(problem)))));
+        for problem in &problems {
+            out_line(&style.yellow(&visible(&said(problem))));
+        }
         assembly.tell_withheld();
     }
     Ok(if all_ready && problems.is_empty() { Exit::Done } else { Exit::Failed })
