@@ -118,8 +118,9 @@ impl Debugger {
         Ok(FailureReport { how, ..report })
     }
 
-    /// Reads the values of a test failure that no debugger stops at, such as Go's `t.Errorf`. That line runs only when the
-    /// test fails, so the command runs again with a breakpoint on it.
+    /// Reads the values of a test failure that the debugger did not stop at, in another run. The line of Go's `t.Errorf`
+    /// runs only when the test fails, so a breakpoint is set on it. The line of a panic may run many times before; its stop
+    /// can be lost where tests run side by side, so they run one by one.
     async fn look_at_test(
         &self,
         plan: &LaunchPlan,
@@ -141,11 +142,16 @@ impl Debugger {
         report.place = Some(SourceLocation::at(&path.to_string_lossy(), line, ""));
         let is_same = |other: &&FailedTest| other.file == test.file && other.line == test.line;
         let passes = tests[..at].iter().filter(is_same).count();
-        options.exception_filters = Some(Vec::new());
-        options.probes = [(path, vec![line])].into();
-        let Ok(Some(snapshot)) = self.reached(plan.clone(), options, (test, passes), wait).await else {
-            return;
+        let mut plan = plan.clone();
+        let passes = if test.has_panicked() {
+            plan.run_tests_one_by_one();
+            0
+        } else {
+            options.exception_filters = Some(Vec::new());
+            options.probes = [(path, vec![line])].into();
+            passes
         };
+        let Ok(Some(snapshot)) = self.reached(plan, options, (test, passes), wait).await else { return };
         let finder = self.options().function_finder.as_deref();
         set_frames(report, snapshot, finder);
         report.summary = report.sentence();
@@ -168,7 +174,9 @@ impl Debugger {
             let Outcome::Stopped(stopped, stop) = self.wait(&session, after, wait).await else { break };
             after = stop.serial;
             let snapshot = stopped.snapshot(&stop).await.ok();
-            let snapshot = snapshot.filter(|snapshot| is_of_test(snapshot, test));
+            let snapshot = snapshot.filter(|snapshot| {
+                is_of_test(snapshot, test) && (!test.has_panicked() || names_test(snapshot, test))
+            });
             if snapshot.is_some() && passed == passes {
                 found = snapshot;
                 break;
@@ -375,6 +383,11 @@ fn is_of_test(snapshot: &StopSnapshot, test: &FailedTest) -> bool {
     let function = test.name.split('/').next().unwrap_or(&test.name);
     let ends = |name: &str| name.rsplit(['.', ':']).next() == Some(function);
     is_message || snapshot.frames.iter().any(|frame| ends(&frame.function))
+}
+
+/// Whether the function of a test is among the callers.
+fn names_test(snapshot: &StopSnapshot, test: &FailedTest) -> bool {
+    snapshot.frames.iter().any(|frame| frame.function.ends_with(&test.name))
 }
 
 fn set_frames(report: &mut FailureReport, mut snapshot: StopSnapshot, finder: Option<&dyn FunctionFinder>) {

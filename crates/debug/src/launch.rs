@@ -182,6 +182,11 @@ impl LaunchPlan {
         }
     }
 
+    /// Runs the tests of a Rust program one after the other.
+    pub(crate) fn run_tests_one_by_one(&mut self) {
+        self.add_environment(&[("RUST_TEST_THREADS".to_owned(), "1".to_owned())].into());
+    }
+
     /// Stops every program at its beginning; each type has its own word for it.
     pub fn stop_on_entry(&mut self) {
         for planned in &mut self.sessions {

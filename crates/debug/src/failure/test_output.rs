@@ -14,6 +14,13 @@ pub(super) struct FailedTest {
     pub details: String,
 }
 
+impl FailedTest {
+    /// Whether a panic of Rust ended the test.
+    pub fn has_panicked(&self) -> bool {
+        self.details.contains("panicked at")
+    }
+}
+
 /// Failing tests that are read at most.
 const MOST: usize = 500;
 /// Lines below a test's name that belong to it at most.

@@ -86,9 +86,8 @@ impl Debugger {
         options.breakpoints = false;
         options.exception_filters = Some(Vec::new());
         options.probes = probes(&scopes);
-        // Threads that stop at the same moment are reported as one stop; tests of Rust can run one after the other.
-        let one_by_one = [("RUST_TEST_THREADS".to_owned(), "1".to_owned())];
-        plan.add_environment(&one_by_one.into());
+        // Threads that stop at the same moment are reported as one stop.
+        plan.run_tests_one_by_one();
         let after = self.serial();
         let launched = plan.start(self, &options).await?;
         let Some(session) = launched.sessions.first().cloned() else { return Ok(()) };

@@ -1,5 +1,6 @@
 //! One server from its start to its end: connects in the background, restarts what dies, keeps its tools up to date.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -58,6 +59,8 @@ pub(crate) struct Supervisor {
     pub config: ServerConfig,
     state: watch::Sender<(ServerState, Option<Arc<Connection>>)>,
     tools: Mutex<Vec<Arc<McpTool>>>,
+    /// Each tool as it was first listed, which is how people know it when they approve calls.
+    first_listed: Mutex<HashMap<String, Arc<McpTool>>>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -69,6 +72,7 @@ impl Supervisor {
             config,
             state: watch::Sender::new((ServerState::Connecting, None)),
             tools: Mutex::default(),
+            first_listed: Mutex::default(),
             stop: CancellationToken::new(),
             task: Mutex::default(),
         });
@@ -231,7 +235,8 @@ async fn live(server: &Arc<Supervisor>, options: &ServersOptions, registry: &Wea
     }
 }
 
-/// Lists the tools and puts them into the registry. A tool that has not changed stays the same object.
+/// Lists the tools and puts them into the registry. A tool that has not changed stays the same object. One whose
+/// description or parameters changed is withheld: approvals were given for what it was.
 async fn list_tools(
     server: &Arc<Supervisor>,
     connection: &Arc<Connection>,
@@ -239,14 +244,24 @@ async fn list_tools(
 ) -> Result<(), String> {
     let config = &server.config;
     let listed = connection.tools(config.start_limit).await?;
-    let before = server.tools.lock().clone();
     let mut tools: Vec<Arc<McpTool>> = Vec::with_capacity(listed.len());
+    let mut first_listed = server.first_listed.lock().clone();
     for tool in listed.into_iter().filter(|tool| !config.disabled_tools.contains(tool.name.as_ref())) {
-        match before.iter().find(|known| known.is(&tool)) {
-            Some(known) => tools.push(Arc::clone(known)),
-            None => tools.extend(McpTool::new(Arc::downgrade(server), config, tool).map(Arc::new)),
+        match first_listed.get(tool.name.as_ref()) {
+            Some(known) if known.is(&tool) => tools.push(Arc::clone(known)),
+            Some(_) => tracing::warn!(
+                server = config.name,
+                tool = %tool.name,
+                "MCP server changed a tool while it runs; the tool is withheld until Stepwell is started again"
+            ),
+            None => {
+                let new = McpTool::new(Arc::downgrade(server), config, tool).map(Arc::new);
+                first_listed.extend(new.iter().map(|tool| (tool.server_name().to_owned(), Arc::clone(tool))));
+                tools.extend(new);
+            }
         }
     }
+    *server.first_listed.lock() = first_listed;
     // Settings that changed meanwhile may have put another server in this one's place.
     if server.stop.is_cancelled() {
         return Err("it was stopped".to_owned());

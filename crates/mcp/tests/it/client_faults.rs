@@ -71,6 +71,19 @@ async fn a_flood_is_read_past_and_the_server_stays_usable() {
     assert_eq!(world.text("mcp__test__echo", json!({"text": "x"})).await, "echo: x");
 }
 
+/// T05: what was approved is the tool as it was listed first. Others of the server stay.
+#[tokio::test]
+async fn t05_a_tool_that_changes_after_it_was_offered_is_withheld() {
+    let world = ClientWorld::new();
+    world.start(json!({"tools": ["echo", "turn", "grow"]})).await;
+    assert_eq!(world.text("mcp__test__echo", json!({"text": "x"})).await, "echo: x");
+    assert_eq!(world.text("mcp__test__turn", json!({})).await, "turned");
+    world.until(|| world.registry.get("mcp__test__echo").is_none()).await;
+    assert_eq!(world.text("mcp__test__grow", json!({})).await, "one more");
+    world.until(|| world.registry.get("mcp__test__grown").is_some()).await;
+    assert!(world.registry.get("mcp__test__echo").is_none());
+}
+
 /// The most memory this process has had, in kB.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();

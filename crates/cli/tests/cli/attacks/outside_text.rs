@@ -106,26 +106,43 @@ fn t02_calls_and_roles_in_results_are_text() {
     }
 }
 
-/// Servers that a repository names are not started: neither before nor after the folder is trusted.
+/// Servers that a repository names start only once the folder is trusted, as it was then, and only for a run.
 #[test]
 fn t04_servers_of_a_repository_are_not_started() {
-    let world = World::new([Turn::text("ok"), Turn::text("ok")]);
-    let server = json!({"mcpServers": {"evil": {"command": "touch", "args": [world.work().join("MARK")]}}});
-    for path in [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", ".roo/mcp.json", ".stepwell/mcp.json"] {
-        world.write(path, &server.to_string());
+    let world = World::new([Turn::text("ok"), Turn::text("ok"), Turn::text("ok")]);
+    let touching = |name: &str| {
+        json!({"mcpServers": {"evil": {"command": "touch", "args": [world.work().join(name)]}}}).to_string()
+    };
+    let exists = |name: &str| world.work().join(name).exists();
+    for path in [".mcp.json", ".roo/mcp.json"] {
+        world.write(path, &touching("MARK"));
+    }
+    // Files of other programs, which are never read.
+    for path in [".cursor/mcp.json", ".vscode/mcp.json", ".stepwell/mcp.json"] {
+        world.write(path, &touching("OTHER"));
     }
     world.write(".stepwell/config.toml", "max_turns = 5\n");
-    for trusted in [false, true] {
-        if trusted {
-            assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
-        }
-        for words in [&["run", "--quiet", "x"][..], &["doctor"], &["tool", "list"], &["config", "show"]] {
-            world.output(words);
-        }
-        assert!(!world.work().join("MARK").exists(), "trusted: {trusted}");
-        let answered = world.output(&["tool", "call", "read", r#"{"file_path": ".mcp.json"}"#]);
-        assert_eq!(answered.status.code(), Some(0));
+    let looks = [&["doctor"][..], &["tool", "list"], &["config", "show"], &["mcp", "list"]];
+    for words in looks.iter().chain(&[&["run", "--quiet", "x"][..], &["mcp", "test"]]) {
+        world.output(words);
+        assert!(!exists("MARK"), "not trusted: {words:?}");
     }
+    assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
+    for words in looks {
+        world.output(words);
+        assert!(!exists("MARK"), "{words:?}");
+    }
+    // The twin: what the person trusts is started.
+    world.output(&["mcp", "test"]);
+    assert!(exists("MARK"));
+    // Trust ends with the content that was trusted.
+    world.write(".roo/mcp.json", &touching("LATER"));
+    for words in [&["run", "--quiet", "x"][..], &["mcp", "test"]] {
+        world.output(words);
+    }
+    assert!(!exists("LATER") && !exists("OTHER"));
+    let answered = world.output(&["tool", "call", "read", r#"{"file_path": ".mcp.json"}"#]);
+    assert_eq!(answered.status.code(), Some(0));
 }
 
 /// Keys in a file reach neither the log of the process nor, where they are shown, any copy of the task.
