@@ -1,6 +1,6 @@
 //! Modes: what the agent is told to be, and what it may do.
 //!
-//! A mode is data: a role, instructions, groups of tools with file patterns, and perhaps a model. Five are built in;
+//! A mode is data: a role, instructions, groups of tools with file patterns, and perhaps a model. Four are built in;
 //! others come from the settings and from the files Roo-Code uses. [`ModeLimits`] makes the executor enforce a mode.
 
 mod builtin;

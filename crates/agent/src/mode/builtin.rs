@@ -16,7 +16,7 @@ struct BuiltIn {
     files: Option<(&'static str, &'static str)>,
 }
 
-const BUILT_IN: [BuiltIn; 5] = [
+const BUILT_IN: [BuiltIn; 4] = [
     BuiltIn {
         slug: "code",
         name: "Code",
@@ -69,20 +69,6 @@ const BUILT_IN: [BuiltIn; 5] = [
              for a cause you saw, run the same probe again after the fix, and give both values as proof.",
         ),
         groups: &ToolGroup::ALL,
-        files: None,
-    },
-    BuiltIn {
-        slug: "orchestrator",
-        name: "Orchestrator",
-        description: "Split a large goal into tasks for other modes",
-        when_to_use: "to coordinate work of several parts that belong to different modes",
-        role: "You are Stepwell, who coordinates work. You split a goal into parts, give each to a task in the mode that fits \
-               it, and put their results together. You change nothing yourself.",
-        instructions: Some(
-            "Give each sub-task everything it needs to know, what exactly it shall do and not do, and what it shall report. \
-             Wait for results before you start what depends on them.",
-        ),
-        groups: &[],
         files: None,
     },
 ];
