@@ -13,6 +13,7 @@ mod ruby;
 mod tests;
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,8 +38,10 @@ use records::Record;
 const OUTPUT: usize = 256 * 1024;
 /// Records that are read of one process.
 const MOST_RECORDED: u64 = 32 * 1024 * 1024;
-/// Size at which a trace of commands is emptied: its end matters, and a script may run for hours.
+/// Disk space at which the beginning of a trace is given up: its end matters, and a script may run for hours.
 const LONGEST_TRACE: u64 = 8 * 1024 * 1024;
+/// Bytes at the end of a trace that are never given up.
+const KEPT_TRACE: u64 = 2 * 1024 * 1024;
 const LOOK_AT_SIZES: Duration = Duration::from_millis(100);
 const MOST_PROCESSES: usize = 256;
 /// How long a program that does not end may take to say where it is.
@@ -242,15 +245,16 @@ fn push_bounded(output: &mut String, text: &str) {
     }
 }
 
-/// Keeps traces of commands from growing without bound. What follows the emptying of one is whole up to its end.
+/// Keeps traces of commands from taking up the disk. Only their beginning is given up: the end tells what failed.
 async fn bound_traces(folder: &Path) -> std::convert::Infallible {
     let mut looks = tokio::time::interval(LOOK_AT_SIZES);
     loop {
         looks.tick().await;
         for path in files::list_dir(folder).unwrap_or_default() {
             let is_trace = path.extension().is_some_and(|end| end == "xtrace");
-            if is_trace && files::metadata(&path).is_ok_and(|file| file.len() > LONGEST_TRACE) {
-                files::empty(&path).ok();
+            let on_disk = |file: std::fs::Metadata| file.blocks() * 512;
+            if is_trace && files::metadata(&path).is_ok_and(|file| on_disk(file) > LONGEST_TRACE) {
+                files::free_beginning(&path, KEPT_TRACE).or_else(|_| files::empty(&path)).ok();
             }
         }
     }
@@ -306,7 +310,13 @@ fn read_records(folder: &Path) -> Vec<Record> {
     paths.sort();
     let mut records = Vec::new();
     for path in paths.into_iter().take(2 * MOST_PROCESSES) {
-        let Ok(bytes) = files::read_beginning(&path, MOST_RECORDED) else { continue };
+        let is_trace = path.extension().is_some_and(|end| end == "xtrace");
+        let bytes = if is_trace {
+            files::read_end(&path, LONGEST_TRACE)
+        } else {
+            files::read_beginning(&path, MOST_RECORDED)
+        };
+        let Ok(bytes) = bytes else { continue };
         let text = String::from_utf8_lossy(&bytes);
         match path.extension().and_then(|end| end.to_str()) {
             Some("jsonl") => {

@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use rustix::fs::{FallocateFlags, FlockOperation};
 
 use crate::{Error, Result};
 
@@ -103,6 +103,28 @@ pub fn create_private(path: &Path) -> Result<File> {
         .mode(0o600)
         .open(path)
         .map_err(|error| Error::io("create", path, error))
+}
+
+/// The last bytes of a file, at most so many.
+pub fn read_end(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let failed = |error| Error::io("read", path, error);
+    let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let length = file.metadata().map_err(failed)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most))).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Gives the disk space of a file's beginning back and keeps its last bytes where they are. The file keeps its length;
+/// what was freed reads as zeros. Fails where the file system has no holes.
+pub fn free_beginning(path: &Path, keep: u64) -> Result<()> {
+    let failed = |error| Error::io("free the beginning of", path, error);
+    let file = File::options().write(true).open(path).map_err(|error| Error::io("open", path, error))?;
+    let length = file.metadata().map_err(failed)?.len();
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(&file, flags, 0, length.saturating_sub(keep).max(1))
+        .map_err(|error| failed(error.into()))
 }
 
 /// Empties a file in place. A program that appends to it goes on at its beginning.

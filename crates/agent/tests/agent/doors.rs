@@ -133,7 +133,8 @@ async fn a_front_end_does_everything_with_the_protocol_alone() {
     let QueryReply::Modes { modes } = front.query(Query::Modes { workspace: workspace() }).await else {
         panic!()
     };
-    assert_eq!(modes.len(), 2);
+    let slugs: Vec<&str> = modes.iter().map(|mode| mode.slug.as_str()).collect();
+    assert_eq!(slugs, ["code", "architect", "ask", "debug"]);
     let QueryReply::Models { models } = front.query(Query::Models { workspace: workspace() }).await else {
         panic!()
     };

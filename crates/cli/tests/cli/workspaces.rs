@@ -110,6 +110,7 @@ impl Served {
         self.send(&json!({"type": kind, "id": id, (kind): body}));
         loop {
             let message = self.receive();
+            assert_ne!(message["type"], "rejected", "{message}");
             if message["id"] == id && message.get("reply").is_some() {
                 return message["reply"].clone();
             }
@@ -261,7 +262,8 @@ fn a_front_end_undoes_redoes_and_restores_files_and_conversation() {
     served.command(json!({"type": "redo", "workspace": workspace}));
     assert_eq!(content(), "two\n");
     let listed = served.ask("query", json!({"type": "checkpoints", "workspace": workspace, "limit": 20}));
-    let first = listed["checkpoints"].as_array().unwrap().iter().filter_map(|one| one["id"].as_u64()).min();
+    let first =
+        listed["checkpoints"].as_array().unwrap().iter().filter_map(|one| one["checkpoint"].as_u64()).min();
     served.command(json!({"type": "restore", "workspace": workspace, "checkpoint": first, "what": "both"}));
     assert_eq!(content(), "zero\n");
     let history = served.ask("query", json!({"type": "history", "task": "one", "limit": 50}));
