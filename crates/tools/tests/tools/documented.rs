@@ -55,9 +55,6 @@ const NOT_BUILT: &[&str] = &[
     "analyze_coverage",
     "import_file",
     "import_files_batch",
-    "use_mcp_tool",
-    "access_mcp_resource",
-    "switch_mode",
     "new_task",
     "run_slash_command",
     "skill",
@@ -334,6 +331,7 @@ fn roo() -> Vec<Documented> {
         documented("update_todo_list", &["todos"], vec![(json!({"todos": "[x] a\n[-] b"}), "[-] 2. b")]),
         documented("attempt_completion", &["result"], vec![(json!({"result": "done"}), "complete")]),
         documented("read_command_output", &["artifact_id"], vec![]),
+        documented("switch_mode", &["mode_slug", "reason"], vec![]),
     ]
 }
 
