@@ -130,7 +130,7 @@ impl Run {
         });
         if !is_current {
             let workspace = self.engine.workspace_of(&self.session).await?;
-            *self.setup.write() = Arc::new(self.engine.turn_setup(&self.session, &workspace)?);
+            *self.setup.write() = Arc::new(Engine::turn_setup(&self.session, &workspace)?);
         }
         Ok(())
     }

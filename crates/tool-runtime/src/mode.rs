@@ -61,10 +61,8 @@ impl ToolGroup {
             (Category::External, _) => Some(Self::Mcp),
             (Category::Debug, _) => Some(Self::Debug),
             (Category::Browser, _) => Some(Self::Browser),
-            // Switching modes and starting tasks ask by their own class.
-            (Category::Modes | Category::Subtasks, _) | (_, Risk::Control) => None,
-            // A chain is judged call by call.
-            (Category::Composition, _) => None,
+            // Switching modes and starting tasks ask by their own class; a chain is judged call by call.
+            (Category::Modes | Category::Subtasks | Category::Composition, _) | (_, Risk::Control) => None,
             (_, Risk::Read) => Some(Self::Read),
             (_, Risk::Write) => Some(Self::Edit),
             (_, Risk::Execute) => Some(Self::Command),

@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// What the next turn is made with, by the settings of the workspace and what was chosen for the task.
-    pub(crate) fn turn_setup(&self, session: &Session, workspace: &AgentWorkspace) -> Result<TurnSetup> {
+    pub(crate) fn turn_setup(session: &Session, workspace: &AgentWorkspace) -> Result<TurnSetup> {
         let AgentWorkspace { services, policy, settings, models, instructions } = workspace;
         let (mode, model_name, chosen) = session
             .read_summary(|summary| (summary.mode.clone(), summary.model.clone(), summary.permission_mode));
@@ -162,7 +162,7 @@ impl Engine {
         let workspace = self.workspace_of(session).await?;
         session.hold(Arc::clone(&workspace.services));
         let overview = PendingOverview::start(&workspace.services, &session.messages(), &cancel);
-        let setup = self.turn_setup(session, &workspace)?;
+        let setup = Self::turn_setup(session, &workspace)?;
         let AgentWorkspace { services, policy, settings, .. } = workspace;
         session.tree.ledger.set_budget(settings.budget);
         let permission_mode = setup.permission_mode;

@@ -118,7 +118,7 @@ impl FoundModes {
             match settings.mode(slug) {
                 Ok(mode) => self.add(mode, author),
                 Err(reason) => {
-                    self.problems.push(format!("{source}: the mode `{slug}` is left out: {reason}"))
+                    self.problems.push(format!("{source}: the mode `{slug}` is left out: {reason}"));
                 }
             }
         }

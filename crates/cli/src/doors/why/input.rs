@@ -23,7 +23,7 @@ pub fn read(time: Duration, language: Language) -> anyhow::Result<ProgramStdin> 
     }
     let deadline = Instant::now() + time;
     let mut bytes = Vec::new();
-    let mut chunk = [0; 64 * 1024];
+    let mut chunk = vec![0; 64 * 1024];
     loop {
         let patience =
             if bytes.is_empty() { SILENCE } else { deadline.saturating_duration_since(Instant::now()) };
