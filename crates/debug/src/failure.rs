@@ -333,6 +333,17 @@ fn of_test<'a>(
 ) -> Option<&'a StopSnapshot> {
     let mut all: Vec<&StopSnapshot> =
         snapshots.iter().filter(|snapshot| is_of_test(snapshot, test)).collect();
+    let has_message = |snapshot: &&&StopSnapshot| {
+        let message = snapshot.exception.as_ref().map(|exception| exception.message.trim());
+        message.is_some_and(|message| message.len() > 3 && test.details.contains(message))
+    };
+    if test.has_panicked() {
+        // The stop itself may be lost, and those of other tests on the same line be there.
+        let is_of_other =
+            |snapshot: &&StopSnapshot| tests.iter().any(|other| other != test && names_test(snapshot, other));
+        let own = all.iter().find(|snapshot| names_test(snapshot, test));
+        return own.or_else(|| all.iter().filter(has_message).find(|found| !is_of_other(found))).copied();
+    }
     let is_same =
         |other: &&FailedTest| other.line.is_some() && (&other.file, other.line) == (&test.file, test.line);
     let own = tests.iter().position(|other| other == test)?;
@@ -348,10 +359,6 @@ fn of_test<'a>(
             frame.function.ends_with(&test.name) || frame.variables.iter().any(is_row)
         });
         frames.next().is_some()
-    };
-    let has_message = |snapshot: &&&StopSnapshot| {
-        let message = snapshot.exception.as_ref().map(|exception| exception.message.trim());
-        message.is_some_and(|message| message.len() > 3 && test.details.contains(message))
     };
     for named in
         [all.iter().filter(is_named).copied().collect(), all.iter().filter(has_message).copied().collect()]
@@ -387,7 +394,11 @@ fn is_of_test(snapshot: &StopSnapshot, test: &FailedTest) -> bool {
 
 /// Whether the function of a test is among the callers.
 fn names_test(snapshot: &StopSnapshot, test: &FailedTest) -> bool {
-    snapshot.frames.iter().any(|frame| frame.function.ends_with(&test.name))
+    let is_it = |function: &str| {
+        let before = function.strip_suffix(test.name.as_str());
+        before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
+    };
+    snapshot.frames.iter().any(|frame| is_it(&frame.function))
 }
 
 fn set_frames(report: &mut FailureReport, mut snapshot: StopSnapshot, finder: Option<&dyn FunctionFinder>) {
