@@ -1,6 +1,6 @@
 //! Languages, and how a file's language is told.
 //!
-//! Each language is described by a [`LanguageDefinition`] in a file of its own, with the rules that read its syntax and
+//! Each language is described by a `LanguageDefinition` in a file of its own, with the rules that read its syntax and
 //! resolve its names beside it. A new one is a folder here and a row in the table below.
 
 pub(crate) mod c;
