@@ -148,6 +148,11 @@ pub trait Adapter: Send + Sync + std::fmt::Debug {
         true
     }
 
+    /// The functions by which its programs end themselves with an exit code, where breakpoints on them work.
+    fn exit_functions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Translates a configuration into its own keys.
     fn translate(&self, resolved: &Resolved) -> launch_config::Result<Translated>;
 

@@ -31,6 +31,10 @@ impl Adapter for CodeLldb {
         &["C", "C++", "Rust"]
     }
 
+    fn exit_functions(&self) -> &'static [&'static str] {
+        &["exit", "_exit"]
+    }
+
     fn types(&self) -> &'static [(&'static str, u8)] {
         &[("lldb", 0), ("codelldb", 0), ("lldb-dap", 1), ("lldb-vscode", 1), ("cppdbg", 2), ("gdb", 2)]
     }

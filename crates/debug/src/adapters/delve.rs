@@ -34,6 +34,10 @@ impl Adapter for Delve {
         &["Go"]
     }
 
+    fn exit_functions(&self) -> &'static [&'static str] {
+        &["os.Exit"]
+    }
+
     fn types(&self) -> &'static [(&'static str, u8)] {
         &[("go", 0), ("delve", 0)]
     }

@@ -38,6 +38,10 @@ impl Adapter for Gdb {
         &["C", "C++", "Rust"]
     }
 
+    fn exit_functions(&self) -> &'static [&'static str] {
+        &["exit", "_exit"]
+    }
+
     fn types(&self) -> &'static [(&'static str, u8)] {
         &[("lldb", 2), ("codelldb", 2), ("lldb-dap", 2), ("lldb-vscode", 2), ("cppdbg", 0), ("gdb", 0)]
     }

@@ -36,6 +36,10 @@ impl Adapter for LldbDap {
         &["C", "C++", "Rust"]
     }
 
+    fn exit_functions(&self) -> &'static [&'static str] {
+        &["exit", "_exit"]
+    }
+
     fn types(&self) -> &'static [(&'static str, u8)] {
         &[("lldb", 1), ("codelldb", 1), ("lldb-dap", 0), ("lldb-vscode", 0), ("cppdbg", 1), ("gdb", 1)]
     }

@@ -2,7 +2,6 @@
 //! breakpoint on the function that ends it.
 
 use super::{FailureReport, Verdict, set_frames};
-use crate::adapters::AdapterKind;
 use crate::launch::{LaunchOptions, LaunchPlan};
 use crate::session::Session;
 use crate::{Debugger, Outcome, Wait};
@@ -25,7 +24,7 @@ impl Debugger {
             && report.frames.is_empty()
             && report.signal.is_none()
             && report.exit_code.is_some();
-        let functions = exit_functions(session.adapter.kind());
+        let functions = session.adapter.exit_functions();
         if !is_unexplained || functions.is_empty() {
             return;
         }
@@ -47,14 +46,5 @@ impl Debugger {
             }
         }
         self.end(&session).await;
-    }
-}
-
-/// The functions by which programs of an adapter's languages end themselves.
-fn exit_functions(kind: AdapterKind) -> &'static [&'static str] {
-    match kind {
-        AdapterKind::Delve => &["os.Exit"],
-        AdapterKind::CodeLldb | AdapterKind::LldbDap | AdapterKind::Gdb => &["exit", "_exit"],
-        _ => &[],
     }
 }

@@ -66,6 +66,7 @@ async fn prompts_are_listed_and_filled() {
     assert_eq!(world.servers.prompt("test", "review", arguments).await.unwrap(), "Review a.rs");
 }
 
+/// T08: what a result links to is named and not fetched.
 #[tokio::test]
 async fn every_kind_of_content_reaches_the_model_or_is_named() {
     let world = ClientWorld::new();

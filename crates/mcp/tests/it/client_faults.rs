@@ -60,6 +60,7 @@ async fn a_server_that_dies_twice_at_its_start_is_used_in_the_end() {
     assert_eq!(world.text("mcp__test__echo", json!({"text": "at last"})).await, "echo: at last");
 }
 
+/// T08: what is too large is read past.
 #[tokio::test]
 async fn a_flood_is_read_past_and_the_server_stays_usable() {
     let world = ClientWorld::new();
