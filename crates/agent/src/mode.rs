@@ -1,4 +1,4 @@
-//! Modes: what the agent is told to be, and what it may do.
+//! Modes: the role, instructions and permissions of the agent for one kind of work.
 //!
 //! A mode is data: a role, instructions, groups of tools with file patterns, and perhaps a model. Four are built in;
 //! others come from the settings and from the files Roo-Code uses. [`ModeLimits`] makes the executor enforce a mode.
@@ -19,7 +19,7 @@ pub use roo_file::{ModeProblem, read_roo_modes};
 pub struct Mode {
     pub slug: String,
     pub name: String,
-    /// Who the model is told to be; empty for the role of the built-in prompt.
+    /// The role section of the system prompt; empty for the built-in one.
     pub role: String,
     pub when_to_use: Option<String>,
     pub description: Option<String>,

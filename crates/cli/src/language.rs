@@ -1,7 +1,7 @@
 //! What the person reads, in the person's language: English, or Chinese where the locale or the settings ask for it.
 //!
-//! English is the source in every crate. What a person reads on the command line is looked up in a catalogue; an error that
-//! the catalogue does not have is told with its kind before it.
+//! English is the source in every crate. Text of the command line is looked up in a catalogue. An error without an entry is
+//! shown in English, after the translated name of its kind.
 
 pub mod help;
 mod messages;

@@ -102,12 +102,12 @@ pub(crate) struct LanguageServer {
     pub ready: ReadyBy,
     /// The files of which it needs one, above what is asked about, to know more than the files that are open.
     pub project: &'static [&'static str],
-    /// What it is told at its start.
+    /// Builds the initialization options.
     pub initialization: fn() -> Value,
 }
 
 impl LanguageServer {
-    /// A server that needs no file of a project and is told nothing.
+    /// Creates a server that needs no project file and no initialization options.
     const fn new(
         name: &'static str,
         languages: &'static [Language],

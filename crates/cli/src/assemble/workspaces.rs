@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use stepwell_agent::mode::Modes;
 use stepwell_agent::prompt::instructions::{
     self, Instruction, InstructionPlaces, InstructionSource as InstructionOrigin, Instructions,
 };
@@ -61,6 +62,7 @@ pub struct OpenWorkspace {
     pub services: Arc<WorkspaceServices>,
     pub settings: Arc<Settings>,
     pub policy: WorkspacePolicy,
+    modes: Arc<Modes>,
     /// MCP servers of others; they end with the services.
     pub mcp: Arc<Servers>,
     models: Arc<Models>,
@@ -97,6 +99,8 @@ impl Workspaces {
             judge: self.judge_options(&settings, root)?,
             hooks: Arc::new(hooks(&settings)?),
         };
+        let (modes, mode_problems) = settings.modes(&self.places, root)?;
+        let modes = Arc::new(modes);
         // Held while a workspace is opened, so that two who open it at the same moment share it.
         let mut open = self.open.lock();
         open.retain(|_, shared| shared.services.strong_count() > 0);
@@ -105,13 +109,13 @@ impl Workspaces {
             && let Some(mcp) = shared.mcp.upgrade()
         {
             let models = Arc::clone(&shared.models);
-            return Ok(OpenWorkspace { services, settings, policy, mcp, models });
+            return Ok(OpenWorkspace { services, settings, policy, modes, mcp, models });
         }
         let (services, mcp) = self.services(&settings, root)?;
         let services = Arc::new(services);
         let registry = services.executor.registry();
         let mut warnings = settings.unknown_tools(&policy.judge.rules, &policy.hooks, registry);
-        warnings.extend(settings.modes(&self.places, root)?.1);
+        warnings.extend(mode_problems);
         super::tell_warnings(&settings, &warnings);
         let models = Arc::new(self.models(&settings, root));
         let shared = Shared {
@@ -120,7 +124,7 @@ impl Workspaces {
             models: Arc::clone(&models),
         };
         open.insert(root.to_path_buf(), shared);
-        Ok(OpenWorkspace { services, settings, policy, mcp, models })
+        Ok(OpenWorkspace { services, settings, policy, modes, mcp, models })
     }
 
     /// Connects to the MCP servers that the settings name now. It waits for none of them.
@@ -281,12 +285,11 @@ impl WorkspaceSource for Workspaces {
         let root = super::workspace_root(Some(root)).map_err(setup)?;
         let workspace = Self::open(self, &root).map_err(setup)?;
         self.connect(&workspace);
-        let OpenWorkspace { services, settings, policy, models, .. } = workspace;
-        let (modes, _) = settings.modes(&self.places, &root).map_err(setup)?;
+        let OpenWorkspace { services, settings, policy, modes, models, .. } = workspace;
         let run = RunSettings {
             default_model: settings.model(),
             default_mode: settings.mode(),
-            modes: Arc::new(modes),
+            modes,
             max_turns: settings.max_turns(),
             budget: Budget { max_tokens: settings.max_tokens(), max_cost_usd: settings.max_cost_usd() },
             request: RequestOptions {

@@ -20,7 +20,7 @@ pub struct ModeSettings {
     /// What people call it; its key by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Who the model is told to be.
+    /// The role section of the system prompt, such as `You are a technical writer.`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// When to switch to it.

@@ -5,7 +5,7 @@ use crate::facts::outline;
 use crate::lsp::ReadyBy;
 use crate::resolve::languages::Plain;
 
-/// What holds for a language of which nothing else is said.
+/// Default definition, for languages of which only an outline is read.
 pub(super) const OUTLINED: LanguageDefinition = LanguageDefinition {
     name: "",
     id: "",

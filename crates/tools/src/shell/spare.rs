@@ -15,6 +15,9 @@ use super::confine::{CallGate, Walls};
 /// A spare that nobody used for so long is given up: it holds three processes.
 const IDLE: Duration = Duration::from_mins(2);
 
+/// How long closing waits for a sandbox that is being built.
+const CLOSING: Duration = Duration::from_secs(5);
+
 /// At most one sandbox that waits for a command.
 #[derive(Default)]
 pub struct SpareSlot {
@@ -107,7 +110,7 @@ impl Walls {
         };
         for task in tasks {
             // Building takes milliseconds. One that panicked is over too.
-            task.await.ok();
+            tokio::time::timeout(CLOSING, task).await.ok();
         }
         self.spare.spare.lock().take();
     }

@@ -118,7 +118,7 @@ fn a_server_on_this_machine_needs_its_token() {
     assert!(!shown.contains(&token), "{shown}");
 }
 
-/// H12: a port that somebody else has is told of; nothing listens beside it, and another one is found.
+/// H12: reports a port that is in use, shares it with nobody, and finds a free one.
 #[test]
 fn h12_a_port_that_another_process_has_is_not_shared() {
     let world = World::new([]);
