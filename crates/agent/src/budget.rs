@@ -65,6 +65,11 @@ impl Ledger {
         Self { state: Mutex::new(State { budget, granted: Budget::default(), used }) }
     }
 
+    /// Begins anew with another budget.
+    pub fn restart(&self, budget: Budget) {
+        *self.state.lock() = State { budget, ..State::default() };
+    }
+
     pub fn add(&self, usage: Usage) {
         self.state.lock().used += usage;
     }
@@ -95,6 +100,21 @@ impl Ledger {
             return Err(Exhausted::Cost { used_usd: cost, limit_usd: limit });
         }
         Ok(())
+    }
+
+    /// A budget of so many percent of what is left of this one; no limit where this has none.
+    pub fn share(&self, percent: u64) -> Budget {
+        let state = self.state.lock();
+        let tokens = state.budget.max_tokens.map(|limit| {
+            let granted = state.granted.max_tokens.unwrap_or(0);
+            let left = limit.saturating_add(granted).saturating_sub(state.used.total());
+            (u128::from(left) * u128::from(percent) / 100) as u64
+        });
+        let cost = state.budget.max_cost_usd.map(|limit| {
+            let granted = state.granted.max_cost_usd.unwrap_or(0.0);
+            (limit + granted - state.used.cost_usd.unwrap_or(0.0)).max(0.0) * percent as f64 / 100.0
+        });
+        Budget { max_tokens: tokens, max_cost_usd: cost }
     }
 
     /// The person allowed as much again, from what is used now.

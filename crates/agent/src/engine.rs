@@ -4,6 +4,7 @@ mod commands;
 mod queries;
 mod restore;
 mod runs;
+mod subtasks;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,9 +12,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use stepwell_protocol::{Event, Part, PermissionMode, Seq, TaskId, TaskInfo, Timestamp, Usage};
-use stepwell_store::{Home, ModelHistory, OnDamage, TaskLog};
-use stepwell_tool_runtime::HookCall;
+use stepwell_protocol::{
+    Event, Part, PermissionMode, Seq, TaskId, TaskInfo, Timestamp, ToolCall, ToolCallId, Usage,
+};
+use stepwell_store::{Home, ModelHistory, OnDamage, TaskFolds, TaskLog};
+use stepwell_tool_runtime::{Category, HookCall};
 use stepwell_transcript::TaskSummary;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -59,14 +62,17 @@ struct Inner {
 }
 
 /// A task that is to be made.
-struct NewTask<'a> {
+struct NewTask {
     task: TaskId,
-    prompt: &'a [Part],
+    title: String,
     workspace: String,
     mode: Option<String>,
+    agent: Option<String>,
     model: Option<String>,
     permission_mode: Option<PermissionMode>,
     parent: Option<TaskId>,
+    /// The call of the parent that waits for it.
+    call_id: Option<ToolCallId>,
 }
 
 impl Engine {
@@ -126,9 +132,12 @@ impl Engine {
     }
 
     async fn resume(&self, task: &TaskId) -> Result<Arc<Session>> {
-        let (home, id) = (self.inner.home.clone(), task.clone());
-        let resumed =
-            tokio::task::spawn_blocking(move || stepwell_store::resume(&home, &id, OnDamage::Refuse));
+        let (home, id, workspaces) =
+            (self.inner.home.clone(), task.clone(), Arc::clone(&self.inner.workspaces));
+        let resumed = tokio::task::spawn_blocking(move || {
+            let made_again = |folds: &TaskFolds, call: &ToolCall| starts_subtask(&*workspaces, folds, call);
+            stepwell_store::resume_except(&home, &id, OnDamage::Refuse, &made_again)
+        });
         let resumed = resumed.await.map_err(broken)??;
         let root = resumed.folds.transcript.summary.info.as_ref().map(|info| PathBuf::from(&info.workspace));
         // A task whose folder is gone can still be looked at; running it says what is wrong.
@@ -206,7 +215,7 @@ impl Engine {
         }
     }
 
-    async fn create(&self, new: NewTask<'_>) -> Result<Arc<Session>> {
+    async fn create(&self, new: NewTask) -> Result<Arc<Session>> {
         let workspace = self.workspace(Path::new(&new.workspace)).await?;
         let settings = &workspace.settings;
         let mode = new.mode.unwrap_or_else(|| settings.default_mode.clone());
@@ -218,7 +227,7 @@ impl Engine {
         let root = parent.as_ref().and_then(|session| {
             session.read_summary(|summary| summary.info.as_ref().map(|info| info.root.clone()))
         });
-        let (home, title) = (self.inner.home.clone(), title_of(new.prompt));
+        let (home, title, agent) = (self.inner.home.clone(), new.title, new.agent.clone());
         let (task, parent_id, folder) = (new.task, new.parent, new.workspace);
         let created = tokio::task::spawn_blocking(move || {
             let info = TaskInfo {
@@ -228,6 +237,7 @@ impl Engine {
                 number: home.allocate_number()?,
                 title,
                 mode,
+                agent,
                 model,
                 workspace: folder,
                 created_at: Timestamp::now(),
@@ -250,9 +260,8 @@ impl Engine {
                 let info = summary.info.as_ref();
                 (info.map_or(0, |info| info.number), summary.title.clone(), summary.mode.clone())
             });
-            parent
-                .record(vec![Event::SubtaskStarted { task: session.task.clone(), number, title, mode }])
-                .await?;
+            let (task, agent, call_id) = (session.task.clone(), new.agent, new.call_id);
+            parent.record(vec![Event::SubtaskStarted { task, number, title, mode, agent, call_id }]).await?;
         }
         Ok(session)
     }
@@ -281,6 +290,18 @@ impl Engine {
         self.inner.list.changed(&session.task);
         session
     }
+}
+
+/// Whether a call without a result starts a sub-task. It is made again, and finds the sub-task if there is one already.
+fn starts_subtask(workspaces: &dyn WorkspaceSource, folds: &TaskFolds, call: &ToolCall) -> bool {
+    let summary = &folds.transcript.summary;
+    if summary.open_subtasks.iter().any(|open| open.call_id == call.id) {
+        return true;
+    }
+    let Some(info) = &summary.info else { return false };
+    let Ok(workspace) = workspaces.open(Path::new(&info.workspace)) else { return false };
+    let tool = workspace.services.executor.registry().get(&call.name);
+    tool.is_some_and(|tool| tool.spec().category == Category::Subtasks)
 }
 
 /// What a task and its sub-tasks have used, by their logs. `own` is the task that is open and what it has used.

@@ -7,15 +7,21 @@ use std::time::Duration;
 use async_trait::async_trait;
 use stepwell_protocol::{
     AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind,
-    Event, Question, QuestionAnswer, QuestionKind, SeenFile, TaskState, TodoItem,
+    ErrorReport, Event, Question, QuestionAnswer, QuestionKind, SeenFile, TaskOrigin, TaskState, TodoItem,
+    ToolCallId,
 };
-use stepwell_tool_runtime::{Host, HostError};
+use stepwell_tool_runtime::{Host, HostError, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::Engine;
+use crate::error::Error;
 use crate::session::Session;
 
 pub struct SessionHost {
+    pub engine: Engine,
     pub session: Arc<Session>,
+    /// The session whose followers are asked: that of the root of the tree where it is open.
+    pub asked: Arc<Session>,
     /// Ends waits when the run is cancelled.
     pub cancel: CancellationToken,
     /// How long a person who is there is waited for.
@@ -24,17 +30,18 @@ pub struct SessionHost {
 
 #[async_trait]
 impl Host for SessionHost {
-    async fn approve(&self, request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource) {
-        let id = request.id.clone();
-        let answer = self.session.await_approval(&id);
+    async fn approve(&self, mut request: ApprovalRequest) -> (ApprovalAnswer, ApprovalSource) {
+        let (id, asked) = (request.id.clone(), &self.asked);
+        request.from = self.origin();
+        let answer = asked.await_approval(&id);
         let what = request.preview.summary.clone();
-        if let Err(error) = self.session.record(vec![Event::ApprovalRequested { request }]).await {
+        if let Err(error) = asked.record(vec![Event::ApprovalRequested { request }]).await {
             // What cannot be recorded is not allowed.
-            self.session.forget_approval(&id);
+            asked.forget_approval(&id);
             return (ApprovalAnswer::no(Some(error.to_string())), ApprovalSource::Policy);
         }
         // Who could answer is looked at now: a door may have come or gone since the run began.
-        let (answer, source) = if self.session.is_attended() {
+        let (answer, source) = if asked.is_attended() {
             match self.wait(what, self.deadline, answer).await {
                 Waited::Answered(answer) => (answer, ApprovalSource::Person),
                 Waited::Nobody(reason) => (ApprovalAnswer::no(Some(reason)), ApprovalSource::Timeout),
@@ -43,19 +50,19 @@ impl Host for SessionHost {
             let reason = "the permission mode does not allow it by itself";
             (ApprovalAnswer::no(Some(reason.into())), ApprovalSource::Policy)
         };
-        self.session.forget_approval(&id);
-        match self.session.record(vec![Event::ApprovalResolved { id, answer: answer.clone(), source }]).await
-        {
+        asked.forget_approval(&id);
+        match asked.record(vec![Event::ApprovalResolved { id, answer: answer.clone(), source }]).await {
             Ok(()) => (answer, source),
             Err(error) => (ApprovalAnswer::no(Some(error.to_string())), ApprovalSource::Policy),
         }
     }
 
-    async fn ask(&self, question: Question) -> QuestionAnswer {
-        let id = question.id.clone();
-        let answer = self.session.await_answer(&id);
-        let asked = self.session.record(vec![Event::QuestionAsked { question: question.clone() }]).await;
-        let answer = match (asked, self.session.is_attended()) {
+    async fn ask(&self, mut question: Question) -> QuestionAnswer {
+        let (id, asked) = (question.id.clone(), &self.asked);
+        question.from = self.origin();
+        let answer = asked.await_answer(&id);
+        let recorded = asked.record(vec![Event::QuestionAsked { question: question.clone() }]).await;
+        let answer = match (recorded, asked.is_attended()) {
             (Err(_), _) => nobody(),
             (Ok(()), false) => by_policy(&question, AnsweredBy::Policy),
             (Ok(()), true) => {
@@ -66,8 +73,8 @@ impl Host for SessionHost {
                 }
             }
         };
-        self.session.forget_question(&id);
-        match self.session.record(vec![Event::QuestionAnswered { id, answer: answer.clone() }]).await {
+        asked.forget_question(&id);
+        match asked.record(vec![Event::QuestionAnswered { id, answer: answer.clone() }]).await {
             Ok(()) => answer,
             Err(_) => nobody(),
         }
@@ -106,6 +113,14 @@ impl Host for SessionHost {
         self.session.change_mode(mode, model, reason).await.map_err(|error| HostError(error.to_string()))
     }
 
+    fn check_subtask(&self, call_id: &ToolCallId, worker: &SubtaskWorker) -> Result<SubtaskCheck, HostError> {
+        self.engine.check_subtask(&self.session, call_id, worker).map_err(told)
+    }
+
+    async fn run_subtask(&self, request: SubtaskRequest) -> Result<SubtaskResult, HostError> {
+        self.engine.run_subtask(&self.session, request, &self.cancel).await.map_err(told)
+    }
+
     fn complete(&self, result: String) {
         self.session.complete(result);
     }
@@ -117,6 +132,11 @@ enum Waited<T> {
 }
 
 impl SessionHost {
+    /// Who asks, where it is not the task whose followers are asked.
+    fn origin(&self) -> Option<TaskOrigin> {
+        (self.asked.task != self.session.task).then(|| self.session.origin())
+    }
+
     /// Waits for the person, until the deadline or the end of the run.
     async fn wait<T>(
         &self,
@@ -137,6 +157,12 @@ impl SessionHost {
         self.session.set_state(TaskState::Running).await.ok();
         waited
     }
+}
+
+/// An error of the engine, for the model.
+fn told(error: Error) -> HostError {
+    let ErrorReport { message, hint, .. } = error.report();
+    HostError(hint.map_or(message.clone(), |hint| format!("{message} ({hint})")))
 }
 
 fn nobody() -> QuestionAnswer {

@@ -19,6 +19,7 @@ pub mod prompt;
 mod react;
 mod request;
 mod session;
+pub mod subagent;
 mod task_list;
 mod tree;
 mod turn;

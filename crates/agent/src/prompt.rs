@@ -13,6 +13,7 @@ pub use instructions::{Instruction, InstructionSource, Instructions};
 use stepwell_protocol::PermissionMode;
 
 use crate::mode::Mode;
+use crate::subagent::Subagent;
 
 /// What the prompt is made from.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct PromptFacts<'a> {
     pub mode: &'a Mode,
     /// Every mode that can be switched to; empty where the model cannot switch.
     pub modes: &'a [Arc<Mode>],
+    /// Every sub-agent that work can be given to; empty where the model cannot give any.
+    pub subagents: &'a [Arc<Subagent>],
     pub workspace: &'a Path,
     pub extra_roots: &'a [std::path::PathBuf],
     pub instructions: &'a Instructions,
@@ -128,6 +131,7 @@ pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
             prompt.push_str("\n\n");
         }
         modes(&mut prompt, facts);
+        subagents(&mut prompt, facts);
         if !facts.attended {
             prompt.push_str(UNATTENDED);
         }
@@ -157,6 +161,19 @@ fn modes(prompt: &mut String, facts: &PromptFacts<'_>) {
         let when = mode.when_to_use.as_deref().or(mode.description.as_deref()).unwrap_or(&mode.name);
         let when = when.lines().next().unwrap_or_default();
         writeln!(prompt, "- `{}`: {when}", mode.slug).ok();
+    }
+    prompt.push('\n');
+}
+
+/// Names the sub-agents, so that the model knows whom to give work.
+fn subagents(prompt: &mut String, facts: &PromptFacts<'_>) {
+    if facts.subagents.is_empty() {
+        return;
+    }
+    prompt.push_str("# Sub-agents\nFor `task`; several calls in one turn run side by side:\n");
+    for subagent in facts.subagents {
+        let description = subagent.description.lines().next().unwrap_or_default();
+        writeln!(prompt, "- `{}`: {description}", subagent.name).ok();
     }
     prompt.push('\n');
 }
@@ -209,6 +226,7 @@ mod tests {
         let mut facts = PromptFacts {
             mode: &code,
             modes: &[],
+            subagents: &[],
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,
@@ -264,6 +282,7 @@ mod tests {
         let facts = PromptFacts {
             mode: &code,
             modes: &[],
+            subagents: &[],
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,

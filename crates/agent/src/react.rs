@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use stepwell_llm::{Model, Overflow, Request, RequestOptions, StopReason, WindowSize, WindowSource};
 use stepwell_protocol::{
     AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode, Question,
-    QuestionId, QuestionKind, QuestionOption, Risk, RunEnd, TaskState, ToolCall,
+    QuestionId, QuestionKind, QuestionOption, RunEnd, TaskState, ToolCall,
 };
 use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, HookEvent, Host, Outcome, RefusedBy};
 use tokio_util::sync::CancellationToken;
@@ -62,6 +62,22 @@ impl Halt {
         let reason = outcome.stop.clone()?;
         let by_guard = outcome.refused.as_ref().is_some_and(|refusal| refusal.by == RefusedBy::LoopGuard);
         Some(if by_guard { Self::Loop(reason) } else { Self::Hook(reason) })
+    }
+
+    /// How a run ends for this reason.
+    async fn end(self, run: &Run) -> Result<RunEnd> {
+        match self {
+            Self::Hook(reason) => {
+                run.notices(vec![format!("a hook stopped the run: {reason}")]).await?;
+                Ok(RunEnd::Paused)
+            }
+            Self::Loop(message) => {
+                let number = run.session.number();
+                let hint =
+                    Some(format!("say what to do differently: `stepwell run --resume {number} \"...\"`"));
+                Ok(RunEnd::Stopped { error: ErrorReport { kind: ErrorKind::Loop, message, hint } })
+            }
+        }
     }
 }
 
@@ -141,6 +157,9 @@ impl Run {
         let mut shortenings = 0;
         let mut empty_answers = 0;
         let mut stop_rounds = 0;
+        if let Some(halt) = self.finish_subtasks().await? {
+            return halt.end(self).await;
+        }
         loop {
             if self.cancel.is_cancelled() {
                 return Ok(RunEnd::Cancelled);
@@ -193,29 +212,12 @@ impl Run {
             shortenings = 0;
             if let Some(usage) = turn.usage {
                 builder.answered(&usage);
-                self.session.tree.ledger.add(usage);
+                self.session.spend(usage);
                 self.env.permission.spent(usage.cost_usd.unwrap_or(0.0));
             }
             if !turn.calls.is_empty() {
-                let stop = self.act(turn).await?;
-                match stop {
-                    Some(Halt::Hook(reason)) => {
-                        self.notices(vec![format!("a hook stopped the run: {reason}")]).await?;
-                        return Ok(RunEnd::Paused);
-                    }
-                    Some(Halt::Loop(message)) => {
-                        return Ok(RunEnd::Stopped {
-                            error: ErrorReport {
-                                kind: ErrorKind::Loop,
-                                message,
-                                hint: Some(format!(
-                                    "say what to do differently: `stepwell run --resume {} \"...\"`",
-                                    self.session.number()
-                                )),
-                            },
-                        });
-                    }
-                    None => {}
+                if let Some(halt) = self.act(turn).await? {
+                    return halt.end(self).await;
                 }
                 if self.cancel.is_cancelled() {
                     return Ok(RunEnd::Cancelled);
@@ -357,8 +359,20 @@ impl Run {
             turn.calls.into_iter().map(|call| Event::Action { message_id: message_id.clone(), call }),
         );
         self.session.record(events).await?;
+        self.run_calls(&calls).await
+    }
+
+    /// Makes the calls again that a crash has parted from their sub-tasks. All others got a result when the task was
+    /// opened.
+    async fn finish_subtasks(&self) -> Result<Option<Halt>> {
+        let calls = self.session.open_calls();
+        if calls.is_empty() { Ok(None) } else { self.run_calls(&calls).await }
+    }
+
+    /// Runs calls and records their results, group by group.
+    async fn run_calls(&self, calls: &[ToolCall]) -> Result<Option<Halt>> {
         let mut stop = None;
-        for group in self.groups(&calls) {
+        for group in self.groups(calls) {
             let tools = group.iter().map(|call| call.name.clone()).collect();
             self.session.show(Event::AgentStateChanged { state: AgentState::Acting { tools } });
             let outcomes = self.env.services.executor.execute_batch(group, &self.env).await;
@@ -371,15 +385,8 @@ impl Run {
     }
 
     fn groups<'a>(&self, calls: &'a [ToolCall]) -> Vec<&'a [ToolCall]> {
-        let reads = |call: &ToolCall| {
-            self.env
-                .services
-                .executor
-                .registry()
-                .get(&call.name)
-                .is_some_and(|tool| tool.spec().risk == Risk::Read)
-        };
-        calls.chunk_by(|a, b| reads(a) && reads(b)).collect()
+        let executor = &self.env.services.executor;
+        calls.chunk_by(|a, b| executor.may_run_beside(a) && executor.may_run_beside(b)).collect()
     }
 
     async fn answer(&self, mut events: Vec<Event>, turn: Option<Turn>, content: String) -> Result<RunEnd> {
@@ -430,8 +437,18 @@ impl Run {
         self.session.record(texts.into_iter().map(|text| Event::Notice { text }).collect()).await
     }
 
-    /// Asks the person when the budget is used up; stops where nobody can answer.
+    /// Asks the person when the budget is used up; stops where nobody can answer. A sub-task that has used up its share
+    /// stops without a question: its parent decides how to go on.
     async fn check_budget(&self) -> Option<RunEnd> {
+        if let Err(exhausted) = self.session.check_share() {
+            return Some(RunEnd::Stopped {
+                error: ErrorReport {
+                    kind: exhausted.kind(),
+                    message: format!("the sub-task's share of the budget is used up: {exhausted}"),
+                    hint: None,
+                },
+            });
+        }
         let exhausted = self.session.tree.ledger.check().err()?;
         let question = Question {
             id: QuestionId::generate(),
@@ -450,6 +467,7 @@ impl Run {
             allow_custom: false,
             default_option: None,
             timeout_seconds: None,
+            from: None,
         };
         let answer = self.host.ask(question).await;
         if answer.option.as_deref() == Some("continue") {
@@ -471,14 +489,7 @@ impl Run {
 
     /// How far a stopped run came, in words.
     fn progress(&self, error: &ErrorReport) -> String {
-        let last_words = self
-            .session
-            .messages()
-            .iter()
-            .rev()
-            .filter(|message| message.role == stepwell_protocol::Role::Assistant)
-            .map(|message| message.text())
-            .find(|text| !text.trim().is_empty());
+        let last_words = self.session.last_words();
         let totals = self.session.read_summary(|summary| summary.totals);
         let calls = if totals.tool_calls == 1 { "tool call" } else { "tool calls" };
         let done = format!("{} {calls} so far, {} failed.", totals.tool_calls, totals.tool_errors);

@@ -7,21 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use stepwell_protocol::{
     ApprovalAnswer, ApprovalId, Event, EventRecord, Message, PermissionMode, QuestionAnswer, QuestionId,
-    RunEnd, Seq, TaskId, TaskListItem, TaskState, Timestamp,
+    Role, RunEnd, Seq, TaskId, TaskListItem, TaskOrigin, TaskState, Timestamp, ToolCall, ToolCallId, Usage,
 };
 use stepwell_store::{Home, ModelHistory, TaskLog};
-use stepwell_tool_runtime::{HookFacts, Hooks, PermissionJudge, ToolGate, WorkspaceServices};
+use stepwell_tool_runtime::{HookFacts, Hooks, PermissionJudge, ToolGate, ToolSet, WorkspaceServices};
 use stepwell_transcript::TaskSummary;
 use stepwell_workspace::files;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Budget, Exhausted, Ledger};
 use crate::error::{Error, Result, broken};
 use crate::feed::{Feed, Follower};
 use crate::mode::Modes;
 use crate::presence::Attendance;
+use crate::subagent::{Subagents, SubtaskLimits};
 use crate::task_list::TaskListFeed;
 use crate::tree::Tree;
+use crate::workspace::RunSettings;
 
 pub struct Session {
     pub task: TaskId,
@@ -44,8 +47,9 @@ pub struct Session {
     last_end: watch::Sender<Option<RunEnd>>,
     hooks: Mutex<Option<SessionHooks>>,
     permission: Mutex<Option<Arc<dyn PermissionJudge>>>,
-    /// The modes that can be switched to.
-    modes: Mutex<Arc<Modes>>,
+    workers: Mutex<Workers>,
+    /// What a sub-task has used of its share of the tree's budget.
+    share: Ledger,
     /// What runs in the workspace lives as long as a task in it is open.
     services: Mutex<Option<Arc<WorkspaceServices>>>,
 }
@@ -65,6 +69,31 @@ pub struct SessionParts {
 pub struct SessionHooks {
     pub hooks: Arc<Hooks>,
     pub facts: HookFacts,
+}
+
+/// The modes a task can switch to, and who can work on its sub-tasks.
+#[derive(Clone)]
+pub struct Workers {
+    pub modes: Arc<Modes>,
+    pub subagents: Arc<Subagents>,
+    pub limits: SubtaskLimits,
+    /// The tools of the workspace, before any mode or sub-agent limits them.
+    pub tools: ToolSet,
+    /// A sub-task runs as long as it holds one.
+    pub slots: Arc<Semaphore>,
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        let limits = SubtaskLimits::default();
+        Self {
+            modes: Arc::default(),
+            subagents: Arc::default(),
+            limits,
+            tools: ToolSet::all(),
+            slots: Arc::new(Semaphore::new(limits.parallel)),
+        }
+    }
 }
 
 struct Folds {
@@ -102,7 +131,8 @@ impl Session {
             last_end: watch::Sender::new(None),
             hooks: Mutex::new(None),
             permission: Mutex::new(None),
-            modes: Mutex::default(),
+            workers: Mutex::default(),
+            share: Ledger::default(),
             services: Mutex::new(None),
         }
     }
@@ -111,6 +141,11 @@ impl Session {
     /// which is longer than one run.
     pub fn permission(&self, new: impl FnOnce() -> Arc<dyn PermissionJudge>) -> Arc<dyn PermissionJudge> {
         Arc::clone(self.permission.lock().get_or_insert_with(new))
+    }
+
+    /// The judge of the task, once it has one.
+    pub fn judge(&self) -> Option<Arc<dyn PermissionJudge>> {
+        self.permission.lock().clone()
     }
 
     /// Judges by another mode from the next call on.
@@ -249,13 +284,80 @@ impl Session {
         self.record(vec![Event::StateChanged { state }]).await
     }
 
-    /// Switches to these modes from now on.
-    pub fn use_modes(&self, modes: Arc<Modes>) {
-        *self.modes.lock() = modes;
+    /// Uses the modes, sub-agents and limits of the settings from now on.
+    pub fn use_settings(&self, settings: &RunSettings) {
+        let mut workers = self.workers.lock();
+        if workers.limits.parallel != settings.subtasks.parallel {
+            workers.slots = Arc::new(Semaphore::new(settings.subtasks.parallel.max(1)));
+        }
+        workers.limits = settings.subtasks;
+        workers.modes = Arc::clone(&settings.modes);
+        workers.subagents = Arc::clone(&settings.subagents);
+        workers.tools = settings.tools.clone();
+    }
+
+    pub fn workers(&self) -> Workers {
+        self.workers.lock().clone()
     }
 
     pub fn modes(&self) -> Arc<Modes> {
-        Arc::clone(&self.modes.lock())
+        Arc::clone(&self.workers.lock().modes)
+    }
+
+    // ---- sub-tasks
+
+    /// The task this one works for.
+    pub fn parent(&self) -> Option<TaskId> {
+        self.read_summary(|summary| summary.info.as_ref().and_then(|info| info.parent.clone()))
+    }
+
+    /// The task as requests to the person name it.
+    pub fn origin(&self) -> TaskOrigin {
+        self.read_summary(|summary| {
+            let info = summary.info.as_ref();
+            let agent = info.and_then(|info| info.agent.clone());
+            TaskOrigin {
+                task: self.task.clone(),
+                number: info.map_or(0, |info| info.number),
+                name: agent.unwrap_or_else(|| summary.mode.clone()),
+            }
+        })
+    }
+
+    /// The sub-task that a call without a result has started.
+    pub fn started_subtask(&self, call: &ToolCallId) -> Option<TaskId> {
+        self.read_summary(|summary| {
+            let of_call = summary.open_subtasks.iter().find(|open| open.call_id == *call);
+            of_call.map(|open| open.task.clone())
+        })
+    }
+
+    /// Calls without a result, in the order in which they were made.
+    pub fn open_calls(&self) -> Vec<ToolCall> {
+        self.folds.lock().history.open_calls().iter().map(|(_, call)| call.clone()).collect()
+    }
+
+    /// The share of the tree's budget that a sub-task may use; starts anew.
+    pub fn set_share(&self, budget: Budget) {
+        self.share.restart(budget);
+    }
+
+    /// Counts what a request used.
+    pub fn spend(&self, usage: Usage) {
+        self.tree.ledger.add(usage);
+        self.share.add(usage);
+    }
+
+    /// Whether a sub-task has used up its share.
+    pub fn check_share(&self) -> std::result::Result<(), Exhausted> {
+        self.share.check()
+    }
+
+    /// The last words of the model.
+    pub fn last_words(&self) -> Option<String> {
+        let messages = self.messages();
+        let words = messages.iter().rev().filter(|message| message.role == Role::Assistant);
+        words.map(|message| message.text()).find(|text| !text.trim().is_empty())
     }
 
     /// Changes the mode from the next turn on, and the model where the mode names one.
@@ -272,13 +374,13 @@ impl Session {
 
     // ---- runs
 
-    /// Claims the session for a run.
-    pub fn begin_run(&self) -> Result<CancellationToken> {
+    /// Claims the session for a run. One that belongs to a call of another task is cancelled with that call.
+    pub fn begin_run(&self, within: Option<&CancellationToken>) -> Result<CancellationToken> {
         let mut control = self.control.lock();
         if control.running.is_some() {
             return Err(Error::Working { task: self.task.clone() });
         }
-        let cancel = CancellationToken::new();
+        let cancel = within.map_or_else(CancellationToken::new, CancellationToken::child_token);
         control.running = Some(cancel.clone());
         self.pause.store(false, Ordering::Relaxed);
         self.completion.lock().take();

@@ -14,6 +14,7 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::mode::{Mode, Modes};
 use crate::prompt::Instructions;
+use crate::subagent::{Subagents, SubtaskLimits};
 
 /// Where models come from.
 #[async_trait]
@@ -41,6 +42,8 @@ pub struct RunSettings {
     pub default_model: Option<String>,
     pub default_mode: String,
     pub modes: Arc<Modes>,
+    pub subagents: Arc<Subagents>,
+    pub subtasks: SubtaskLimits,
     pub max_turns: Option<u32>,
     pub budget: Budget,
     pub request: RequestOptions,

@@ -70,6 +70,9 @@ pub enum Door {
     /// List the modes the agent can work in, and what each may do
     #[command(subcommand)]
     Modes(ModesCommand),
+    /// List the sub-agents that can be given work, and what each may do
+    #[command(subcommand)]
+    Agents(AgentsCommand),
     /// List the models that can be reached
     Models(ModelsArgs),
     /// Check keys, servers and the machine
@@ -109,6 +112,22 @@ pub enum ModesCommand {
     Show {
         /// The mode, such as `architect`
         mode: String,
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AgentsCommand {
+    /// List the sub-agents of this folder
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one sub-agent: its prompt, its tools and its limits
+    Show {
+        /// The sub-agent, such as `debugger`
+        agent: String,
         #[arg(long)]
         json: bool,
     },

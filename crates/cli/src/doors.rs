@@ -1,6 +1,7 @@
 //! One file per door: what each subcommand does.
 
 pub mod adapters;
+pub mod agents;
 pub mod checkpoints;
 pub mod config;
 pub mod demo;

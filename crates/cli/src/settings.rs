@@ -17,6 +17,7 @@ mod read;
 mod runtimes;
 mod sandbox;
 mod steering;
+mod subagents;
 mod tools;
 mod trust;
 
@@ -24,6 +25,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use stepwell_agent::subagent::SubtaskLimits;
 use stepwell_llm::{Effort, ModelFacts, ProviderConfig};
 use stepwell_protocol::PermissionMode;
 use stepwell_tool_runtime::{
@@ -42,6 +44,7 @@ use read::Place;
 pub use runtimes::runtime_files;
 pub use sandbox::SandboxSettings;
 pub use steering::named_files;
+pub use subagents::SubtaskSettings;
 pub use tools::ToolSettings;
 pub use trust::{is_trusted, revoke, trust, trusted_files};
 
@@ -313,6 +316,10 @@ impl Settings {
     pub fn sandbox(&self) -> SandboxSettings {
         let layers = self.layers.iter().filter_map(|(_, layer)| layer.sandbox.as_ref());
         layers.fold(SandboxSettings::default(), SandboxSettings::with)
+    }
+
+    pub fn subtask_limits(&self) -> SubtaskLimits {
+        self.value(|layer| layer.subtasks).unwrap_or_default().limits()
     }
 
     pub fn loop_limits(&self) -> LoopLimits {

@@ -27,6 +27,7 @@ fn request(grant: Option<&str>) -> Box<ApprovalRequest> {
             ..Preview::default()
         },
         grant: grant.map(str::to_owned),
+        from: None,
     })
 }
 
@@ -110,6 +111,7 @@ fn questions_are_answered_by_option_or_text() {
             allow_custom,
             default_option: None,
             timeout_seconds: None,
+            from: None,
         })
     };
     let two = || vec![option("a", "The first"), option("b", "The second")];

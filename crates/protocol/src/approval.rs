@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{ApprovalId, ToolCall};
+use crate::{ApprovalId, TaskOrigin, ToolCall};
 
 /// How much a tool can change. Permission modes decide by it.
 #[derive(
@@ -45,6 +45,18 @@ impl PermissionMode {
     pub const ALL: [Self; 5] =
         [Self::Default, Self::AcceptEdits, Self::Plan, Self::DontAsk, Self::BypassPermissions];
 
+    /// The one of two that allows less without the person's word.
+    pub fn narrower(self, other: Self) -> Self {
+        let rank = |mode: Self| match mode {
+            Self::Plan => 0,
+            Self::DontAsk => 1,
+            Self::Default => 2,
+            Self::AcceptEdits => 3,
+            Self::BypassPermissions => 4,
+        };
+        if rank(self) <= rank(other) { self } else { other }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -69,6 +81,9 @@ pub struct ApprovalRequest {
     /// this one call is possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
+    /// The sub-task that asks, where it is not the task itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<TaskOrigin>,
 }
 
 /// What will happen if the person says yes.
@@ -93,6 +108,9 @@ pub struct Preview {
     /// Whether it only moves or ends a program whose start was approved, such as a step in a debug session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub continues_approved: bool,
+    /// Whether it starts a sub-task that may do no more than the task that starts it. Its calls are judged one by one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub within_rights: bool,
     /// Why the command would run without a sandbox, or without a part of it. Nothing but the person's word, or
     /// the mode in which nothing asks, allows such a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

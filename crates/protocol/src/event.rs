@@ -177,6 +177,12 @@ pub enum Event {
         number: u32,
         title: String,
         mode: String,
+        /// The sub-agent that works on it, where one does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// The call that waits for its result.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<ToolCallId>,
     },
     /// Its run ended.
     SubtaskEnded {

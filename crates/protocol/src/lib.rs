@@ -60,7 +60,7 @@ pub use question::{
 };
 pub use run::RunEnd;
 pub use schema::{command_items, json_schema, typescript};
-pub use task::{AgentState, InterruptReason, TaskInfo, TaskState, TaskTotals};
+pub use task::{AgentState, InterruptReason, TaskInfo, TaskOrigin, TaskState, TaskTotals};
 pub use todo::{TodoItem, TodoPriority, TodoStatus};
 pub use tool::{Artifact, CallForms, ErrorClass, ToolCall, ToolDefinition, ToolFailure, ToolResult};
 pub use usage::Usage;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::QuestionId;
+use crate::{QuestionId, TaskOrigin};
 
 /// What a clarification is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -74,6 +74,9 @@ pub struct Question {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(type = "number | null")]
     pub timeout_seconds: Option<u64>,
+    /// The sub-task that asks, where it is not the task itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<TaskOrigin>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]

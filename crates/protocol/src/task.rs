@@ -81,11 +81,23 @@ pub struct TaskInfo {
     pub number: u32,
     pub title: String,
     pub mode: String,
+    /// The sub-agent that works on it, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// `PROVIDER/MODEL`.
     pub model: String,
     /// Absolute path of the workspace's root.
     pub workspace: String,
     pub created_at: Timestamp,
+}
+
+/// The sub-task that a request comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct TaskOrigin {
+    pub task: TaskId,
+    pub number: u32,
+    /// Its sub-agent, or its mode.
+    pub name: String,
 }
 
 /// Sums over a task.

@@ -39,6 +39,7 @@ pub fn import_task(home: &Home, id: &TaskId, task: ImportedTask) -> Result<TaskI
         number: home.allocate_number()?,
         title: task.title.clone(),
         mode: task.mode.clone(),
+        agent: None,
         model: task.model.clone(),
         workspace: task.workspace.clone(),
         created_at: task.created_at,

@@ -20,6 +20,7 @@
 //!     number: home.allocate_number()?,
 //!     title: String::new(),
 //!     mode: "code".into(),
+//!     agent: None,
 //!     model: "openai/gpt-5".into(),
 //!     workspace: "/work/project".into(),
 //!     created_at: Timestamp::now(),
@@ -62,4 +63,4 @@ pub use interrupted::{is_interrupted, shown_state};
 pub use log::{LogReader, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
 pub use manage::{delete_task, rename_task, rewind_task, set_favourite};
 pub use repair::{RepairedTask, repair_task};
-pub use resume::{ResumedTask, repair_events, resume};
+pub use resume::{ResumedTask, repair_events, resume, resume_except};

@@ -6,7 +6,7 @@
 
 use stepwell_protocol::{
     AnsweredBy, ApprovalAnswer, ApprovalSource, ErrorClass, Event, EventRecord, InterruptReason,
-    QuestionAnswer, TaskId, TaskState, ToolResult,
+    QuestionAnswer, TaskId, TaskState, ToolCall, ToolResult,
 };
 
 use crate::{Home, OnDamage, OpenedLog, Result, TaskFolds, TaskLog};
@@ -26,10 +26,20 @@ pub struct ResumedTask {
 
 /// Opens a task for writing, appends what it needs to be whole, and gives its folds.
 pub fn resume(home: &Home, id: &TaskId, on_damage: OnDamage) -> Result<ResumedTask> {
+    resume_except(home, id, on_damage, &|_, _| false)
+}
+
+/// The same, but leaves calls open that are `made_again` when the task goes on.
+pub fn resume_except(
+    home: &Home,
+    id: &TaskId,
+    on_damage: OnDamage,
+    made_again: &dyn Fn(&TaskFolds, &ToolCall) -> bool,
+) -> Result<ResumedTask> {
     let OpenedLog { mut log, records } = TaskLog::open_with(home, id, on_damage)?;
     let mut folds = TaskFolds::of(&records);
     drop(records);
-    let events = repair_events(&folds);
+    let events = repairs(&folds, made_again);
     let repairs = if events.is_empty() { Vec::new() } else { log.append(&events)? };
     for record in &repairs {
         folds.apply(record);
@@ -39,6 +49,10 @@ pub fn resume(home: &Home, id: &TaskId, on_damage: OnDamage) -> Result<ResumedTa
 
 /// What to append to a task whose process ended, so that it can go on.
 pub fn repair_events(folds: &TaskFolds) -> Vec<Event> {
+    repairs(folds, &|_, _| false)
+}
+
+fn repairs(folds: &TaskFolds, made_again: &dyn Fn(&TaskFolds, &ToolCall) -> bool) -> Vec<Event> {
     let summary = &folds.transcript.summary;
     let mut events = Vec::new();
     for request in &summary.open_approvals {
@@ -54,7 +68,7 @@ pub fn repair_events(folds: &TaskFolds) -> Vec<Event> {
             answer: QuestionAnswer { option: None, text: None, by: AnsweredBy::Nobody },
         });
     }
-    for (_, call) in folds.model.open_calls() {
+    for (_, call) in folds.model.open_calls().iter().filter(|(_, call)| !made_again(folds, call)) {
         let waited = summary.open_approvals.iter().any(|request| request.call.id == call.id);
         let outcome = if waited { NEVER_RAN } else { MAY_HAVE_RUN };
         let text = format!("`{}` was interrupted: Stepwell stopped {outcome}", call.name);

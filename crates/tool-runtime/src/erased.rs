@@ -62,6 +62,11 @@ pub trait DynTool: Send + Sync + 'static {
         false
     }
 
+    /// See [`Tool::runs_side_by_side`].
+    fn runs_side_by_side(&self) -> bool {
+        false
+    }
+
     /// See [`Tool::loads_deferred`].
     fn loads_deferred(&self) -> bool {
         false
@@ -153,6 +158,10 @@ impl<T: Tool> DynTool for T {
 
     fn is_basic(&self) -> bool {
         Tool::is_basic(self)
+    }
+
+    fn runs_side_by_side(&self) -> bool {
+        Tool::runs_side_by_side(self)
     }
 
     fn loads_deferred(&self) -> bool {

@@ -416,11 +416,6 @@ impl Outcome {
     }
 }
 
-/// Whether a call may run beside others.
-fn is_side_by_side(risk: Risk) -> bool {
-    risk == Risk::Read
-}
-
 #[cfg(test)]
 #[path = "executor/tests.rs"]
 mod tests;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use stepwell_protocol::{
     ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer, SeenFile,
-    TodoItem,
+    TodoItem, ToolCallId,
 };
+
+use crate::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 
 /// The task's side of a tool call: the person, the log, the artifacts. One implementation is the agent's
 /// session; another answers `stepwell tool call`; tests have their own.
@@ -39,6 +41,20 @@ pub trait Host: Send + Sync {
     /// Works in another mode from the next turn on.
     async fn switch_mode(&self, mode: &str, _reason: Option<String>) -> Result<(), HostError> {
         Err(HostError(format!("there is no task here that could switch to `{mode}`")))
+    }
+
+    /// Says whether a call could start a sub-task, and what that may do beyond this task.
+    fn check_subtask(
+        &self,
+        _call_id: &ToolCallId,
+        _worker: &SubtaskWorker,
+    ) -> Result<SubtaskCheck, HostError> {
+        Err(HostError("there is no task here that could start another".into()))
+    }
+
+    /// Starts a sub-task and waits for its end. It ends with the call that waits for it.
+    async fn run_subtask(&self, _request: SubtaskRequest) -> Result<SubtaskResult, HostError> {
+        Err(HostError("there is no task here that could start another".into()))
     }
 
     /// The model says the task is done with this result; the run ends after this turn.

@@ -25,6 +25,7 @@ mod resources;
 mod retry;
 mod services;
 pub mod shell;
+mod subtask;
 mod tool;
 mod tool_set;
 mod truncate;
@@ -62,6 +63,7 @@ pub use registry::{
 pub use resources::{NoResources, ResourceBody, ResourceEntry, ResourceTemplateEntry, Resources};
 pub use retry::RetryPolicy;
 pub use services::{WorkspaceActivity, WorkspaceLookup, WorkspacePolicy, WorkspaceServices};
+pub use subtask::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 pub use tool::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub use tool_set::{Exclusion, ToolGate, ToolSet};
 pub use truncate::{Truncated, cut_middle};

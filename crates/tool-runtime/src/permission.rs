@@ -111,6 +111,9 @@ pub trait PermissionJudge: Send + Sync {
         None
     }
 
+    /// The mode it decides by.
+    fn mode(&self) -> PermissionMode;
+
     /// Decides by another mode from now on.
     fn set_mode(&self, mode: PermissionMode);
 

@@ -46,6 +46,11 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// Whether calls of this tool run beside each other. Those that only read always may.
+    fn runs_side_by_side(&self) -> bool {
+        false
+    }
+
     /// Whether this tool shows deferred tools to the model. Its description lists them.
     fn loads_deferred(&self) -> bool {
         false

@@ -7,14 +7,15 @@ use parking_lot::{Mutex, RwLock};
 use stepwell_protocol::{Risk, ToolDefinition};
 
 use crate::registry::{RegisteredTool, Registry};
-use crate::{CallFacts, Category, ModeLimits, ToolError, WorkspaceAccess};
+use crate::{CallFacts, Category, EditScope, ModeLimits, ToolError, WorkspaceAccess};
 
 /// A choice of tools. Each condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolSet {
     categories: Option<BTreeSet<Category>>,
     max_risk: Option<Risk>,
-    names: Option<BTreeSet<String>>,
+    /// Lists of names; a tool must be in each.
+    names: Vec<BTreeSet<String>>,
     sources: Option<BTreeSet<String>>,
     excluded: BTreeSet<String>,
     /// Tools that a rule refuses, with the rule.
@@ -44,9 +45,9 @@ impl ToolSet {
         self
     }
 
-    /// Only tools of these names.
+    /// Only tools of these names, besides what the set leaves out already.
     pub fn with_names(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.names = Some(names.into_iter().collect());
+        self.names.push(names.into_iter().collect());
         self
     }
 
@@ -95,7 +96,7 @@ impl ToolSet {
     /// Why a tool is not in the set; `None` for one that is.
     pub fn refuses(&self, tool: &RegisteredTool) -> Option<Exclusion> {
         let spec = tool.spec();
-        if is_named(&self.excluded, tool) || self.names.as_ref().is_some_and(|names| !is_named(names, tool)) {
+        if is_named(&self.excluded, tool) || !self.names.iter().all(|names| is_named(names, tool)) {
             return Some(Exclusion::Name);
         }
         if let Some(reason) = self.modes.iter().find_map(|mode| mode.refuses(tool)) {
@@ -113,6 +114,22 @@ impl ToolSet {
         let from_other =
             |source: &str| self.sources.as_ref().is_some_and(|sources| !sources.contains(source));
         tool.source().filter(|source| from_other(source)).map(|source| Exclusion::Source(source.to_owned()))
+    }
+
+    /// What a task with the `other` set may do that one with this set may not; `None` where it may do no more.
+    pub fn exceeded_by(&self, other: &Self, registry: &Registry) -> Option<String> {
+        let tools = registry.list(None, None);
+        let more = tools.iter().find(|tool| other.refuses(tool).is_none() && self.refuses(tool).is_some());
+        if let Some(tool) = more {
+            return Some(format!("it may use `{}`", tool.name()));
+        }
+        let scopes = |set: &Self| -> Vec<EditScope> {
+            let limited = set.modes.iter().map(|mode| mode.edits().clone());
+            limited.filter(|edits| *edits != EditScope::Everything).collect()
+        };
+        let others = scopes(other);
+        let is_kept = |scope: &EditScope| others.contains(scope) || others.contains(&EditScope::Nothing);
+        (!scopes(self).iter().all(is_kept)).then(|| "it may change other files".to_owned())
     }
 
     fn defers(&self, tool: &RegisteredTool) -> bool {

@@ -13,6 +13,7 @@ mod debug;
 mod files;
 pub mod ports;
 mod shell;
+mod subtasks;
 mod switch_mode;
 mod todo;
 mod tool_search;

@@ -252,7 +252,7 @@ fn push(
 }
 
 /// `- [x] text` taken apart; also `*`, `1.` or no mark before the brackets.
-fn checklist_line(line: &str) -> Option<(TodoStatus, &str)> {
+pub(crate) fn checklist_line(line: &str) -> Option<(TodoStatus, &str)> {
     let line = line.trim();
     let line = line.trim_start_matches(|character: char| character.is_ascii_digit());
     let line = line.trim_start_matches(['-', '*', '+', '.', ')']).trim_start();

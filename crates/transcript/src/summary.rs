@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{
-    ApprovalRequest, Event, EventRecord, Message, PermissionMode, Plan, Question, SeenFile, Seq, TaskInfo,
-    TaskState, TaskTotals, Timestamp, TodoItem,
+    ApprovalRequest, Event, EventRecord, Message, PermissionMode, Plan, Question, SeenFile, Seq, TaskId,
+    TaskInfo, TaskState, TaskTotals, Timestamp, TodoItem, ToolCallId,
 };
 
 /// How many characters of the first message a list shows at most.
@@ -35,9 +35,19 @@ pub struct TaskSummary {
     pub queued: Vec<Message>,
     pub open_approvals: Vec<ApprovalRequest>,
     pub open_questions: Vec<Question>,
+    /// Sub-tasks whose calls wait for them.
+    #[serde(default)]
+    pub open_subtasks: Vec<OpenSubtask>,
     /// What the agent last saw of files, the oldest first.
     #[serde(default)]
     pub seen: Vec<SeenFile>,
+}
+
+/// A sub-task and the call that gets its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenSubtask {
+    pub task: TaskId,
+    pub call_id: ToolCallId,
 }
 
 impl Default for TaskSummary {
@@ -59,6 +69,7 @@ impl Default for TaskSummary {
             queued: Vec::new(),
             open_approvals: Vec::new(),
             open_questions: Vec::new(),
+            open_subtasks: Vec::new(),
             seen: Vec::new(),
         }
     }
@@ -118,7 +129,13 @@ impl TaskSummary {
             Event::MessageQueued { message } => self.queued.push(message.clone()),
             Event::Answer { .. } => self.totals.messages += 1,
             Event::Action { .. } => self.totals.tool_calls += 1,
-            Event::Observation { result } => self.totals.tool_errors += u64::from(!result.is_success()),
+            Event::Observation { result } => {
+                self.totals.tool_errors += u64::from(!result.is_success());
+                self.open_subtasks.retain(|open| open.call_id != result.call_id);
+            }
+            Event::SubtaskStarted { task, call_id: Some(call_id), .. } => {
+                self.open_subtasks.push(OpenSubtask { task: task.clone(), call_id: call_id.clone() });
+            }
             Event::ApprovalRequested { request } => self.open_approvals.push(request.clone()),
             Event::ApprovalResolved { id, .. } => self.open_approvals.retain(|request| request.id != *id),
             Event::QuestionAsked { question } => self.open_questions.push(question.clone()),

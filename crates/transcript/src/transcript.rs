@@ -87,6 +87,7 @@ pub enum Entry {
         number: u32,
         title: String,
         mode: String,
+        agent: Option<String>,
         end: Option<RunEnd>,
     },
     ContextTruncated {
@@ -264,12 +265,13 @@ impl Transcript {
             Event::StepComplete { step, result } => {
                 self.push(record, Entry::Step { step: *step, result: result.clone() });
             }
-            Event::SubtaskStarted { task, number, title, mode } => {
+            Event::SubtaskStarted { task, number, title, mode, agent, .. } => {
                 let entry = Entry::Subtask {
                     task: task.clone(),
                     number: *number,
                     title: title.clone(),
                     mode: mode.clone(),
+                    agent: agent.clone(),
                     end: None,
                 };
                 self.push_waiting(record, entry);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stepwell_protocol::{Command, CommandReply, Event, PermissionMode, TaskId};
 
-use super::{Engine, NewTask};
+use super::{Engine, NewTask, title_of};
 use crate::error::{Error, Result, broken};
 
 impl Engine {
@@ -12,7 +12,9 @@ impl Engine {
     pub async fn submit(&self, command: Command) -> Result<CommandReply> {
         match command {
             Command::StartTask { task, prompt, workspace, mode, model, permission_mode, parent } => {
-                let new = NewTask { task, prompt: &prompt, workspace, mode, model, permission_mode, parent };
+                let (title, agent, call_id) = (title_of(&prompt), None, None);
+                let new =
+                    NewTask { task, title, workspace, mode, agent, model, permission_mode, parent, call_id };
                 let session = self.create(new).await?;
                 self.say(&session, prompt).await?;
                 return Ok(CommandReply::Task { task: session.task.clone(), number: session.number() });

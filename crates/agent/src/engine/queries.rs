@@ -201,6 +201,7 @@ fn item_of(row: TaskRow) -> TaskListItem {
             number: row.number,
             title: row.title,
             mode: row.mode,
+            agent: None,
             model: row.model,
             workspace: row.workspace,
             created_at: row.created_at,

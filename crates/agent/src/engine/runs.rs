@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use stepwell_llm::RequestOptions;
-use stepwell_protocol::{Event, Message, Part, Role, RunEnd};
+use stepwell_protocol::{Event, Message, Part, PermissionMode, Role, RunEnd};
 use stepwell_tool_runtime::{CallEnv, CallSetup, HookCall, HookOutcome, RuleJudge};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +18,7 @@ use crate::prompt::{Instruction, InstructionSource, PromptFacts, brief_prompt, s
 use crate::react::{Run, TurnSetup};
 use crate::request::SystemPrompt;
 use crate::session::{Session, SessionHooks};
+use crate::subagent::Subagent;
 use crate::workspace::AgentWorkspace;
 
 impl Engine {
@@ -30,8 +31,28 @@ impl Engine {
         self.start_run(session, Some(message)).await
     }
 
+    /// Says the first words of a sub-task, whose run ends with the call that started it.
+    pub(super) async fn say_within(
+        &self,
+        session: &Arc<Session>,
+        parts: Vec<Part>,
+        cancel: &CancellationToken,
+    ) -> Result<()> {
+        self.start_run_within(session, Some(Message::new(Role::User, parts)), Some(cancel)).await
+    }
+
     /// Starts the loop, with a new message or without.
     pub(super) async fn start_run(&self, session: &Arc<Session>, message: Option<Message>) -> Result<()> {
+        self.start_run_within(session, message, None).await
+    }
+
+    /// Starts the loop, which is cancelled with `within` where it is given.
+    pub(super) async fn start_run_within(
+        &self,
+        session: &Arc<Session>,
+        message: Option<Message>,
+        within: Option<&CancellationToken>,
+    ) -> Result<()> {
         let queued = session.read_summary(|summary| !summary.queued.is_empty());
         if message.is_none() && !queued && session.messages().is_empty() {
             return Err(Error::Setup {
@@ -39,7 +60,7 @@ impl Engine {
                 hint: Some("say something in it, or start a new task".into()),
             });
         }
-        let cancel = session.begin_run()?;
+        let cancel = session.begin_run(within)?;
         let run = match self.prepare(session, cancel).await {
             Ok(run) => run,
             Err(error) => {
@@ -130,10 +151,23 @@ impl Engine {
         }
         let model = models.connect(&model_name)?;
         let permission_mode = chosen.unwrap_or(policy.judge.mode);
-        let mode = settings.mode(&mode)?;
-        session.use_modes(Arc::clone(&settings.modes));
-        session.tools.replace(settings.tools.clone().within_mode(settings.modes.limits(mode)));
-        let mut instructions = instructions.instructions(&mode.slug)?;
+        let slug = mode;
+        session.use_settings(settings);
+        let subagent = session.read_summary(|summary| summary.info.as_ref()?.agent.clone());
+        let (mode, tools) = match &subagent {
+            Some(name) => {
+                let subagent = settings.subagents.find(name)?;
+                let tools = subagent.tool_set(settings.tools.clone(), &settings.modes);
+                (Arc::new(subagent.mode()), tools)
+            }
+            None => {
+                let mode = settings.mode(&slug)?;
+                (Arc::clone(mode), settings.tools.clone().within_mode(settings.modes.limits(mode)))
+            }
+        };
+        let mode = &mode;
+        session.tools.replace(tools);
+        let mut instructions = instructions.instructions(&slug)?;
         instructions.items.extend(mode.instructions.as_ref().map(|text| Instruction {
             source: InstructionSource::Mode(mode.slug.clone()),
             text: text.clone(),
@@ -143,9 +177,13 @@ impl Engine {
         let can_switch = registry.get("switch_mode").is_some_and(|tool| session.tools.check(&tool).is_ok());
         let modes: Vec<Arc<Mode>> =
             if can_switch { settings.modes.all().cloned().collect() } else { Vec::new() };
+        let can_delegate = registry.get("task").is_some_and(|tool| session.tools.check(&tool).is_ok());
+        let subagents: Vec<Arc<Subagent>> =
+            if can_delegate { settings.subagents.all().cloned().collect() } else { Vec::new() };
         let facts = PromptFacts {
             mode,
             modes: &modes,
+            subagents: &subagents,
             workspace: &services.root,
             extra_roots: &services.extra_roots,
             instructions: &instructions,
@@ -155,7 +193,12 @@ impl Engine {
             date: &settings.date,
         };
         let system = SystemPrompt { full: system_prompt(&facts).into(), brief: brief_prompt(&facts).into() };
-        Ok(TurnSetup { mode: mode.slug.clone(), permission_mode, model, model_name, system })
+        Ok(TurnSetup { mode: slug, permission_mode, model, model_name, system })
+    }
+
+    /// Whether a sub-task with this permission mode can be judged by the judge of its parent.
+    fn judges_alike(&self, parent: &Session, mode: PermissionMode) -> bool {
+        parent.judge().is_some_and(|judge| judge.mode() == mode)
     }
 
     async fn prepare(&self, session: &Arc<Session>, cancel: CancellationToken) -> Result<Run> {
@@ -164,11 +207,33 @@ impl Engine {
         let overview = PendingOverview::start(&workspace.services, &session.messages(), &cancel);
         let setup = Self::turn_setup(session, &workspace)?;
         let AgentWorkspace { services, policy, settings, .. } = workspace;
+        let agent = session.read_summary(|summary| summary.info.as_ref()?.agent.clone());
+        let max_turns = match agent {
+            Some(name) => settings.subagents.find(&name)?.max_turns,
+            None => None,
+        };
         session.tree.ledger.set_budget(settings.budget);
         let permission_mode = setup.permission_mode;
         let deadline = self.inner.options.approval_deadline;
-        let host = Arc::new(SessionHost { session: Arc::clone(session), cancel: cancel.clone(), deadline });
+        // Whoever follows the root of the tree is asked what its sub-tasks ask.
+        let root = session.read_summary(|summary| summary.info.as_ref().map(|info| info.root.clone()));
+        let asked = root.filter(|root| *root != session.task).and_then(|root| self.session(&root).ok());
+        let host = Arc::new(SessionHost {
+            engine: self.clone(),
+            asked: asked.unwrap_or_else(|| Arc::clone(session)),
+            session: Arc::clone(session),
+            cancel: cancel.clone(),
+            deadline,
+        });
+        // What the person allows for the session holds for the whole tree.
+        let parent = session.parent().and_then(|parent| self.session(&parent).ok());
+        let inherited = parent
+            .filter(|parent| self.judges_alike(parent, permission_mode))
+            .and_then(|parent| parent.judge());
         let permission = session.permission(|| {
+            if let Some(judge) = inherited {
+                return judge;
+            }
             let mut options = policy.judge.clone();
             options.mode = permission_mode;
             Arc::new(RuleJudge::new(options))
@@ -192,7 +257,7 @@ impl Engine {
             host,
             overview: tokio::sync::Mutex::new(overview),
             options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
-            max_turns: settings.max_turns,
+            max_turns: max_turns.or(settings.max_turns),
             cancel,
         })
     }

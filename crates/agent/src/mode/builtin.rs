@@ -16,7 +16,7 @@ struct BuiltIn {
     files: Option<(&'static str, &'static str)>,
 }
 
-const BUILT_IN: [BuiltIn; 4] = [
+const BUILT_IN: [BuiltIn; 5] = [
     BuiltIn {
         slug: "code",
         name: "Code",
@@ -69,6 +69,23 @@ const BUILT_IN: [BuiltIn; 4] = [
              for a cause you saw, run the same probe again after the fix, and give both values as proof.",
         ),
         groups: &ToolGroup::ALL,
+        files: None,
+    },
+    BuiltIn {
+        slug: "orchestrator",
+        name: "Orchestrator",
+        description: "Divide a large goal into sub-tasks and give them to others; changes nothing itself",
+        when_to_use: "for a goal of several parts that need different kinds of work",
+        role: "You are Stepwell, the engineer who leads the work on a large goal. You divide it into sub-tasks, give each to \
+               the sub-agent or mode that fits, and judge what comes back.",
+        instructions: Some(
+            "You have no tools for files or programs. Find out what is needed with `task` (an explorer or a planner), then \
+             give out the parts in the order in which they depend on each other; independent ones together. Each prompt \
+             must stand on its own: the goal, what is known with its places, what may not be changed, and what to give \
+             back. Check a result before you build on it, with a reviewer where it matters. At the end say what was done, \
+             by whom it was verified, and what remains.",
+        ),
+        groups: &[],
         files: None,
     },
 ];

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_agent::prompt::Instructions;
+use stepwell_agent::subagent::SubtaskLimits;
 use stepwell_agent::{
     AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, RunSettings, Session, WorkspaceSource,
 };
@@ -28,24 +29,44 @@ use stepwell_store::Home;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{
     ArtifactWriter, Category, Executor, ExecutorOptions, Hooks, HostError, JudgeOptions, LoopLimits, Planned,
-    Redactor, Registry, Tool, ToolContext, ToolError, ToolOutput, ToolSet, ToolSpec, WorkspaceLookup,
-    WorkspacePolicy, WorkspaceServices,
+    Redactor, Registry, SubtaskRequest, SubtaskWorker, Tool, ToolContext, ToolError, ToolOutput, ToolSet,
+    ToolSpec, WorkspaceLookup, WorkspacePolicy, WorkspaceServices,
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Barrier, Notify, watch};
 
 /// One step of a script.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Step {
     Give(Delta),
     Fail(Error),
     /// Waits for ever, after telling [`Harness::reached`].
     Hang,
+    /// Waits for the others of the barrier.
+    Meet(Arc<Barrier>),
+    /// Does something.
+    Then(Arc<dyn Fn() + Send + Sync>),
 }
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Give(delta) => write!(f, "{delta:?}"),
+            Self::Fail(error) => write!(f, "{error:?}"),
+            Self::Hang => f.write_str("Hang"),
+            Self::Meet(_) => f.write_str("Meet"),
+            Self::Then(_) => f.write_str("Then"),
+        }
+    }
+}
+
+/// Chooses the script by the request; where it gives none, the next of the list is played.
+pub type Answer = Arc<dyn Fn(&Request) -> Option<Vec<Step>> + Send + Sync>;
 
 /// A model that plays one script per request and remembers what it was asked.
 pub struct ScriptedModel {
     info: ModelInfo,
     turns: Mutex<VecDeque<Vec<Step>>>,
+    answer: Option<Answer>,
     pub requests: Mutex<Vec<Request>>,
     hanging: Arc<Notify>,
     server: Option<CountingServer>,
@@ -71,11 +92,13 @@ impl Model for ScriptedModel {
 
     fn stream(&self, request: Request) -> DeltaStream {
         let refusal = self.server.as_ref().and_then(|server| server.refusal(&request));
+        let chosen = self.answer.as_ref().and_then(|answer| answer(&request));
         self.requests.lock().push(request);
         if let Some(refusal) = refusal {
             return futures::stream::iter([Err(refusal)]).boxed();
         }
-        let steps = self.turns.lock().pop_front().unwrap_or_else(|| say("the script is at its end"));
+        let next = || self.turns.lock().pop_front().unwrap_or_else(|| say("the script is at its end"));
+        let steps = chosen.unwrap_or_else(next);
         let hanging = Arc::clone(&self.hanging);
         let mut held = self.held.subscribe();
         let begin = async move {
@@ -85,15 +108,23 @@ impl Model for ScriptedModel {
         };
         futures::stream::once(begin)
             .flatten()
-            .then(move |step| {
+            .filter_map(move |step| {
                 let hanging = Arc::clone(&hanging);
                 async move {
                     match step {
-                        Step::Give(delta) => Ok(delta),
-                        Step::Fail(error) => Err(error),
+                        Step::Give(delta) => Some(Ok(delta)),
+                        Step::Fail(error) => Some(Err(error)),
                         Step::Hang => {
                             hanging.notify_one();
                             std::future::pending().await
+                        }
+                        Step::Meet(barrier) => {
+                            barrier.wait().await;
+                            None
+                        }
+                        Step::Then(act) => {
+                            act();
+                            None
                         }
                     }
                 }
@@ -225,6 +256,69 @@ impl Tool for SmallTool {
     }
 }
 
+/// `task` gives work to a sub-agent, `new_task` to a mode, as the tools of these names do.
+struct SubtaskTool {
+    name: &'static str,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+struct SubtaskInput {
+    agent: Option<String>,
+    mode: Option<String>,
+    #[schemars(extend("x-aliases" = ["message"]))]
+    prompt: String,
+}
+
+#[async_trait]
+impl Tool for SubtaskTool {
+    type Input = SubtaskInput;
+    type Plan = SubtaskRequest;
+    type Output = EchoOutput;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.name,
+            aliases: &[],
+            category: Category::Subtasks,
+            risk: Risk::Execute,
+            time_limit: Duration::MAX,
+            output_limit: 10_000,
+        }
+    }
+
+    async fn plan(&self, ctx: &ToolContext, input: SubtaskInput) -> Planned<SubtaskRequest> {
+        let agent = input.agent.map(SubtaskWorker::Agent);
+        let request = SubtaskRequest {
+            call_id: ctx.call_id.clone(),
+            worker: agent.or(input.mode.map(SubtaskWorker::Mode)).unwrap(),
+            title: None,
+            prompt: input.prompt,
+            todos: Vec::new(),
+        };
+        match ctx.host.check_subtask(&request.call_id, &request.worker) {
+            Ok(check) => {
+                let within_rights = check.exceeds.is_none();
+                Planned::ready(Preview { within_rights, ..Preview::default() }, request)
+            }
+            Err(error) => Planned::new(Preview::default(), Err(ToolError::validation(error.0))),
+        }
+    }
+
+    async fn run(&self, ctx: &ToolContext, request: SubtaskRequest) -> Result<EchoOutput, ToolError> {
+        let result = ctx.host.run_subtask(request).await.map_err(|error| ToolError::execution(error.0))?;
+        let text = match result.end {
+            RunEnd::Answered => result.text,
+            RunEnd::Stopped { error } | RunEnd::Failed { error } => format!("has not finished: {error:?}"),
+            RunEnd::Paused | RunEnd::Cancelled => return Err(ToolError::interrupted("cancelled")),
+        };
+        Ok(EchoOutput { text })
+    }
+
+    fn runs_side_by_side(&self) -> bool {
+        true
+    }
+}
+
 struct NoArtifacts;
 
 #[async_trait]
@@ -293,6 +387,9 @@ pub enum Ended {
 /// What a test sets up differently.
 pub struct Setup {
     pub turns: Vec<Vec<Step>>,
+    pub answer: Option<Answer>,
+    /// The mode of the task.
+    pub task_mode: Option<&'static str>,
     pub mode: PermissionMode,
     /// How long a person who follows the task is waited for.
     pub approval_deadline: Duration,
@@ -301,6 +398,7 @@ pub struct Setup {
     pub window: u64,
     pub server: Option<CountingServer>,
     pub loop_limits: LoopLimits,
+    pub subtasks: SubtaskLimits,
     /// What is known of the workspace's code; nothing by default.
     pub lookup: Option<Arc<dyn WorkspaceLookup>>,
 }
@@ -309,6 +407,8 @@ impl Setup {
     pub fn new(turns: Vec<Vec<Step>>) -> Self {
         Self {
             turns,
+            answer: None,
+            task_mode: None,
             mode: PermissionMode::BypassPermissions,
             approval_deadline: Duration::from_secs(60),
             max_turns: None,
@@ -316,6 +416,7 @@ impl Setup {
             window: 100_000,
             server: None,
             loop_limits: LoopLimits::STANDARD,
+            subtasks: SubtaskLimits::default(),
             lookup: None,
         }
     }
@@ -345,6 +446,15 @@ impl Harness {
         Self::in_folder(setup, folder, task)
     }
 
+    /// An engine on what was on the disk at this instant, as after a crash of the machine.
+    pub fn crash(self, setup: Setup) -> Self {
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(self.folder.path(), copy.path());
+        let task = self.task.clone();
+        self.engine.close(&task);
+        Self::in_folder(setup, Arc::new(copy), task)
+    }
+
     fn in_folder(setup: Setup, folder: Arc<tempfile::TempDir>, task: TaskId) -> Self {
         let reached = Arc::new(Notify::new());
         let model = Arc::new(ScriptedModel {
@@ -358,6 +468,7 @@ impl Harness {
                 price: None,
             },
             turns: Mutex::new(setup.turns.into()),
+            answer: setup.answer.clone(),
             requests: Mutex::default(),
             hanging: Arc::clone(&reached),
             server: setup.server,
@@ -369,6 +480,10 @@ impl Harness {
             [("look", Risk::Read), ("touch", Risk::Write), ("fail", Risk::Read), ("finish", Risk::Control)]
         {
             registry.register(Arc::new(SmallTool { name, risk, calls: Arc::clone(&calls) })).unwrap();
+        }
+        let subtask_tools = if setup.answer.is_some() { &["task", "new_task"][..] } else { &[] };
+        for name in subtask_tools {
+            registry.register(Arc::new(SubtaskTool { name })).unwrap();
         }
         let home = Home::new(folder.path());
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)));
@@ -382,8 +497,10 @@ impl Harness {
             mode: setup.mode,
             settings: RunSettings {
                 default_model: Some("test/scripted".into()),
-                default_mode: "code".into(),
+                default_mode: setup.task_mode.unwrap_or("code").into(),
                 modes: Arc::default(),
+                subagents: Arc::default(),
+                subtasks: setup.subtasks,
                 max_turns: setup.max_turns,
                 budget: setup.budget,
                 request: RequestOptions::default(),
@@ -457,6 +574,20 @@ impl Harness {
             .into_iter()
             .map(|record| record.event)
             .collect()
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "tests lay out their own files")]
+fn copy_folder(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir_all(&target).unwrap();
+            copy_folder(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
     }
 }
 

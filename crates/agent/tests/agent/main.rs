@@ -14,3 +14,4 @@ mod people;
 mod properties;
 mod resume;
 mod small_windows;
+mod subtasks;

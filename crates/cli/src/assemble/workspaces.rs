@@ -10,6 +10,7 @@ use stepwell_agent::mode::Modes;
 use stepwell_agent::prompt::instructions::{
     self, Instruction, InstructionPlaces, InstructionSource as InstructionOrigin, Instructions,
 };
+use stepwell_agent::subagent::Subagents;
 use stepwell_agent::{AgentWorkspace, Budget, RunSettings, WorkspaceCheckpoints, WorkspaceSource};
 use stepwell_llm::RequestOptions;
 use stepwell_mcp::client::Servers;
@@ -63,6 +64,7 @@ pub struct OpenWorkspace {
     pub settings: Arc<Settings>,
     pub policy: WorkspacePolicy,
     modes: Arc<Modes>,
+    subagents: Arc<Subagents>,
     /// MCP servers of others; they end with the services.
     pub mcp: Arc<Servers>,
     models: Arc<Models>,
@@ -101,6 +103,8 @@ impl Workspaces {
         };
         let (modes, mode_problems) = settings.modes(&self.places, root)?;
         let modes = Arc::new(modes);
+        let (subagents, subagent_problems) = settings.subagents(&self.places, root)?;
+        let subagents = Arc::new(subagents);
         // Held while a workspace is opened, so that two who open it at the same moment share it.
         let mut open = self.open.lock();
         open.retain(|_, shared| shared.services.strong_count() > 0);
@@ -109,13 +113,14 @@ impl Workspaces {
             && let Some(mcp) = shared.mcp.upgrade()
         {
             let models = Arc::clone(&shared.models);
-            return Ok(OpenWorkspace { services, settings, policy, modes, mcp, models });
+            return Ok(OpenWorkspace { services, settings, policy, modes, subagents, mcp, models });
         }
         let (services, mcp) = self.services(&settings, root)?;
         let services = Arc::new(services);
         let registry = services.executor.registry();
         let mut warnings = settings.unknown_tools(&policy.judge.rules, &policy.hooks, registry);
         warnings.extend(mode_problems);
+        warnings.extend(subagent_problems);
         super::tell_warnings(&settings, &warnings);
         let models = Arc::new(self.models(&settings, root));
         let shared = Shared {
@@ -124,7 +129,7 @@ impl Workspaces {
             models: Arc::clone(&models),
         };
         open.insert(root.to_path_buf(), shared);
-        Ok(OpenWorkspace { services, settings, policy, modes, mcp, models })
+        Ok(OpenWorkspace { services, settings, policy, modes, subagents, mcp, models })
     }
 
     /// Connects to the MCP servers that the settings name now. It waits for none of them.
@@ -285,11 +290,13 @@ impl WorkspaceSource for Workspaces {
         let root = super::workspace_root(Some(root)).map_err(setup)?;
         let workspace = Self::open(self, &root).map_err(setup)?;
         self.connect(&workspace);
-        let OpenWorkspace { services, settings, policy, modes, models, .. } = workspace;
+        let OpenWorkspace { services, settings, policy, modes, subagents, models, .. } = workspace;
         let run = RunSettings {
             default_model: settings.model(),
             default_mode: settings.mode(),
             modes,
+            subagents,
+            subtasks: settings.subtask_limits(),
             max_turns: settings.max_turns(),
             budget: Budget { max_tokens: settings.max_tokens(), max_cost_usd: settings.max_cost_usd() },
             request: RequestOptions {

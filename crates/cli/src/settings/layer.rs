@@ -11,7 +11,7 @@ use stepwell_protocol::PermissionMode;
 use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{AutoApprove, PermissionSettings};
 
-use super::{CodeSettings, ModeSettings, SandboxSettings, ToolSettings};
+use super::{CodeSettings, ModeSettings, SandboxSettings, SubtaskSettings, ToolSettings};
 
 /// Settings of Stepwell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +71,9 @@ pub struct SettingsLayer {
     /// Which tools the agent is offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<ToolSettings>,
+    /// How sub-tasks are run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subtasks: Option<SubtaskSettings>,
     /// Who answers questions about code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeSettings>,
@@ -241,7 +244,7 @@ impl SettingsLayer {
             withheld.push("auto_approve".to_owned());
         }
         if let Some(mode) = self.permission_mode
-            && width(mode) > width(allowed)
+            && mode.narrower(allowed) != mode
         {
             self.permission_mode = None;
             withheld.push(format!("permission_mode = \"{}\"", mode.name()));
@@ -258,23 +261,13 @@ impl SettingsLayer {
             ("debug", self.debug.take().is_some()),
             ("code", self.code.take().is_some()),
             ("tools", self.tools.take().is_some()),
+            ("subtasks", self.subtasks.take().is_some()),
         ] {
             if taken {
                 withheld.push(name.to_owned());
             }
         }
         withheld
-    }
-}
-
-/// How much a permission mode lets happen.
-fn width(mode: PermissionMode) -> u8 {
-    match mode {
-        PermissionMode::Plan => 0,
-        PermissionMode::DontAsk => 1,
-        PermissionMode::Default => 2,
-        PermissionMode::AcceptEdits => 3,
-        PermissionMode::BypassPermissions => 4,
     }
 }
 

@@ -23,6 +23,10 @@ pub fn trusted_files(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
     // Modes may replace built-in ones, which would undo what the person chose a mode for.
     let modes = project.join(".roomodes");
     found.extend(modes.is_file().then_some(modes));
+    for folder in [project.join(".claude/agents"), project.join(".stepwell/agents")] {
+        let is_agent = |path: &PathBuf| path.extension().is_some_and(|end| end == "md") && path.is_file();
+        found.extend(files::list_dir(&folder)?.into_iter().filter(is_agent));
+    }
     // What does not lie in the folder is somebody else's to change.
     found.extend(super::named_files(project));
     Ok(found)

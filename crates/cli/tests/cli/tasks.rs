@@ -129,6 +129,7 @@ fn add_task(world: &World, number: u32, title: &str, events: &[Event]) -> TaskId
         number,
         title: title.into(),
         mode: "code".into(),
+        agent: None,
         model: "mock/mock-model".into(),
         workspace: world.work().display().to_string(),
         created_at: Timestamp::now(),

@@ -215,6 +215,7 @@ fn question(
         allow_custom,
         default_option: None,
         timeout_seconds: None,
+        from: None,
     }
 }
 

@@ -196,6 +196,7 @@ fn question(message: &str) -> Question {
         allow_custom: true,
         default_option: None,
         timeout_seconds: None,
+        from: None,
     }
 }
 

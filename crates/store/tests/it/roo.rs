@@ -61,6 +61,7 @@ fn every_kind_of_event() -> Vec<Event> {
         allow_custom: true,
         default_option: None,
         timeout_seconds: None,
+        from: None,
     };
     let mut events = vec![
         user("u1", "why?"),

@@ -26,6 +26,7 @@ pub fn info(id: &str) -> TaskInfo {
         number: 1,
         title: String::new(),
         mode: "code".into(),
+        agent: None,
         model: "test/model".into(),
         workspace: "/project".into(),
         created_at: Timestamp(1_760_000_000_000),
@@ -207,6 +208,7 @@ fn step_events(step: &Step, id: &mut impl FnMut(&str) -> String, events: &mut Ve
                     reason: "asks".into(),
                     preview: Preview::default(),
                     grant: None,
+                    from: None,
                 },
             });
             events.push(Event::ApprovalResolved {

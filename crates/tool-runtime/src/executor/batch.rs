@@ -2,10 +2,10 @@
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use stepwell_protocol::ToolCall;
+use stepwell_protocol::{Risk, ToolCall};
 use tokio::task::AbortHandle;
 
-use super::{CallEnv, Executor, Outcome, is_side_by_side};
+use super::{CallEnv, Executor, Outcome};
 use crate::ToolError;
 
 impl Executor {
@@ -28,8 +28,10 @@ impl Executor {
         outcomes
     }
 
-    fn may_run_beside(&self, call: &ToolCall) -> bool {
-        self.registry.get(&call.name).is_some_and(|tool| is_side_by_side(tool.spec().risk))
+    /// Whether a call may run beside its neighbours.
+    pub fn may_run_beside(&self, call: &ToolCall) -> bool {
+        let tool = self.registry.get(&call.name);
+        tool.is_some_and(|tool| tool.spec().risk == Risk::Read || tool.tool().runs_side_by_side())
     }
 
     async fn execute_together(&self, calls: &[ToolCall], env: &CallEnv) -> Vec<Outcome> {

@@ -5,7 +5,7 @@ use stepwell_protocol::{Risk, ToolCall};
 use super::{CallEnv, Executor, Outcome, notify};
 use crate::checkpoints::{AfterCall, CheckpointCall, CheckpointReach};
 use crate::permission::CallFacts;
-use crate::{ToolError, checkpoints};
+use crate::{Category, ToolError, checkpoints};
 
 impl Executor {
     /// Keeps the state where the call may change something. A state that cannot be kept is not changed.
@@ -53,6 +53,10 @@ impl Executor {
 
 /// What a call may change; nothing for one that only reads.
 fn reach(facts: &CallFacts) -> Option<CheckpointReach> {
+    // What a sub-task changes is kept call by call.
+    if matches!(facts.category, Category::Subtasks | Category::Modes) {
+        return None;
+    }
     match facts.risk {
         Risk::Control | Risk::Read | Risk::Network => None,
         Risk::Write => Some(CheckpointReach::Paths(facts.preview.paths.clone())),

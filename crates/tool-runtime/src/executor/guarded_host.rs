@@ -11,7 +11,7 @@ use stepwell_protocol::{
 };
 
 use crate::redact::{Redactor, StreamRedactor};
-use crate::{Host, HostError};
+use crate::{Host, HostError, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 
 pub(super) struct GuardedHost {
     inner: Arc<dyn Host>,
@@ -113,6 +113,14 @@ impl Host for GuardedHost {
     async fn switch_mode(&self, mode: &str, reason: Option<String>) -> Result<(), HostError> {
         let reason = reason.map(|reason| self.redactor.redact(&reason).into_owned());
         self.inner.switch_mode(mode, reason).await
+    }
+
+    fn check_subtask(&self, call_id: &ToolCallId, worker: &SubtaskWorker) -> Result<SubtaskCheck, HostError> {
+        self.inner.check_subtask(call_id, worker)
+    }
+
+    async fn run_subtask(&self, request: SubtaskRequest) -> Result<SubtaskResult, HostError> {
+        self.inner.run_subtask(request).await
     }
 
     fn complete(&self, result: String) {

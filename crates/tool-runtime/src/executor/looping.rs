@@ -43,6 +43,7 @@ impl Executor {
             allow_custom: true,
             default_option: Some("stop".into()),
             timeout_seconds: None,
+            from: None,
         };
         let answer = tokio::select! {
             answer = env.host.ask(question) => answer,

@@ -210,6 +210,7 @@ pub(super) async fn ask(env: &CallEnv, facts: &CallFacts, call: &ToolCall, reaso
         reason,
         preview: facts.preview.clone(),
         grant: env.permission.offer(facts),
+        from: None,
     };
     let (answer, source) = tokio::select! {
         answer = env.host.approve(request) => answer,

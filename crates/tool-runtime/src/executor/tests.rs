@@ -455,6 +455,10 @@ impl PermissionJudge for CancellingJudge {
         Ok(())
     }
 
+    fn mode(&self) -> PermissionMode {
+        PermissionMode::Default
+    }
+
     fn set_mode(&self, _: PermissionMode) {}
 }
 

@@ -71,10 +71,6 @@ impl RuleJudge {
         }
     }
 
-    pub fn mode(&self) -> PermissionMode {
-        *self.mode.read()
-    }
-
     /// Every rule in force, the task's last.
     pub fn rules(&self) -> Vec<Rule> {
         self.rules.read().clone()
@@ -208,6 +204,10 @@ impl PermissionJudge for RuleJudge {
 
     fn denied(&self, tool: &RegisteredTool) -> Option<String> {
         super::denied_tool(&self.rules.read(), tool)
+    }
+
+    fn mode(&self) -> PermissionMode {
+        *self.mode.read()
     }
 
     fn set_mode(&self, mode: PermissionMode) {

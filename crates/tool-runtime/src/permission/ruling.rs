@@ -138,6 +138,8 @@ impl Court<'_> {
         let exact = self.exact_rule(facts).is_some_and(|rule| rule.effect == Effect::Allow);
         let reads = match (facts.risk, analysis) {
             (Risk::Control | Risk::Read, _) => true,
+            // What the sub-task does is judged by the same mode.
+            _ if facts.preview.within_rights => true,
             (Risk::Execute, Some(analysis)) => {
                 analysis.is_read_only() && findings.iter().all(|finding| finding.effect == Effect::Allow)
             }
@@ -386,6 +388,9 @@ impl Court<'_> {
     /// What holds where no rule and no class speaks: the mode, unless the person was asked about the call elsewhere.
     fn otherwise(&self, facts: &CallFacts, risk: Risk, reach: Reach) -> Decision {
         let may_be_asked = matches!(self.mode, PermissionMode::Default | PermissionMode::AcceptEdits);
+        if facts.preview.within_rights {
+            return decided(Effect::Allow, "it may do no more than this task");
+        }
         // A step of a debugged program is part of what was approved with its start.
         if facts.preview.continues_approved && self.mode != PermissionMode::Plan {
             return decided(Effect::Allow, "its program was approved");

@@ -85,6 +85,7 @@ impl Tool for Clarification {
             options,
             default_option: None,
             timeout_seconds: None,
+            from: None,
         };
         ask(ctx, question).await
     }

@@ -106,6 +106,7 @@ impl Tool for Decision {
             allow_custom: input.allow_custom,
             default_option: input.default_option,
             timeout_seconds: input.timeout.map(|seconds| seconds.clamp(1, 86_400)),
+            from: None,
         };
         ask(ctx, question).await
     }

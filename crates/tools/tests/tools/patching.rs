@@ -260,6 +260,10 @@ impl PermissionJudge for MeddledWith {
         Ok(())
     }
 
+    fn mode(&self) -> PermissionMode {
+        PermissionMode::Default
+    }
+
     fn set_mode(&self, _: PermissionMode) {}
 }
 
