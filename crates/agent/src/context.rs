@@ -100,6 +100,12 @@ impl ContextWindow {
         Ok(Fitted { messages, tokens: kept, dropped, start: self.start, moved, clipped })
     }
 
+    /// The size of the whole history.
+    pub fn size(&mut self, history: &[Arc<Message>]) -> u64 {
+        self.measure(history);
+        self.tokens_before(history.len())
+    }
+
     fn tail_tokens(&self) -> u64 {
         self.tokens_before(self.sizes.len()) - self.tokens_before(self.start)
     }

@@ -26,6 +26,8 @@ pub enum Error {
     NoCheckpoints { folder: std::path::PathBuf },
     #[error("checkpoint {checkpoint} belongs to no conversation; restore the files alone")]
     NoConversation { checkpoint: u64 },
+    #[error("nothing of task `{task}` is condensed")]
+    NothingCondensed { task: TaskId },
     #[error("unknown mode `{mode}`; known: {known}")]
     UnknownMode { mode: String, known: String },
     #[error("{what} is not possible in this version")]
@@ -56,6 +58,7 @@ impl Error {
             | Self::NoSuchRequest { .. }
             | Self::NoSuchProcess { .. }
             | Self::NoCheckpoints { .. }
+            | Self::NothingCondensed { .. }
             | Self::NoConversation { .. } => (ErrorKind::Rejected, None),
             Self::Unsupported { .. } => (ErrorKind::Unsupported, None),
         };

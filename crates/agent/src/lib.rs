@@ -6,6 +6,7 @@
 
 mod budget;
 mod checkpoints;
+mod condense;
 mod connection;
 mod context;
 mod engine;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use stepwell_llm::{Model, Overflow, Request, RequestOptions, StopReason, WindowSize, WindowSource};
 use stepwell_protocol::{
-    AgentState, AnswerOrigin, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode, Question,
-    QuestionId, QuestionKind, QuestionOption, RunEnd, TaskState, ToolCall,
+    AgentState, AnswerOrigin, CondenseReason, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode,
+    Question, QuestionId, QuestionKind, QuestionOption, RunEnd, TaskState, ToolCall,
 };
 use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, HookEvent, Host, Outcome, RefusedBy};
 use tokio_util::sync::CancellationToken;
 
+use crate::condense::{CondenseParts, Condensed, Condenser};
 use crate::context::DoesNotFit;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -48,6 +49,8 @@ pub struct Run {
     pub overview: tokio::sync::Mutex<PendingOverview>,
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
+    /// The share of the window at which the context is condensed; 0 for never.
+    pub condense_percent: u64,
     pub cancel: CancellationToken,
 }
 
@@ -157,6 +160,7 @@ impl Run {
         let mut shortenings = 0;
         let mut empty_answers = 0;
         let mut stop_rounds = 0;
+        let mut condenser = Condenser::default();
         if let Some(halt) = self.finish_subtasks().await? {
             return halt.end(self).await;
         }
@@ -188,6 +192,10 @@ impl Run {
             if let Some(end) = self.check_budget().await {
                 return Ok(end);
             }
+            let reason = self.session.take_condense_request().then_some(CondenseReason::Person);
+            if self.condense(&mut builder, &mut condenser, reason).await? == Condensed::Cancelled {
+                return Ok(RunEnd::Cancelled);
+            }
             let request = match self.request(&mut builder).await? {
                 Ok(request) => request,
                 Err(end) => return Ok(end),
@@ -203,6 +211,8 @@ impl Run {
                         shortenings += 1;
                         builder.refused(error.overflow);
                         self.notices(vec![too_long(error.overflow)]).await?;
+                        let reason = (shortenings == 1).then_some(CondenseReason::Overflow);
+                        self.condense(&mut builder, &mut condenser, reason).await?;
                         continue;
                     }
                     Received::Failed(error) => return Ok(RunEnd::Failed { error: error.report() }),
@@ -256,6 +266,74 @@ impl Run {
         }
     }
 
+    /// Condenses the context where a reason is given or where it has reached its share of the window.
+    async fn condense(
+        &self,
+        builder: &mut RequestBuilder,
+        condenser: &mut Condenser,
+        reason: Option<CondenseReason>,
+    ) -> Result<Condensed> {
+        let setup = self.setup();
+        let window = tokio::select! {
+            window = setup.model.window() => window,
+            () = self.cancel.cancelled() => return Ok(Condensed::Cancelled),
+        };
+        let tokens = builder.size(&self.parts(&setup, window), &self.session.messages());
+        let is_due = condenser.is_due(tokens, window.tokens, self.condense_percent);
+        let Some(reason) = reason.or_else(|| is_due.then_some(CondenseReason::Window)) else {
+            return Ok(Condensed::Nothing);
+        };
+        let before = self.session.messages();
+        let parts = CondenseParts {
+            session: &self.session,
+            services: &self.env.services,
+            model: &setup.model,
+            model_name: &setup.model_name,
+            // A server that finds the context too long has a smaller window than was thought.
+            window: if reason == CondenseReason::Overflow { window.tokens.min(tokens) } else { window.tokens },
+            tokens,
+            reason,
+            cancel: &self.cancel,
+        };
+        let condensed = condenser.condense(&parts).await?;
+        match &condensed {
+            Condensed::Done => {
+                let after = self.session.messages();
+                let is_left_out =
+                    |message: &&Arc<Message>| !after.iter().any(|kept| Arc::ptr_eq(kept, message));
+                let left_out: Vec<Arc<Message>> = before.iter().filter(is_left_out).cloned().collect();
+                self.forget_calls(&left_out);
+            }
+            Condensed::Failed(reason) => {
+                self.notices(vec![format!("the context could not be condensed: {reason}")]).await?;
+            }
+            Condensed::Nothing | Condensed::Cancelled => {}
+        }
+        Ok(condensed)
+    }
+
+    /// Condenses the context once, because the person asked for it.
+    pub async fn condense_by_hand(&self) -> Result<()> {
+        let mut builder = RequestBuilder::default();
+        let reason = Some(CondenseReason::Person);
+        let condensed = self.condense(&mut builder, &mut Condenser::default(), reason).await?;
+        if condensed == Condensed::Nothing {
+            self.notices(vec!["there is nothing to condense yet".to_owned()]).await?;
+        }
+        Ok(())
+    }
+
+    fn parts<'p>(&'p self, setup: &'p TurnSetup, window: WindowSize) -> RequestParts<'p> {
+        RequestParts {
+            system: &setup.system,
+            registry: self.env.services.executor.registry(),
+            tools: &self.env.tools,
+            options: &self.options,
+            answer_limit: setup.model.info().max_output_tokens,
+            window,
+        }
+    }
+
     /// Puts together the request, or says why there is none.
     async fn request(&self, builder: &mut RequestBuilder) -> Result<std::result::Result<Request, RunEnd>> {
         let setup = self.setup();
@@ -263,14 +341,7 @@ impl Run {
             window = setup.model.window() => window,
             () = self.cancel.cancelled() => return Ok(Err(RunEnd::Cancelled)),
         };
-        let parts = RequestParts {
-            system: &setup.system,
-            registry: self.env.services.executor.registry(),
-            tools: &self.env.tools,
-            options: &self.options,
-            answer_limit: setup.model.info().max_output_tokens,
-            window,
-        };
+        let parts = self.parts(&setup, window);
         let history = self.session.messages();
         let detail = builder.detail();
         let built = match builder.build(&parts, &history) {

@@ -121,6 +121,12 @@ impl RequestBuilder {
         }
     }
 
+    /// What a request with the whole history would take, as the server counts.
+    pub fn size(&mut self, parts: &RequestParts<'_>, history: &[Arc<Message>]) -> u64 {
+        let (_, fixed) = self.fixed(parts);
+        (fixed + self.history.size(history)) * self.scale / 100
+    }
+
     /// How much is told about the tools.
     pub fn detail(&self) -> Detail {
         self.detail

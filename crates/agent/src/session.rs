@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalId, Event, EventRecord, Message, PermissionMode, QuestionAnswer, QuestionId,
-    Role, RunEnd, Seq, TaskId, TaskListItem, TaskOrigin, TaskState, Timestamp, ToolCall, ToolCallId, Usage,
+    ApprovalAnswer, ApprovalId, Event, EventRecord, Message, MessageId, PermissionMode, QuestionAnswer,
+    QuestionId, Role, RunEnd, Seq, TaskId, TaskListItem, TaskOrigin, TaskState, Timestamp, ToolCall,
+    ToolCallId, Usage,
 };
 use stepwell_store::{Home, ModelHistory, TaskLog};
 use stepwell_tool_runtime::{HookFacts, Hooks, PermissionJudge, ToolGate, ToolSet, WorkspaceServices};
@@ -41,6 +42,7 @@ pub struct Session {
     attendance: Arc<Attendance>,
     control: Mutex<Control>,
     pause: AtomicBool,
+    condense: AtomicBool,
     approvals: Mutex<HashMap<ApprovalId, oneshot::Sender<ApprovalAnswer>>>,
     questions: Mutex<HashMap<QuestionId, oneshot::Sender<QuestionAnswer>>>,
     completion: Mutex<Option<String>>,
@@ -125,6 +127,7 @@ impl Session {
             attendance,
             control: Mutex::default(),
             pause: AtomicBool::new(false),
+            condense: AtomicBool::new(false),
             approvals: Mutex::default(),
             questions: Mutex::default(),
             completion: Mutex::new(None),
@@ -351,6 +354,33 @@ impl Session {
     /// Whether a sub-task has used up its share.
     pub fn check_share(&self) -> std::result::Result<(), Exhausted> {
         self.share.check()
+    }
+
+    /// What the person said after the goal and before a message, whether it is condensed or not.
+    pub fn said_before(&self, message: Option<&MessageId>) -> Vec<String> {
+        let folds = self.folds.lock();
+        let is_before = |known: &&Arc<Message>| Some(&known.id) != message;
+        let said = folds
+            .history
+            .originals()
+            .iter()
+            .take_while(is_before)
+            .filter(|known| known.role == Role::User && !known.is_environment_details());
+        said.skip(1).map(|known| known.said()).collect()
+    }
+
+    /// Whether something was condensed that can be undone.
+    pub fn is_condensed(&self) -> bool {
+        self.folds.lock().history.is_condensed()
+    }
+
+    /// Condenses the context before the next request.
+    pub fn request_condensing(&self) {
+        self.condense.store(true, Ordering::Relaxed);
+    }
+
+    pub fn take_condense_request(&self) -> bool {
+        self.condense.swap(false, Ordering::Relaxed)
     }
 
     /// The last words of the model.

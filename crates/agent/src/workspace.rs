@@ -45,6 +45,8 @@ pub struct RunSettings {
     pub subagents: Arc<Subagents>,
     pub subtasks: SubtaskLimits,
     pub max_turns: Option<u32>,
+    /// The share of the window at which the context is condensed, in percent; 0 for never.
+    pub condense_percent: u64,
     pub budget: Budget,
     pub request: RequestOptions,
     pub loop_limits: LoopLimits,

@@ -318,6 +318,11 @@ impl Settings {
         layers.fold(SandboxSettings::default(), SandboxSettings::with)
     }
 
+    /// The share of the window at which the context is condensed.
+    pub fn condense_percent(&self) -> u64 {
+        self.value(|layer| layer.condense_at_percent).unwrap_or(75).min(95)
+    }
+
     pub fn subtask_limits(&self) -> SubtaskLimits {
         self.value(|layer| layer.subtasks).unwrap_or_default().limits()
     }

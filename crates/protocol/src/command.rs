@@ -69,6 +69,8 @@ pub enum Command {
     DecidePlan { task: TaskId, decision: PlanDecision },
     /// Shortens what the model is sent of a task.
     CondenseTask { task: TaskId },
+    /// Sends what the last condensing left out again.
+    UndoCondensing { task: TaskId },
     /// Takes back the file changes of the last calls of a workspace.
     Undo {
         workspace: String,
@@ -180,6 +182,7 @@ impl Command {
             | Self::SetPermissionMode { task, .. }
             | Self::DecidePlan { task, .. }
             | Self::CondenseTask { task }
+            | Self::UndoCondensing { task }
             | Self::DeleteTask { task } => Some(task),
             Self::Undo { .. }
             | Self::Redo { .. }

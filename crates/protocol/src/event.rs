@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use crate::{
-    AgentState, ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, BackgroundCommand,
-    DebugSessionSummary, InterruptReason, Message, MessageId, Part, PermissionMode, Plan, Question,
-    QuestionAnswer, QuestionId, RunEnd, Seq, TaskId, TaskInfo, TaskState, Timestamp, TodoItem, ToolCall,
-    ToolCallId, ToolResult, Usage,
+    AgentState, ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, BackgroundCommand, Condensing,
+    DebugSessionSummary, DroppedOutput, Hypothesis, InterruptReason, Message, MessageId, Part,
+    PermissionMode, Plan, Question, QuestionAnswer, QuestionId, RunEnd, Seq, TaskId, TaskInfo, TaskState,
+    Timestamp, TodoItem, ToolCall, ToolCallId, ToolResult, Usage,
 };
 
 /// An event with its place in the task's log. A transient event carries the number of the last durable one.
@@ -114,6 +114,18 @@ pub enum Event {
         estimated_tokens: u64,
     },
 
+    /// Large outputs of older calls are left out of the context; each can be read again from its file.
+    OutputsDropped {
+        outputs: Vec<DroppedOutput>,
+    },
+    /// Older messages are sent as a summary from here on.
+    ContextCondensed {
+        #[serde(flatten)]
+        condensing: Condensing,
+    },
+    /// The last summary, or the outputs that were left out last, are sent as they were again.
+    CondensingUndone,
+
     // ---- asking
     ApprovalRequested {
         request: ApprovalRequest,
@@ -139,6 +151,9 @@ pub enum Event {
     },
     Todo {
         items: Vec<TodoItem>,
+    },
+    Hypotheses {
+        items: Vec<Hypothesis>,
     },
     Plan {
         plan: Plan,

@@ -16,9 +16,11 @@
 mod activity;
 mod approval;
 mod command;
+mod condensing;
 mod connection;
 mod detail;
 mod event;
+mod hypothesis;
 mod ids;
 mod message;
 mod plan;
@@ -41,12 +43,14 @@ pub use approval::{
     Risk,
 };
 pub use command::{Command, CommandReply, PlanDecision, RestoreObstacle, RestoreWhat, RestoredFile};
+pub use condensing::{CondenseReason, Condensing, DroppedOutput};
 pub use connection::{ClientMessage, RequestId, ServerMessage};
 pub use detail::{CommandDetail, FileDiff, ToolDetail};
 pub use event::{
     AnswerOrigin, ChangedFile, ErrorKind, ErrorReport, Event, EventRecord, FileChange, OutputStream,
     PartialKind, SeenFile,
 };
+pub use hypothesis::{Hypothesis, HypothesisEvidence, HypothesisStatus};
 pub use ids::{ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId, Timestamp, ToolCallId};
 pub use message::{Image, Message, Part, Role};
 pub use plan::{Plan, PlanStatus, PlanStep, StepStatus};

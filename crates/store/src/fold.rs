@@ -3,6 +3,7 @@
 //! Each fold starts empty and holds only what its own task's records gave it, so nothing of one task can reach
 //! another. Applying a record costs the same at the tenth and at the ten-thousandth.
 
+mod condensed;
 mod model;
 mod validity;
 

@@ -59,6 +59,11 @@ pub trait WorkspaceActivity: Send + Sync {
 
     fn background_commands(&self) -> Vec<BackgroundCommand>;
 
+    /// Breakpoints that are set, a line each.
+    fn breakpoints(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Ends a background command; `false` when there is none of this number.
     async fn stop_background_command(&self, process_id: u32) -> bool;
 

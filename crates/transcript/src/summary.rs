@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{
-    ApprovalRequest, Event, EventRecord, Message, PermissionMode, Plan, Question, SeenFile, Seq, TaskId,
-    TaskInfo, TaskState, TaskTotals, Timestamp, TodoItem, ToolCallId,
+    ApprovalRequest, Event, EventRecord, Hypothesis, Message, PermissionMode, Plan, Question, SeenFile, Seq,
+    TaskId, TaskInfo, TaskState, TaskTotals, Timestamp, TodoItem, ToolCallId,
 };
 
 /// How many characters of the first message a list shows at most.
 const FIRST_TEXT_CHARS: usize = 400;
 /// Files whose state is remembered, the ones seen last.
 const MOST_SEEN: usize = 200;
+/// Changed files that are remembered, the ones changed last.
+const MOST_EDITED: usize = 40;
 
 /// A task in short. Serializable so that the index can go on from where it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +29,11 @@ pub struct TaskSummary {
     pub totals: TaskTotals,
     pub todo: Vec<TodoItem>,
     pub plan: Option<Plan>,
+    #[serde(default)]
+    pub hypotheses: Vec<Hypothesis>,
+    /// Files that calls of this task changed, the last ones last.
+    #[serde(default)]
+    pub edited: Vec<String>,
     pub updated_at: Timestamp,
     pub last_seq: Seq,
     /// The beginning of the first thing the person said.
@@ -63,6 +70,8 @@ impl Default for TaskSummary {
             totals: TaskTotals::default(),
             todo: Vec::new(),
             plan: None,
+            hypotheses: Vec::new(),
+            edited: Vec::new(),
             updated_at: Timestamp::default(),
             last_seq: Seq::default(),
             first_user_text: None,
@@ -154,6 +163,15 @@ impl TaskSummary {
                 }
                 let beyond = self.seen.len().saturating_sub(MOST_SEEN);
                 self.seen.drain(..beyond);
+            }
+            Event::Hypotheses { items } => self.hypotheses.clone_from(items),
+            Event::CheckpointSaved { files, .. } => {
+                for file in files {
+                    self.edited.retain(|known| *known != file.path);
+                    self.edited.push(file.path.clone());
+                }
+                let beyond = self.edited.len().saturating_sub(MOST_EDITED);
+                self.edited.drain(..beyond);
             }
             Event::Plan { plan } => self.plan = Some(plan.clone()),
             _ => {}

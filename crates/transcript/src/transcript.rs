@@ -1,8 +1,8 @@
 //! What the person sees, item by item, in the order in which things began.
 
 use stepwell_protocol::{
-    AnswerOrigin, ApprovalAnswer, ApprovalRequest, ApprovalSource, ChangedFile, ErrorReport, Event,
-    EventRecord, Message, MessageId, OutputStream, Part, PartialKind, PermissionMode, Plan, Question,
+    AnswerOrigin, ApprovalAnswer, ApprovalRequest, ApprovalSource, ChangedFile, Condensing, ErrorReport,
+    Event, EventRecord, Message, MessageId, OutputStream, Part, PartialKind, PermissionMode, Plan, Question,
     QuestionAnswer, RunEnd, Seq, TaskId, Timestamp, ToolCall, ToolCallId, ToolResult, Usage,
 };
 
@@ -90,6 +90,16 @@ pub enum Entry {
         agent: Option<String>,
         end: Option<RunEnd>,
     },
+    /// Older messages are sent to the model as a summary.
+    Condensed {
+        condensing: Box<Condensing>,
+    },
+    /// So many large outputs are no longer sent to the model.
+    OutputsDropped {
+        outputs: u64,
+        bytes: u64,
+    },
+    CondensingUndone,
     ContextTruncated {
         dropped_messages: u64,
     },
@@ -283,6 +293,14 @@ impl Transcript {
                 }
                 _ => false,
             }),
+            Event::ContextCondensed { condensing } => {
+                self.push(record, Entry::Condensed { condensing: Box::new(condensing.clone()) });
+            }
+            Event::OutputsDropped { outputs } => {
+                let bytes = outputs.iter().map(|output| output.bytes).sum();
+                self.push(record, Entry::OutputsDropped { outputs: outputs.len() as u64, bytes });
+            }
+            Event::CondensingUndone => self.push(record, Entry::CondensingUndone),
             Event::ContextTruncated { dropped_messages, .. } => {
                 self.push(record, Entry::ContextTruncated { dropped_messages: *dropped_messages });
             }
@@ -297,6 +315,7 @@ impl Transcript {
             | Event::MessageQueued { .. }
             | Event::EnvironmentDetails { .. }
             | Event::Todo { .. }
+            | Event::Hypotheses { .. }
             | Event::FilesSeen { .. }
             | Event::CallForming { .. }
             | Event::AgentStateChanged { .. }
@@ -456,6 +475,9 @@ impl Item {
             | Entry::Plan { .. }
             | Entry::Step { .. }
             | Entry::Subtask { .. }
+            | Entry::Condensed { .. }
+            | Entry::OutputsDropped { .. }
+            | Entry::CondensingUndone
             | Entry::ContextTruncated { .. }
             | Entry::Error { .. }
             | Entry::Notice { .. } => None,

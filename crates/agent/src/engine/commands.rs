@@ -62,7 +62,17 @@ impl Engine {
                 self.set_permission_mode(&task, permission_mode).await?;
             }
             Command::DecidePlan { .. } => return Err(Error::Unsupported { what: "deciding about a plan" }),
-            Command::CondenseTask { .. } => return Err(Error::Unsupported { what: "condensing a task" }),
+            Command::CondenseTask { task } => self.condense(&self.open(&task).await?).await?,
+            Command::UndoCondensing { task } => {
+                let session = self.open(&task).await?;
+                if session.is_running() {
+                    return Err(Error::Working { task });
+                }
+                if !session.is_condensed() {
+                    return Err(Error::NothingCondensed { task });
+                }
+                session.record(vec![Event::CondensingUndone]).await?;
+            }
             Command::Undo { workspace, count, force } => {
                 return self.undo(Path::new(&workspace), count, force).await;
             }

@@ -89,6 +89,30 @@ impl Engine {
         Ok(())
     }
 
+    /// Condenses the context of a task: before the next request where it works, else at once, in a run of its own.
+    pub(super) async fn condense(&self, session: &Arc<Session>) -> Result<()> {
+        if session.is_running() {
+            session.request_condensing();
+            return Ok(());
+        }
+        let cancel = session.begin_run(None)?;
+        let run = match self.prepare(session, cancel).await {
+            Ok(run) => run,
+            Err(error) => {
+                session.end_run(None);
+                return Err(error);
+            }
+        };
+        tokio::spawn(async move {
+            let end = match run.condense_by_hand().await {
+                Ok(()) => RunEnd::Paused,
+                Err(error) => RunEnd::Failed { error: error.report() },
+            };
+            run.session.end_run(Some(end));
+        });
+        Ok(())
+    }
+
     /// Puts the end of a sub-task's run into the log of its parent, where that is open.
     async fn tell_parent(&self, session: &Session, end: &RunEnd) {
         let parent =
@@ -258,6 +282,7 @@ impl Engine {
             overview: tokio::sync::Mutex::new(overview),
             options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
             max_turns: max_turns.or(settings.max_turns),
+            condense_percent: settings.condense_percent,
             cancel,
         })
     }

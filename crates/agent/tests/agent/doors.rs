@@ -101,7 +101,7 @@ async fn a_front_end_does_everything_with_the_protocol_alone() {
     for (command, kind) in [
         (Command::SetMode { task: copy.clone(), mode: "nonsense".into() }, ErrorKind::Rejected),
         (Command::SetModel { task: copy.clone(), model: "unknown/x".into() }, ErrorKind::LlmUnknownModel),
-        (Command::CondenseTask { task: copy.clone() }, ErrorKind::Unsupported),
+        (Command::UndoCondensing { task: copy.clone() }, ErrorKind::Rejected),
     ] {
         let CommandReply::Failed { error } = front.command(command).await else { panic!() };
         assert_eq!(error.kind, kind, "{}", error.message);

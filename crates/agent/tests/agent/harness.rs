@@ -234,7 +234,7 @@ impl Tool for SmallTool {
             category: Category::Files,
             risk: self.risk,
             time_limit: Duration::from_secs(5),
-            output_limit: 1000,
+            output_limit: 10_000,
         }
     }
 
@@ -399,6 +399,8 @@ pub struct Setup {
     pub server: Option<CountingServer>,
     pub loop_limits: LoopLimits,
     pub subtasks: SubtaskLimits,
+    /// Never by default.
+    pub condense_percent: u64,
     /// What is known of the workspace's code; nothing by default.
     pub lookup: Option<Arc<dyn WorkspaceLookup>>,
 }
@@ -417,6 +419,7 @@ impl Setup {
             server: None,
             loop_limits: LoopLimits::STANDARD,
             subtasks: SubtaskLimits::default(),
+            condense_percent: 0,
             lookup: None,
         }
     }
@@ -502,6 +505,7 @@ impl Harness {
                 subagents: Arc::default(),
                 subtasks: setup.subtasks,
                 max_turns: setup.max_turns,
+                condense_percent: setup.condense_percent,
                 budget: setup.budget,
                 request: RequestOptions::default(),
                 loop_limits: setup.loop_limits,

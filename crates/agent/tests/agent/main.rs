@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod budgets;
+mod condensing;
 mod context;
 mod doors;
 mod front_end;

@@ -262,7 +262,7 @@ async fn the_whole_stack_resumes_after_a_crash_at_any_request() {
         ("part b", vec![call(&[("look", text_argument("b"))]), say("b is done")]),
     ];
     // The process dies while the n-th request is answered.
-    for dies_at in (1..=6).cycle().take(204) {
+    for dies_at in (1..=6).cycle().take(60) {
         let asked = Arc::new(AtomicUsize::new(0));
         let (scripts_then, count) = (by_prompt(scripts), Arc::clone(&asked));
         let dying = move |request: &Request| {

@@ -32,6 +32,10 @@ impl WorkspaceActivity for Activity {
         self.background.summaries()
     }
 
+    fn breakpoints(&self) -> Vec<String> {
+        self.debugger.breakpoint_lines()
+    }
+
     async fn stop_background_command(&self, process_id: u32) -> bool {
         self.background.stop(process_id).await
     }

@@ -298,6 +298,7 @@ impl WorkspaceSource for Workspaces {
             subagents,
             subtasks: settings.subtask_limits(),
             max_turns: settings.max_turns(),
+            condense_percent: settings.condense_percent(),
             budget: Budget { max_tokens: settings.max_tokens(), max_cost_usd: settings.max_cost_usd() },
             request: RequestOptions {
                 max_output_tokens: settings.max_output_tokens(),

@@ -41,6 +41,10 @@ pub struct SettingsLayer {
     /// A run stops after this many turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// The context is condensed when it fills this share of the model's window, in percent; 0 for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 95))]
+    pub condense_at_percent: Option<u64>,
     /// A task and its sub-tasks stop when this much is spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,

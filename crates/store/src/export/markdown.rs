@@ -156,6 +156,18 @@ fn entry(out: &mut String, entry: &Entry, ts: Timestamp) {
             let end = end.as_ref().map_or("running", |end| end.task_state().name());
             writeln!(out, "> Sub-task #{number} ({mode}): {}, {end}\n", one_line(title)).ok();
         }
+        Entry::Condensed { condensing } => {
+            writeln!(out, "> {} older messages are sent to the model as a summary:\n>", condensing.replaced)
+                .ok();
+            for line in condensing.summary.lines() {
+                writeln!(out, "> {line}").ok();
+            }
+            out.push('\n');
+        }
+        Entry::OutputsDropped { outputs, bytes } => {
+            writeln!(out, "> {outputs} large outputs ({bytes} bytes) are no longer sent to the model\n").ok();
+        }
+        Entry::CondensingUndone => out.push_str("> The last condensing was undone\n\n"),
         Entry::ContextTruncated { dropped_messages } => {
             writeln!(out, "> {dropped_messages} older messages were left out of the context\n").ok();
         }

@@ -8,6 +8,8 @@ use stepwell_protocol::{
     ToolCallId, ToolResult,
 };
 
+use super::condensed::Condensed;
+
 /// The model's history. Every call's result stands in a [`Role::Tool`] message right after the message that
 /// made the call, whatever the order of the records.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +18,7 @@ pub struct ModelHistory {
     /// Calls without a result, in the order they were made.
     open_calls: Vec<(MessageId, ToolCall)>,
     half_answer: Option<HalfAnswer>,
+    condensed: Condensed,
 }
 
 /// An answer that was streaming when the records end.
@@ -48,7 +51,9 @@ impl ModelHistory {
             message.role != Role::Assistant
                 || message.parts.iter().any(|part| !matches!(part, Part::Reasoning { .. }))
         };
-        let mut messages: Vec<_> = self.messages.iter().filter(says_or_does).cloned().collect();
+        let sent = if self.condensed.is_empty() { None } else { Some(self.condensed.view(&self.messages)) };
+        let sent = sent.as_deref().unwrap_or(&self.messages);
+        let mut messages: Vec<_> = sent.iter().filter(says_or_does).cloned().collect();
         if let Some(half) = self.half_answer.as_ref().filter(|half| !half.text.is_empty()) {
             match self.position(&half.message_id) {
                 // Its reasoning is in the history already and has just been left out for saying nothing.
@@ -62,6 +67,16 @@ impl ModelHistory {
             }
         }
         messages
+    }
+
+    /// Every message, also those that are sent as a summary.
+    pub fn originals(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// Whether something was condensed that can be undone.
+    pub fn is_condensed(&self) -> bool {
+        !self.condensed.is_empty()
     }
 
     /// Calls that have no result yet, with the message that made them.
@@ -125,6 +140,14 @@ impl ModelHistory {
                 }
             }
             Event::HistoryRewound { to_before } => self.rewind(to_before),
+            Event::ContextCondensed { condensing } => {
+                self.settle_half(None);
+                self.condensed.summarise(record.ts, condensing);
+            }
+            Event::OutputsDropped { outputs } => self.condensed.drop_outputs(outputs, &self.messages),
+            Event::CondensingUndone => {
+                self.condensed.undo(&self.messages);
+            }
             _ => {}
         }
     }
@@ -197,6 +220,7 @@ impl ModelHistory {
             self.messages.truncate(position);
             let messages = &self.messages;
             self.open_calls.retain(|(owner, _)| messages.iter().any(|message| message.id == *owner));
+            self.condensed.rewound(&self.messages);
         }
     }
 

@@ -78,6 +78,17 @@ impl DebugService {
         })
     }
 
+    /// The breakpoints that are set, a line each.
+    pub fn breakpoint_lines(&self) -> Vec<String> {
+        let store = self.debugger.breakpoints();
+        let lines = store.lines().into_iter().map(|set| {
+            let condition = set.condition.map(|condition| format!(" if {condition}")).unwrap_or_default();
+            format!("{}:{}{condition} (id {})", set.path.display(), set.line, set.id)
+        });
+        let functions = store.functions().into_iter().map(|set| format!("{} (id {})", set.name, set.id));
+        lines.chain(functions).collect()
+    }
+
     /// The sessions as front ends list them.
     pub fn summaries(&self) -> Vec<DebugSessionSummary> {
         let state = |session: &Session| match session.phase() {

@@ -82,6 +82,20 @@ impl Chat {
                 self.say("text", &format!("{}\n\n{}", plan.goal, steps.join("\n")));
             }
             Entry::Step { step, result } => self.say("text", &format!("Step {step}: {result}")),
+            Entry::Condensed { condensing } => {
+                let mut message = self.message("say", "condense_context", "");
+                message.insert(
+                    "contextCondense".to_owned(),
+                    json!({
+                        "cost": 0,
+                        "prevContextTokens": condensing.tokens_before,
+                        "newContextTokens": condensing.tokens_after,
+                        "summary": condensing.summary,
+                    }),
+                );
+                self.messages.push(Value::Object(message));
+            }
+            Entry::OutputsDropped { .. } | Entry::CondensingUndone => {}
             Entry::ContextTruncated { dropped_messages } => {
                 let mut message = self.message("say", "sliding_window_truncation", "");
                 message.insert(
