@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use stepwell_protocol::{
     AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind,
-    ErrorReport, Event, Question, QuestionAnswer, QuestionKind, SeenFile, TaskOrigin, TaskState, TodoItem,
-    ToolCallId,
+    ErrorReport, Event, Hypothesis, Question, QuestionAnswer, QuestionKind, SeenFile, TaskOrigin, TaskState,
+    TodoItem, ToolCallId,
 };
 use stepwell_tool_runtime::{Host, HostError, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 use tokio_util::sync::CancellationToken;
@@ -90,6 +90,14 @@ impl Host for SessionHost {
 
     fn todo(&self) -> Vec<TodoItem> {
         self.session.read_summary(|summary| summary.todo.clone())
+    }
+
+    fn hypotheses(&self) -> Vec<Hypothesis> {
+        self.session.read_summary(|summary| summary.hypotheses.clone())
+    }
+
+    fn seen_in_result(&self, text: &str) -> Option<ToolCallId> {
+        self.session.seen_in_result(text)
     }
 
     fn seen(&self) -> Vec<SeenFile> {

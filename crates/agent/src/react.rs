@@ -6,9 +6,10 @@ use parking_lot::RwLock;
 use stepwell_llm::{Model, Overflow, Request, RequestOptions, StopReason, WindowSize, WindowSource};
 use stepwell_protocol::{
     AgentState, AnswerOrigin, CondenseReason, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode,
-    Question, QuestionId, QuestionKind, QuestionOption, RunEnd, TaskState, ToolCall,
+    Question, QuestionId, QuestionKind, QuestionOption, RunEnd, TaskState, ToolCall, ToolResult,
 };
 use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, HookEvent, Host, Outcome, RefusedBy};
+use stepwell_transcript::runs_a_program;
 use tokio_util::sync::CancellationToken;
 
 use crate::condense::{CondenseParts, Condensed, Condenser};
@@ -21,6 +22,8 @@ use crate::request::{Built, RequestBuilder, RequestParts, SystemPrompt};
 use crate::session::Session;
 use crate::turn::{self, Received, Turn};
 
+/// The mode in which a failure is looked at before anything is changed.
+const DEBUG_MODE: &str = "debug";
 /// How often in a row a context the server finds too long is shortened before the run fails. Without numbers of the
 /// server each request is half as long as the one before.
 const SHORTENINGS: u32 = 8;
@@ -290,7 +293,11 @@ impl Run {
             model: &setup.model,
             model_name: &setup.model_name,
             // A server that finds the context too long has a smaller window than was thought.
-            window: if reason == CondenseReason::Overflow { window.tokens.min(tokens) } else { window.tokens },
+            window: if reason == CondenseReason::Overflow {
+                window.tokens.min(tokens)
+            } else {
+                window.tokens
+            },
             tokens,
             reason,
             cancel: &self.cancel,
@@ -448,11 +455,32 @@ impl Run {
             self.session.show(Event::AgentStateChanged { state: AgentState::Acting { tools } });
             let outcomes = self.env.services.executor.execute_batch(group, &self.env).await;
             stop = stop.or_else(|| outcomes.iter().find_map(Halt::of));
+            let unseen = self.changes_unseen(&outcomes);
             let observations =
                 outcomes.into_iter().map(|outcome| Event::Observation { result: outcome.result }).collect();
             self.session.record(observations).await?;
+            if unseen {
+                self.notices(vec!["files were changed before anything was run or looked into".into()])
+                    .await?;
+            }
         }
         Ok(stop)
+    }
+
+    /// Whether files were changed for the first time, in the mode that looks first, although nothing was looked at.
+    fn changes_unseen(&self, outcomes: &[Outcome]) -> bool {
+        let changes = |result: &ToolResult| {
+            result.is_success() && result.detail.as_ref().is_some_and(|detail| !detail.files().is_empty())
+        };
+        if self.setup().mode != DEBUG_MODE || !outcomes.iter().any(|outcome| changes(&outcome.result)) {
+            return false;
+        }
+        let history = self.session.messages();
+        let calls: Vec<&ToolCall> = history.iter().flat_map(|message| message.tool_calls()).collect();
+        let results = || history.iter().flat_map(|message| message.tool_results());
+        let looked = results()
+            .any(|result| calls.iter().any(|call| call.id == result.call_id && runs_a_program(call, result)));
+        !looked && !results().any(changes)
     }
 
     fn groups<'a>(&self, calls: &'a [ToolCall]) -> Vec<&'a [ToolCall]> {

@@ -383,6 +383,14 @@ impl Session {
         self.condense.swap(false, Ordering::Relaxed)
     }
 
+    /// The newest call whose result holds this text.
+    pub fn seen_in_result(&self, text: &str) -> Option<ToolCallId> {
+        let folds = self.folds.lock();
+        let newest = folds.history.originals().iter().rev();
+        let mut results = newest.flat_map(|message| message.tool_results());
+        results.find(|result| result.output.contains(text)).map(|result| result.call_id.clone())
+    }
+
     /// The last words of the model.
     pub fn last_words(&self) -> Option<String> {
         let messages = self.messages();

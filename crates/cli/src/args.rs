@@ -17,7 +17,7 @@ pub use mcp::{
     ALL_TOOLS, McpAddArgs, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools,
 };
 pub use run::{EffortArg, InputFormat, OutputFormat, RunArgs};
-pub use tasks::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
+pub use tasks::{EvidenceFormat, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 
 const EXIT_CODES: &str = "Exit codes:\n  \
     0    done\n  \

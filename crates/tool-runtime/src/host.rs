@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Question, QuestionAnswer, SeenFile,
-    TodoItem, ToolCallId,
+    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Hypothesis, Question, QuestionAnswer,
+    SeenFile, TodoItem, ToolCallId,
 };
 
 use crate::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
@@ -26,6 +26,16 @@ pub trait Host: Send + Sync {
     async fn record(&self, event: Event) -> Result<(), HostError>;
 
     fn todo(&self) -> Vec<TodoItem>;
+
+    /// The hypotheses of the task.
+    fn hypotheses(&self) -> Vec<Hypothesis> {
+        Vec::new()
+    }
+
+    /// The newest call of the task whose result holds this text.
+    fn seen_in_result(&self, _text: &str) -> Option<ToolCallId> {
+        None
+    }
 
     /// What the task last saw of files before this program started; nothing where there is no log.
     fn seen(&self) -> Vec<SeenFile> {

@@ -9,7 +9,9 @@ use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
 use crate::{BackgroundCommands, CodeService, Confinement, DebugService};
-use crate::{ask, chain, code, complete, debug, files, shell, subtasks, switch_mode, todo, tool_search};
+use crate::{
+    ask, chain, code, complete, debug, files, hypothesis, shell, subtasks, switch_mode, todo, tool_search,
+};
 
 /// What the tools must know of the settings.
 #[derive(Clone, Debug)]
@@ -51,6 +53,7 @@ pub fn builtin(
         Arc::new(ask::Decision),
         Arc::new(chain::ToolChain),
         Arc::new(complete::AttemptCompletion),
+        Arc::new(hypothesis::HypothesisTool),
         Arc::new(subtasks::NewTask),
         Arc::new(subtasks::Task),
         Arc::new(switch_mode::SwitchMode),

@@ -21,9 +21,11 @@
 //! ```
 
 mod activity;
+mod evidence;
 mod summary;
 mod transcript;
 
 pub use activity::{Activity, FormingCall, Retrying};
-pub use summary::TaskSummary;
+pub use evidence::{EvidenceCard, EvidenceProbe, Observed, runs_a_program};
+pub use summary::{OpenSubtask, TaskSummary};
 pub use transcript::{CheckpointMark, Entry, Item, ToolCard, Transcript};

@@ -133,7 +133,8 @@ async fn undoing_gives_back_the_same_bytes() {
     session.run_end().await;
     let condensed = sent(&session);
     assert!(condensed.len() < before.len() / 2 && condensed.contains("everything in one line"));
-    let is_step = |event: &Event| matches!(event, Event::ContextCondensed { .. } | Event::OutputsDropped { .. });
+    let is_step =
+        |event: &Event| matches!(event, Event::ContextCondensed { .. } | Event::OutputsDropped { .. });
     let steps = harness.log().into_iter().filter(is_step).count();
     for _ in 0..steps {
         harness.engine.submit(Command::UndoCondensing { task: harness.task.clone() }).await.unwrap();

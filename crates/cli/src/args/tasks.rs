@@ -77,6 +77,21 @@ pub enum TasksCommand {
         #[arg(long)]
         off: bool,
     },
+    /// Show what was seen before and after the changes of a task
+    Evidence {
+        /// Number, id, or the start of an id; `latest` for the newest of this folder
+        task: String,
+        #[arg(long, value_enum, default_value_t = EvidenceFormat::Text, value_name = "FORMAT")]
+        format: EvidenceFormat,
+    },
+    /// Make what the model is sent of a task shorter; the task itself stays whole
+    Condense {
+        /// Number, id, or the start of an id; `latest` for the newest of this folder
+        task: String,
+        /// Send what the last condensing left out again
+        #[arg(long)]
+        undo: bool,
+    },
     /// Go on with what is whole of a damaged task; the rest is kept beside it
     Repair { task: String },
     /// Build the search index anew from the logs
@@ -133,4 +148,13 @@ pub enum ExportFormat {
     Markdown,
     /// A task folder in Roo-Code's layout
     Roo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EvidenceFormat {
+    /// To read in a terminal
+    Text,
+    /// To paste into a review
+    Markdown,
+    Json,
 }

@@ -1,5 +1,6 @@
 //! `stepwell tasks`: look at, search, export, import, repair and delete tasks.
 
+mod evidence;
 mod import;
 mod pager;
 mod table;
@@ -9,11 +10,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use serde_json::json;
-use stepwell_protocol::{MessageId, TaskId};
+use stepwell_protocol::{Command, Condensing, Event, MessageId, RunEnd, TaskId};
 use stepwell_store::{Conversation, Home, Index, MarkdownOptions, TaskQuery, TaskSort as StoreSort};
+use stepwell_transcript::{EvidenceCard, Transcript};
 use stepwell_workspace::files::{self, Privacy};
 
-use crate::args::{Cli, Door, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
+use crate::args::{Cli, Door, EvidenceFormat, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
+use crate::assemble::Assembly;
 use crate::columns;
 use crate::exit::Exit;
 use crate::language::said;
@@ -66,6 +69,23 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
         TasksCommand::Favourite { task, off } => {
             stepwell_store::set_favourite(&home, &resolve(&home, &task, &here)?, !off)?;
         }
+        TasksCommand::Evidence { task, format } => {
+            let task = resolve(&home, &task, &here)?;
+            let records = stepwell_store::read_log(&home, &task)?;
+            let mut transcript = Transcript::default();
+            records.iter().for_each(|record| transcript.apply(record));
+            let card = EvidenceCard::of(&transcript);
+            let number = transcript.summary.info.as_ref().map_or(0, |info| info.number);
+            if card == EvidenceCard::default() && format == EvidenceFormat::Text {
+                out_line(&said("this task changed no files, so there is nothing to compare"));
+            } else {
+                print_content(evidence::rendered(&card, number, format)?.trim_end_matches('\n'));
+            }
+        }
+        TasksCommand::Condense { task, undo } => {
+            let task = resolve(&home, &task, &here)?;
+            crate::wait(condense(task, undo))?;
+        }
         TasksCommand::Repair { task } => repair(&home, &resolve(&home, &task, &here)?)?,
         TasksCommand::RebuildIndex => {
             let refreshed = Index::open(&home)?.rebuild()?;
@@ -73,6 +93,46 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Condenses a task, or undoes that, and says what came of it.
+async fn condense(task: TaskId, undo: bool) -> anyhow::Result<()> {
+    let engine = Assembly::here()?.engine();
+    let before = engine.open(&task).await?.last_seq();
+    let command = match undo {
+        true => Command::UndoCondensing { task: task.clone() },
+        false => Command::CondenseTask { task: task.clone() },
+    };
+    engine.submit(command).await?;
+    let session = engine.session(&task)?;
+    let end = session.run_end().await;
+    let mut follower = engine.follow(&task, before).await?;
+    let last = session.last_seq();
+    loop {
+        let Some(record) = follower.next().await? else { break };
+        match &record.event {
+            Event::ContextCondensed { condensing } => {
+                let Condensing { replaced, tokens_before, tokens_after, .. } = condensing;
+                out_line(&said(&format!(
+                    "{replaced} messages became a summary: about {tokens_before} tokens are {tokens_after} now"
+                )));
+            }
+            Event::OutputsDropped { outputs } => {
+                out_line(&said(&format!("{} large outputs are left out", outputs.len())));
+            }
+            Event::CondensingUndone => out_line(&said("the last condensing is undone")),
+            Event::Notice { text } => out_line(&said(text)),
+            _ => {}
+        }
+        if record.seq >= last {
+            break;
+        }
+    }
+    engine.finish().await;
+    match end {
+        Some(RunEnd::Failed { error }) => Err(report::usage(error.message, error.hint.unwrap_or_default())),
+        _ => Ok(()),
+    }
 }
 
 /// The task a person means by a number, an id, the start of an id, or `latest`.

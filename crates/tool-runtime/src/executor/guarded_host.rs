@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, OutputStream, Question, QuestionAnswer,
-    SeenFile, TodoItem, ToolCallId,
+    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Hypothesis, OutputStream, Question,
+    QuestionAnswer, SeenFile, TodoItem, ToolCallId,
 };
 
 use crate::redact::{Redactor, StreamRedactor};
@@ -96,6 +96,14 @@ impl Host for GuardedHost {
 
     fn todo(&self) -> Vec<TodoItem> {
         self.inner.todo()
+    }
+
+    fn hypotheses(&self) -> Vec<Hypothesis> {
+        self.inner.hypotheses()
+    }
+
+    fn seen_in_result(&self, text: &str) -> Option<ToolCallId> {
+        self.inner.seen_in_result(text)
     }
 
     fn seen(&self) -> Vec<SeenFile> {
