@@ -9,9 +9,10 @@ use stepwell_protocol::{
     AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind,
     Event, Question, QuestionAnswer, QuestionKind, SeenFile, TaskState, TodoItem,
 };
-use stepwell_tool_runtime::{Host, HostError};
+use stepwell_tool_runtime::{Host, HostError, PlanReply, PlanRequest};
 use tokio_util::sync::CancellationToken;
 
+use crate::plan::{Keeper, PLAN_MODE};
 use crate::session::Session;
 
 pub struct SessionHost {
@@ -97,8 +98,16 @@ impl Host for SessionHost {
         // The observation that follows names it; nothing else is kept about it.
     }
 
+    async fn plan(&self, request: PlanRequest) -> Result<PlanReply, HostError> {
+        self.plan_request(request).await
+    }
+
     async fn switch_mode(&self, mode: &str, reason: Option<String>) -> Result<(), HostError> {
         let modes = self.session.modes();
+        if mode == PLAN_MODE && modes.get(mode).is_none() {
+            let keeper = Keeper { session: &self.session };
+            return keeper.begin_again().await.map_err(|error| HostError(error.to_string()));
+        }
         let Some(wanted) = modes.get(mode) else {
             return Err(HostError(format!("there is no mode `{mode}`; known: {}", modes.names())));
         };

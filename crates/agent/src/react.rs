@@ -16,6 +16,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::host::SessionHost;
 use crate::overview::PendingOverview;
+use crate::plan;
 use crate::request::{Built, RequestBuilder, RequestParts, SystemPrompt};
 use crate::session::Session;
 use crate::turn::{self, Received, Turn};
@@ -141,6 +142,7 @@ impl Run {
         let mut shortenings = 0;
         let mut empty_answers = 0;
         let mut stop_rounds = 0;
+        let mut plan_turn = plan::Turn::First;
         loop {
             if self.cancel.is_cancelled() {
                 return Ok(RunEnd::Cancelled);
@@ -153,6 +155,10 @@ impl Run {
                 return Ok(RunEnd::Failed { error: error.report() });
             }
             let setup = self.setup();
+            if let Some(end) = self.advance_plan(plan_turn).await? {
+                return Ok(end);
+            }
+            plan_turn = plan::Turn::Later;
             if let Some(text) = self.overview.lock().await.if_ready(&self.env) {
                 let message_id = stepwell_protocol::MessageId::generate();
                 self.session.record(vec![Event::EnvironmentDetails { message_id, text }]).await?;
@@ -173,7 +179,7 @@ impl Run {
                 Ok(request) => request,
                 Err(end) => return Ok(end),
             };
-            self.session.show(Event::AgentStateChanged { state: AgentState::Thinking });
+            self.session.show(Event::AgentStateChanged { state: self.thinking_state() });
             let mut turn =
                 match turn::receive(&self.session, setup.model.stream(request), &self.cancel).await? {
                     Received::Whole(turn) => turn,
@@ -220,7 +226,13 @@ impl Run {
                 if self.cancel.is_cancelled() {
                     return Ok(RunEnd::Cancelled);
                 }
-                if let Some(result) = self.session.take_completion()
+                if self.answers_plan() {
+                    if let Some(result) = self.session.take_completion()
+                        && let Some(end) = self.plan_answered(result).await?
+                    {
+                        return Ok(end);
+                    }
+                } else if let Some(result) = self.session.take_completion()
                     && self.may_stop(&mut stop_rounds).await?
                 {
                     return self.answer(Vec::new(), None, result).await;
@@ -236,6 +248,14 @@ impl Run {
                 }
                 if empty_answers > EMPTY_ANSWERS {
                     return Ok(RunEnd::Failed { error: empty_answer(turn.stop) });
+                }
+                continue;
+            }
+            if self.answers_plan() {
+                let text = turn.text();
+                self.record_thought(turn).await?;
+                if let Some(end) = self.plan_answered(text).await? {
+                    return Ok(end);
                 }
                 continue;
             }
@@ -382,7 +402,12 @@ impl Run {
         calls.chunk_by(|a, b| reads(a) && reads(b)).collect()
     }
 
-    async fn answer(&self, mut events: Vec<Event>, turn: Option<Turn>, content: String) -> Result<RunEnd> {
+    pub(crate) async fn answer(
+        &self,
+        mut events: Vec<Event>,
+        turn: Option<Turn>,
+        content: String,
+    ) -> Result<RunEnd> {
         let (message_id, origin) = match turn {
             Some(turn) => {
                 let reasoning: Vec<Part> =
@@ -471,6 +496,9 @@ impl Run {
 
     /// How far a stopped run came, in words.
     fn progress(&self, error: &ErrorReport) -> String {
+        if let Some(text) = self.plan_progress(error) {
+            return text;
+        }
         let last_words = self
             .session
             .messages()

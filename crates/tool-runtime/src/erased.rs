@@ -13,7 +13,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 use stepwell_protocol::{Artifact, CallForms, ErrorClass, Image, ToolDefinition, ToolDetail};
 
-use crate::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::{PlanPhase, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 /// Schema keyword with which a field declares other names: `#[schemars(extend("x-aliases" = ["path"]))]`.
 /// The executor renames such arguments; the model never sees the keyword.
@@ -60,6 +60,11 @@ pub trait DynTool: Send + Sync + 'static {
     /// See [`Tool::is_basic`].
     fn is_basic(&self) -> bool {
         false
+    }
+
+    /// See [`Tool::plan_phases`].
+    fn plan_phases(&self) -> Option<&'static [PlanPhase]> {
+        None
     }
 
     /// See [`Tool::loads_deferred`].
@@ -153,6 +158,10 @@ impl<T: Tool> DynTool for T {
 
     fn is_basic(&self) -> bool {
         Tool::is_basic(self)
+    }
+
+    fn plan_phases(&self) -> Option<&'static [PlanPhase]> {
+        Tool::plan_phases(self)
     }
 
     fn loads_deferred(&self) -> bool {

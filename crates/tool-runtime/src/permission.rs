@@ -111,6 +111,11 @@ pub trait PermissionJudge: Send + Sync {
         None
     }
 
+    /// The mode it decides by.
+    fn mode(&self) -> PermissionMode {
+        PermissionMode::Default
+    }
+
     /// Decides by another mode from now on.
     fn set_mode(&self, mode: PermissionMode);
 

@@ -9,7 +9,7 @@ use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
 use crate::{BackgroundCommands, CodeService, Confinement, DebugService};
-use crate::{ask, chain, code, complete, debug, files, shell, switch_mode, todo, tool_search};
+use crate::{ask, chain, code, complete, debug, files, plan, shell, switch_mode, todo, tool_search};
 
 /// What the tools must know of the settings.
 #[derive(Clone, Debug)]
@@ -64,6 +64,10 @@ pub fn builtin(
         Arc::new(files::PreviewEdit::new(service.clone())),
         Arc::new(files::Read::new(service.clone(), options)),
         Arc::new(files::Write::new(service)),
+        Arc::new(plan::PlanEnter),
+        Arc::new(plan::PlanExit),
+        Arc::new(plan::PlanUpdate),
+        Arc::new(plan::StepComplete),
         Arc::new(shell::Bash::new(workspace.clone(), options, background.clone())),
         Arc::new(shell::ProcessInput::new(background.clone())),
         Arc::new(shell::ProcessKill::new(background.clone())),

@@ -11,6 +11,7 @@ mod code;
 mod complete;
 mod debug;
 mod files;
+mod plan;
 pub mod ports;
 mod shell;
 mod switch_mode;

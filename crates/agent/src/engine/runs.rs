@@ -165,6 +165,7 @@ impl Engine {
         let setup = Self::turn_setup(session, &workspace)?;
         let AgentWorkspace { services, policy, settings, .. } = workspace;
         session.tree.ledger.set_budget(settings.budget);
+        session.plan.use_approval(settings.plan_approval);
         let permission_mode = setup.permission_mode;
         let deadline = self.inner.options.approval_deadline;
         let host = Arc::new(SessionHost { session: Arc::clone(session), cancel: cancel.clone(), deadline });

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_agent::prompt::Instructions;
 use stepwell_agent::{
-    AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, RunSettings, Session, WorkspaceSource,
+    AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, PlanApproval, RunSettings, Session,
+    WorkspaceSource,
 };
 use stepwell_llm::{
     Delta, DeltaStream, Error, Model, ModelInfo, Overflow, Request, RequestOptions, StopReason, WindowSource,
@@ -297,6 +298,7 @@ pub struct Setup {
     /// How long a person who follows the task is waited for.
     pub approval_deadline: Duration,
     pub max_turns: Option<u32>,
+    pub plan_approval: PlanApproval,
     pub budget: Budget,
     pub window: u64,
     pub server: Option<CountingServer>,
@@ -312,6 +314,7 @@ impl Setup {
             mode: PermissionMode::BypassPermissions,
             approval_deadline: Duration::from_secs(60),
             max_turns: None,
+            plan_approval: PlanApproval::Ask,
             budget: Budget::default(),
             window: 100_000,
             server: None,
@@ -390,6 +393,7 @@ impl Harness {
                 loop_limits: setup.loop_limits,
                 tools: ToolSet::all(),
                 checkpoints: CheckpointLimits::default(),
+                plan_approval: setup.plan_approval,
                 in_force: Vec::new(),
                 date: "2026-11-15".into(),
             },

@@ -210,6 +210,10 @@ impl PermissionJudge for RuleJudge {
         super::denied_tool(&self.rules.read(), tool)
     }
 
+    fn mode(&self) -> PermissionMode {
+        *self.mode.read()
+    }
+
     fn set_mode(&self, mode: PermissionMode) {
         *self.mode.write() = mode;
     }

@@ -81,7 +81,9 @@ impl Chat {
                     plan.steps.iter().map(|step| format!("{}. {}", step.id, step.description)).collect();
                 self.say("text", &format!("{}\n\n{}", plan.goal, steps.join("\n")));
             }
-            Entry::Step { step, result } => self.say("text", &format!("Step {step}: {result}")),
+            Entry::Step { step, status, result, .. } => {
+                self.say("text", &format!("Step {step} ({}): {result}", status.name()));
+            }
             Entry::ContextTruncated { dropped_messages } => {
                 let mut message = self.message("say", "sliding_window_truncation", "");
                 message.insert(
