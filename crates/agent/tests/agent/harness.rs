@@ -299,6 +299,8 @@ pub struct Setup {
     pub approval_deadline: Duration,
     pub max_turns: Option<u32>,
     pub plan_approval: PlanApproval,
+    /// Whether the model has the plan tools.
+    pub plans: bool,
     pub budget: Budget,
     pub window: u64,
     pub server: Option<CountingServer>,
@@ -315,6 +317,7 @@ impl Setup {
             approval_deadline: Duration::from_secs(60),
             max_turns: None,
             plan_approval: PlanApproval::Ask,
+            plans: false,
             budget: Budget::default(),
             window: 100_000,
             server: None,
@@ -348,7 +351,7 @@ impl Harness {
         Self::in_folder(setup, folder, task)
     }
 
-    fn in_folder(setup: Setup, folder: Arc<tempfile::TempDir>, task: TaskId) -> Self {
+    pub fn in_folder(setup: Setup, folder: Arc<tempfile::TempDir>, task: TaskId) -> Self {
         let reached = Arc::new(Notify::new());
         let model = Arc::new(ScriptedModel {
             info: ModelInfo {
@@ -372,6 +375,9 @@ impl Harness {
             [("look", Risk::Read), ("touch", Risk::Write), ("fail", Risk::Read), ("finish", Risk::Control)]
         {
             registry.register(Arc::new(SmallTool { name, risk, calls: Arc::clone(&calls) })).unwrap();
+        }
+        for name in crate::plan_tools::NAMES.into_iter().filter(|_| setup.plans) {
+            registry.register(Arc::new(crate::plan_tools::PlanTool(name))).unwrap();
         }
         let home = Home::new(folder.path());
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)));
@@ -405,11 +411,16 @@ impl Harness {
     }
 
     pub async fn start(&self, prompt: &str) -> Arc<Session> {
+        self.start_in(prompt, None).await
+    }
+
+    /// Starts the task in a mode.
+    pub async fn start_in(&self, prompt: &str, mode: Option<&str>) -> Arc<Session> {
         let command = Command::StartTask {
             task: self.task.clone(),
             prompt: vec![Part::text(prompt)],
             workspace: "/work".into(),
-            mode: None,
+            mode: mode.map(str::to_owned),
             model: None,
             permission_mode: None,
             parent: None,
