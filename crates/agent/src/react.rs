@@ -228,7 +228,7 @@ impl Run {
                 }
                 if self.answers_plan() {
                     if let Some(result) = self.session.take_completion()
-                        && let Some(end) = self.plan_answered(result).await?
+                        && let Some(end) = self.plan_answered(result, None).await?
                     {
                         return Ok(end);
                     }
@@ -253,8 +253,7 @@ impl Run {
             }
             if self.answers_plan() {
                 let text = turn.text();
-                self.record_thought(turn).await?;
-                if let Some(end) = self.plan_answered(text).await? {
+                if let Some(end) = self.plan_answered(text, Some(turn)).await? {
                     return Ok(end);
                 }
                 continue;
@@ -353,14 +352,14 @@ impl Run {
     }
 
     /// What every turn puts into the books.
-    fn books(&self, turn: &Turn) -> Vec<Event> {
+    pub(crate) fn books(&self, turn: &Turn) -> Vec<Event> {
         turn.usage
             .map(|usage| Event::Usage { model: self.setup().model_name.clone(), usage })
             .into_iter()
             .collect()
     }
 
-    async fn record_thought(&self, turn: Turn) -> Result<()> {
+    pub(crate) async fn record_thought(&self, turn: Turn) -> Result<()> {
         let mut events = self.books(&turn);
         events.push(Event::Thought { message_id: turn.message_id, parts: turn.parts });
         self.session.record(events).await

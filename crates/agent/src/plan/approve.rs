@@ -110,6 +110,9 @@ impl SessionHost {
 impl Keeper<'_> {
     /// Why the plan cannot be approved as it is.
     async fn faults(&self) -> Result<Option<String>> {
+        if self.plan().is_none_or(|plan| plan.status != PlanStatus::Draft) {
+            return Ok(Some("there is no plan that waits for approval".into()));
+        }
         let faults = self.sync().await?;
         if !faults.is_empty() {
             return Ok(Some(format!("the plan document has faults: {}", in_words(&faults))));
@@ -123,7 +126,10 @@ impl Keeper<'_> {
         match self.approve_or_tell(None).await? {
             Proposal::Faulty { faults } => Err(Error::Plan {
                 message: faults,
-                hint: Some("mend the document: `stepwell plan edit` opens it".into()),
+                hint: Some(
+                    "`stepwell plan show` tells how far it is, `stepwell plan edit` opens its document"
+                        .into(),
+                ),
             }),
             _ => Ok(()),
         }
@@ -136,7 +142,7 @@ impl Keeper<'_> {
         }
         let _changing = self.session.plan.changing.lock().await;
         let Some(mut plan) = self.plan().filter(|plan| plan.status == PlanStatus::Draft) else {
-            return Ok(Proposal::Faulty { faults: "there is no plan that waits for approval".into() });
+            return Ok(Proposal::Faulty { faults: "the plan was dropped meanwhile".into() });
         };
         plan.status = PlanStatus::Approved;
         plan.updated_at = Timestamp::now();

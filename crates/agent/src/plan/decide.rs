@@ -121,7 +121,7 @@ impl Keeper<'_> {
         }
         let skipped = merged.skipped.iter().map(|step| Event::StepComplete {
             step: *step,
-            result: "skipped by the person".into(),
+            result: "left out by the person".into(),
             status: StepStatus::Skipped,
             evidence: None,
         });

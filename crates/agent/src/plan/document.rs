@@ -89,7 +89,7 @@ impl Document {
             let title = section.title.trim_start_matches("Plan:").trim_start_matches("计划：").trim();
             title.to_owned()
         });
-        let joined = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let joined = |lines: &[&str]| lines.iter().flat_map(|line| [*line, "\n"]).collect::<String>();
         let Some(section) = sections.iter().find(|section| section.is_about_steps()) else {
             return Ok(Self {
                 goal,
@@ -140,7 +140,7 @@ impl Document {
     pub fn appended(text: &str, content: &str) -> String {
         let content = content.trim();
         let lines: Vec<&str> = text.lines().collect();
-        let section = sections(&lines).into_iter().find(|section| section.is_about_steps());
+        let section = sections(&lines).into_iter().find(Section::is_about_steps);
         match section {
             Some(section) if item_of(content.lines().next().unwrap_or_default()).is_some() => {
                 let steps = lines[section.body].join("\n");
@@ -205,14 +205,15 @@ fn without_heading<'a>(content: &'a str, name: &str) -> &'a str {
 
 /// The sections that name files, as Markdown lists.
 pub fn file_sections(plan: &Plan) -> Vec<(&'static str, String)> {
-    let explored: String = plan.explored_files.iter().map(|path| format!("- `{path}`\n")).collect();
-    let critical: String = plan
-        .critical_files
-        .iter()
-        .map(|CriticalFile { path, change }| format!("- {} `{path}`\n", change.name()))
-        .collect();
+    let explored: Vec<String> = plan.explored_files.iter().map(|path| format!("- `{path}`")).collect();
+    let changed = |CriticalFile { path, change }: &CriticalFile| format!("- {} `{path}`", change.name());
+    let critical: Vec<String> = plan.critical_files.iter().map(changed).collect();
     let sections = [("Critical files", critical), ("Explored files", explored)];
-    sections.into_iter().filter(|(_, list)| !list.is_empty()).collect()
+    sections
+        .into_iter()
+        .filter(|(_, list)| !list.is_empty())
+        .map(|(name, list)| (name, list.join("\n")))
+        .collect()
 }
 
 fn render_step(text: &mut String, step: &PlanStep) {

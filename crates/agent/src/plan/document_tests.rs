@@ -18,7 +18,10 @@ fn check(text: &str, expected: Expect) {
             };
             format!("{goal}\n{}", document.steps.iter().map(line).collect::<String>())
         }
-        Err(faults) => faults.iter().map(|fault| format!("{fault}\n")).collect(),
+        Err(faults) => {
+            let lines: Vec<String> = faults.iter().map(|fault| format!("{fault}\n")).collect();
+            lines.concat()
+        }
     };
     expected.assert_eq(&told);
 }
@@ -84,9 +87,9 @@ fn faults_name_their_lines() {
             line 6: the step says nothing; write what is to be done
         "]],
     );
-    let many: String = (1..=101).map(|n| format!("{n}. a\n   Expected: b\n")).collect();
+    let many: Vec<String> = (1..=101).map(|n| format!("{n}. a\n   Expected: b\n")).collect();
     check(
-        &format!("## Steps\n{many}"),
+        &format!("## Steps\n{}", many.concat()),
         expect![["line 202: a plan has at most 100 steps; make larger ones\n"]],
     );
     let long = format!("# T\n{}", "x".repeat(LONGEST_DOCUMENT));

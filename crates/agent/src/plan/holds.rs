@@ -27,13 +27,13 @@ impl PlanHolds {
             return Arc::clone(known);
         }
         let parent = info.parent.as_ref().filter(|_| depth < DEEPEST);
-        let parent = parent.and_then(|parent| self.from_log(home, parent, depth));
+        let parent = parent.and_then(|parent| self.above(home, parent, depth));
         let hold = Arc::new(PlanHold::below(parent));
         Arc::clone(self.0.lock().entry(info.id.clone()).or_insert(hold))
     }
 
     /// The hold of a task by its log; none where the task was deleted.
-    fn from_log(&self, home: &Home, task: &TaskId, depth: usize) -> Option<Arc<PlanHold>> {
+    fn above(&self, home: &Home, task: &TaskId, depth: usize) -> Option<Arc<PlanHold>> {
         if let Some(known) = self.0.lock().get(task) {
             return Some(Arc::clone(known));
         }

@@ -108,7 +108,7 @@ impl Keeper<'_> {
         events.extend(moved(&merged.moved).map(|text| Event::Notice { text }));
         events.extend(merged.skipped.iter().map(|step| Event::StepComplete {
             step: *step,
-            result: "skipped in the plan document".into(),
+            result: "marked in the plan document".into(),
             status: StepStatus::Skipped,
             evidence: None,
         }));

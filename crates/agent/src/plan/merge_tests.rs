@@ -34,9 +34,9 @@ fn plan(status: PlanStatus, third: StepStatus) -> Plan {
 }
 
 fn check(plan: &Plan, items: &[(&str, &str)], expected: Expect) {
-    let text: String =
+    let text: Vec<String> =
         items.iter().map(|(item, text)| format!("{item} {text}\n   Expected: {text} done\n")).collect();
-    let document = Document::parse(&format!("## Steps\n{text}")).unwrap();
+    let document = Document::parse(&format!("## Steps\n{}", text.concat())).unwrap();
     let merged = merge(plan, &document.steps);
     let line = |step: &PlanStep| format!("{}. [{}] {}\n", step.id, step.status.mark(), step.description);
     let Merged { steps, restored, moved, skipped } = &merged;

@@ -13,6 +13,7 @@ use super::requests::{approved_words, rejected_words};
 use super::state::PlanEnd;
 use crate::error::{Error, Result};
 use crate::react::Run;
+use crate::turn::Turn as Answer;
 
 /// How often the model is reminded to write steps, or to say how an outcome was checked.
 const REMINDERS: u32 = 2;
@@ -136,15 +137,17 @@ impl Run {
     }
 
     /// Takes an answer as a proposal of the plan, or as the end of a step. `None` where the run goes on.
-    pub(crate) async fn plan_answered(&self, text: String) -> Result<Option<RunEnd>> {
+    pub(crate) async fn plan_answered(&self, text: String, turn: Option<Answer>) -> Result<Option<RunEnd>> {
         let Some(plan) = self.keeper().plan() else { return Ok(None) };
         if plan.status != PlanStatus::Draft {
-            return self.step_answered(&plan, text).await;
+            return self.step_answered(&plan, text, turn).await;
         }
-        if plan.steps.iter().all(|step| step.status.is_done()) {
-            if self.session.plan.remind() >= REMINDERS - 1 {
-                return self.answer(Vec::new(), None, text).await.map(Some);
-            }
+        let is_empty = plan.steps.iter().all(|step| step.status.is_done());
+        if is_empty && self.session.plan.remind() >= REMINDERS - 1 {
+            return self.final_answer(text, turn).await.map(Some);
+        }
+        self.record_answer(turn).await?;
+        if is_empty {
             self.tell(
                 "The plan has no steps yet. Write them with the planning tools, then ask for approval. If there is \
                  nothing to plan, answer again and the work ends here."
@@ -167,11 +170,25 @@ impl Run {
         Ok(None)
     }
 
-    async fn step_answered(&self, plan: &Plan, text: String) -> Result<Option<RunEnd>> {
+    /// Keeps an answer that is not the last.
+    async fn record_answer(&self, turn: Option<Answer>) -> Result<()> {
+        match turn {
+            Some(turn) => self.record_thought(turn).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn final_answer(&self, text: String, turn: Option<Answer>) -> Result<RunEnd> {
+        let books = turn.as_ref().map(|turn| self.books(turn)).unwrap_or_default();
+        self.answer(books, turn, text).await
+    }
+
+    async fn step_answered(&self, plan: &Plan, text: String, turn: Option<Answer>) -> Result<Option<RunEnd>> {
         let ended = match StepAnswer::of(&text) {
             Some(answer) => answer,
             None if self.session.plan.remind() < REMINDERS => {
                 let number = plan.step(StepStatus::Running).map_or(0, |step| step.id);
+                self.record_answer(turn).await?;
                 self.tell(format!(
                     "Step {number} is not ended. Say how its expected outcome was checked and what you saw, in a line \
                      `Checked: ...`; or why it failed, in a line `Failed: ...`."
@@ -182,23 +199,23 @@ impl Run {
             None => StepAnswer::Failed("nobody said how the expected outcome was checked".into()),
         };
         let (status, result, evidence) = match ended {
-            StepAnswer::Checked(evidence) => (StepStatus::Completed, text.clone(), Some(evidence)),
+            StepAnswer::Checked { done, evidence } => (StepStatus::Completed, done, Some(evidence)),
             StepAnswer::Failed(reason) => (StepStatus::Failed, reason, None),
         };
         let keeper = self.keeper();
         // The person may have ended the plan meanwhile; then there is nothing to end.
         keeper.end_step(status, result, evidence).await.ok();
         let is_last = keeper.plan().is_some_and(|plan| plan.steps.iter().all(|step| step.status.is_done()));
-        if !is_last {
-            return Ok(None);
+        if is_last {
+            // The document may have got further steps.
+            keeper.sync().await?;
         }
-        // The document may have got further steps.
-        keeper.sync().await?;
-        if keeper.plan().is_some_and(|plan| plan.step(StepStatus::Pending).is_some()) {
+        if !is_last || keeper.plan().is_some_and(|plan| plan.step(StepStatus::Pending).is_some()) {
+            self.record_answer(turn).await?;
             return Ok(None);
         }
         self.finish_plan().await?;
-        self.answer(Vec::new(), None, text).await.map(Some)
+        self.final_answer(text, turn).await.map(Some)
     }
 
     async fn finish_plan(&self) -> Result<()> {
@@ -257,9 +274,7 @@ impl Run {
             FailedStep::Retry => keeper.retry_step().await?,
             FailedStep::Skip => keeper.skip_step().await?,
             FailedStep::Change(words) => {
-                let _changing = self.session.plan.changing.lock().await;
-                keeper.back_to_draft().await?;
-                drop(_changing);
+                keeper.change_plan().await?;
                 let path = keeper.path()?.display().to_string();
                 let wish = words.map(|words| format!(": {words}")).unwrap_or_default();
                 let plan = keeper.plan().map(|plan| planning(&plan, &path)).unwrap_or_default();
@@ -335,7 +350,7 @@ enum FailedStep {
 /// What an answer says about the step it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum StepAnswer {
-    Checked(String),
+    Checked { done: String, evidence: String },
     Failed(String),
 }
 
@@ -351,16 +366,27 @@ impl StepAnswer {
                 })?;
                 let after: Vec<&str> = text.lines().skip(index + 1).collect();
                 let value = format!("{}\n{}", rest.trim_start_matches(['*', ' ']), after.join("\n"));
-                Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+                let before: Vec<&str> = text.lines().take(index).collect();
+                let said = (before.join("\n").trim().to_owned(), value.trim().to_owned());
+                Some(said).filter(|(_, value)| !value.is_empty())
             })
         };
-        labelled(&["failed", "失败"])
-            .map(Self::Failed)
-            .or_else(|| labelled(&["checked", "evidence", "验证", "证据"]).map(Self::Checked))
+        if let Some((_, reason)) = labelled(&["failed", "失败"]) {
+            return Some(Self::Failed(reason));
+        }
+        let (done, evidence) = labelled(&["checked", "evidence", "验证", "证据"])?;
+        let done = if done.is_empty() { evidence.clone() } else { done };
+        Some(Self::Checked { done, evidence })
     }
 }
 
 impl Keeper<'_> {
+    /// Goes back to planning because the person wants another plan.
+    async fn change_plan(&self) -> Result<()> {
+        let _changing = self.session.plan.changing.lock().await;
+        self.back_to_draft().await
+    }
+
     /// Makes a failed step one that is still to be done.
     pub async fn retry_step(&self) -> Result<()> {
         self.change_failed(StepStatus::Pending).await
@@ -393,8 +419,8 @@ impl Keeper<'_> {
         };
         let (number, why) = (step.id, step.result.clone());
         if status == StepStatus::Skipped {
-            let why = why.map(|why| format!(" after it failed: {why}")).unwrap_or_default();
-            let result = format!("skipped by the person{why}");
+            let why = why.map(|why| format!("; it had failed: {why}")).unwrap_or_default();
+            let result = format!("left out by the person{why}");
             let event = Event::StepComplete { step: number, result, status, evidence: None };
             return self.record(vec![event]).await;
         }

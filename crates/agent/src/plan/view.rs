@@ -23,12 +23,11 @@ impl Engine {
             session.read_summary(|summary| (summary.plan.clone(), summary.plan_document.clone()))
         });
         let read = move || -> Result<Option<PlanView>> {
-            let (plan, document) = match known {
-                Some(known) => known,
-                None => {
-                    let summary = TaskSummary::of(&stepwell_store::read_log(&home, &task)?);
-                    (summary.plan, summary.plan_document)
-                }
+            let (plan, document) = if let Some(known) = known {
+                known
+            } else {
+                let summary = TaskSummary::of(&stepwell_store::read_log(&home, &task)?);
+                (summary.plan, summary.plan_document)
             };
             plan.map(|plan| view(&home, &task, &Known::of(plan, &document))).transpose()
         };

@@ -49,7 +49,11 @@ fn edits() -> impl Strategy<Value = Edit> {
 }
 
 fn lives() -> impl Strategy<Value = (Vec<String>, Vec<Life>)> {
-    let life = (2..60_usize, prop::collection::vec(prop::bool::weighted(0.15), 6), prop::collection::vec(edits(), 0..3))
+    let life = (
+        2..60_usize,
+        prop::collection::vec(prop::bool::weighted(0.15), 6),
+        prop::collection::vec(edits(), 0..3),
+    )
         .prop_map(|(events, fails, edits)| Life { events, fails, edits });
     (prop::collection::vec("[a-z]{1,8}", 1..5), prop::collection::vec(life, 1..4))
 }
@@ -118,7 +122,8 @@ fn apply(home: &Home, task: &TaskId, edits: &[Edit]) {
     for edit in edits {
         let Ok(text) = std::fs::read_to_string(&path) else { return };
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let steps: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].starts_with(|c: char| c.is_ascii_digit())).collect();
+        let steps: Vec<usize> =
+            (0..lines.len()).filter(|at| lines[*at].starts_with(|c: char| c.is_ascii_digit())).collect();
         let step = |at: usize| steps.get(at % steps.len().max(1)).copied();
         match edit {
             Edit::Insert(at, text) => {

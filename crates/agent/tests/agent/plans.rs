@@ -106,7 +106,8 @@ async fn a_person_approves_with_words_and_the_steps_run_in_order() {
             Event::AgentStateChanged { state } if states.last() != Some(state) => states.push(state.clone()),
             Event::ApprovalRequested { request } => {
                 assert!(request.preview.summary.contains("Mend it"), "{request:?}");
-                let answer = ApprovalAnswer { reason: Some("mind the tests".into()), ..ApprovalAnswer::yes() };
+                let answer =
+                    ApprovalAnswer { reason: Some("mind the tests".into()), ..ApprovalAnswer::yes() };
                 let approval = request.id.clone();
                 let command = Command::Approve { task: harness.task.clone(), approval, answer };
                 harness.engine.submit(command).await.unwrap();
@@ -261,7 +262,8 @@ async fn a_person_decides_about_a_failed_step() {
         call(&[touch(), done("other")]),
         say("done"),
     ];
-    let words = QuestionAnswer { option: None, text: Some("use the other way".into()), by: AnsweredBy::Person };
+    let words =
+        QuestionAnswer { option: None, text: Some("use the other way".into()), by: AnsweredBy::Person };
     let (harness, end) = after_failure(changed, words).await;
     assert_eq!((end, marks(&plan(&harness))), (Ended::Answered("done".into()), "x".into()));
     assert_eq!(harness.calls.load(Ordering::SeqCst), 1);
@@ -272,8 +274,7 @@ async fn a_person_decides_about_a_failed_step() {
 #[tokio::test]
 async fn a_step_ends_only_with_what_was_seen() {
     let bare = ("step_complete", text_argument("did it"));
-    let turns =
-        vec![call(&[bare]), say("I did it."), say("Really."), say("Trust me."), say("unreachable")];
+    let turns = vec![call(&[bare]), say("I did it."), say("Really."), say("Trust me."), say("unreachable")];
     let harness = Harness::new(approving(&["one"], turns));
     let Ended::Stopped(error) = run_plan(&harness).await else { panic!("no evidence") };
     assert_eq!(error.message, "step 1 of the plan failed: nobody said how the expected outcome was checked");
@@ -282,12 +283,14 @@ async fn a_step_ends_only_with_what_was_seen() {
 
 #[tokio::test]
 async fn edits_of_the_document_count_from_the_next_step_on() {
-    let harness = Harness::new(approving(&["one", "two", "three"], vec![call(&[done("one")]), vec![Step::Hang]]));
+    let harness =
+        Harness::new(approving(&["one", "two", "three"], vec![call(&[done("one")]), vec![Step::Hang]]));
     let session = harness.start_in("Mend the parser", Some("plan")).await;
     harness.reached.notified().await;
     // Step 2 runs; step 1 is done. Neither can be changed, everything after them can.
     edit(&harness, |text| {
-        text.replace("1. [x] one", "1. [x] ONE").replace("3. [ ] three", "3. [ ] another\n   - Expected: it is seen\n4. [-] three")
+        text.replace("1. [x] one", "1. [x] ONE")
+            .replace("3. [ ] three", "3. [ ] another\n   - Expected: it is seen\n4. [-] three")
             .replace("Some prose.", "Better prose.")
     });
     session.cancel();
@@ -350,10 +353,8 @@ async fn a_front_end_edits_rejects_and_stops_a_plan() {
     let texts: Vec<String> = plan(&harness).steps.into_iter().map(|step| step.description).collect();
     assert_eq!(texts, ["two", "one, in another way"]);
     wanted.steps[0].expected_outcome = " ".into();
-    let edit = Command::DecidePlan {
-        task: harness.task.clone(),
-        decision: PlanDecision::Edit { plan: wanted },
-    };
+    let edit =
+        Command::DecidePlan { task: harness.task.clone(), decision: PlanDecision::Edit { plan: wanted } };
     assert!(harness.engine.submit(edit).await.is_err(), "every step says what is expected");
     decide(&harness, PlanDecision::Approve).await;
     decide(&harness, PlanDecision::Reject { reason: Some("too long".into()) }).await;
@@ -383,7 +384,8 @@ async fn a_task_below_a_plan_is_held_by_it() {
     };
     let child = TaskId::generate();
     let harness_turns = [call(&[touch()]), say("done")];
-    let harness2 = Harness::in_folder(setup(harness_turns.into()), harness.folder.clone(), harness.task.clone());
+    let harness2 =
+        Harness::in_folder(setup(harness_turns.into()), harness.folder.clone(), harness.task.clone());
     let command = start(&child);
     harness.engine.close(&harness.task);
     harness2.engine.open(&harness2.task).await.unwrap();
