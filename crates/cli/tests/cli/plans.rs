@@ -399,27 +399,27 @@ fn a_plan_can_be_printed_alone_and_approved_by_policy() {
     world.check(
         &["plan", "show"],
         expect![[r#"
-        exit code: 0
-        --- stdout
-        Greet the world
-        executing, 2 of 2 done
-          [x] 1  Write the greeting
-                 checked: saw it
-          [-] 2  Read it again
-                 skipped: skipped by the person after it failed: it is gone
+            exit code: 0
+            --- stdout
+            Greet the world
+            executing, 2 of 2 done
+              [x] 1  Write the greeting
+                     checked: saw it
+              [-] 2  Read it again
+                     skipped: left out by the person; it had failed: it is gone
 
-        document: [ROOT]/data/tasks/[TASK]/plan.md
-    "#]],
+            document: [ROOT]/data/tasks/[TASK]/plan.md
+        "#]],
     );
     world.check(
         &["plan", "approve"],
         expect![[r#"
-        exit code: 1
-        --- stderr
-        error: the plan has no steps to carry out; write them first
+            exit code: 1
+            --- stderr
+            error: there is no plan that waits for approval
 
-        hint: mend the document: `stepwell plan edit` opens it
-    "#]],
+            hint: `stepwell plan show` tells how far it is, `stepwell plan edit` opens its document
+        "#]],
     );
 }
 
@@ -427,7 +427,16 @@ fn a_plan_can_be_printed_alone_and_approved_by_policy() {
 fn a_task_without_a_plan_says_so() {
     let world = World::new([Turn::text("hi")]);
     world.output(&["run", "hello"]);
-    world.check(&["plan", "show"], expect![[""]]);
+    world.check(
+        &["plan", "show"],
+        expect![[r#"
+        exit code: 2
+        --- stderr
+        error: task 1 has no plan
+
+        hint: `stepwell run --mode plan` begins with one
+    "#]],
+    );
     let task = world.only_task();
     assert!(!world.log(&task).iter().any(|record| matches!(record.event, Event::Plan { .. })));
 }
