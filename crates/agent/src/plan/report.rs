@@ -24,6 +24,19 @@ pub fn planning(plan: &Plan, path: &str) -> String {
     text
 }
 
+/// What the model is told when the person has edited the plan.
+pub fn edited(plan: &Plan) -> String {
+    format!("The user edited the plan document. The plan is now \"{}\":\n{}", plan.goal, details(plan))
+}
+
+/// The steps with what is expected of them.
+fn details(plan: &Plan) -> String {
+    let step = |step: &PlanStep| {
+        format!("{}. {}\n   - Expected: {}", step.id, step.description, step.expected_outcome)
+    };
+    plan.steps.iter().map(step).collect::<Vec<_>>().join("\n")
+}
+
 /// What the model is told about the step it is to carry out.
 pub fn step(plan: &Plan, step: &PlanStep) -> String {
     format!(

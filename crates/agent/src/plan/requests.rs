@@ -7,7 +7,7 @@ use super::approve::Proposal;
 use super::document::{Document, file_sections};
 use super::keeper::{Keeper, Known, is_title, with_steps};
 use super::merge::merge;
-use super::report::{in_words, listing, planning};
+use super::report::{edited, in_words, listing, planning};
 use super::state::PlanEnd;
 use super::{LONGEST_TITLE, SHORTEST_TITLE};
 use crate::error::Result;
@@ -177,7 +177,16 @@ impl Keeper<'_> {
 
     async fn update(&self, update: PlanUpdate) -> std::result::Result<String, HostError> {
         let _changing = self.session.plan.changing.lock().await;
+        let before = self.plan();
         let faults = self.sync_locked().await.map_err(failed)?;
+        if let (Some(before), Some(now)) = (before, self.plan())
+            && before.steps != now.steps
+        {
+            return Err(refused(format!(
+                "the plan was not changed. {}\nKeep what the user wants and write it again",
+                edited(&now)
+            )));
+        }
         if !faults.is_empty() && update.part != UpdatedPart::Whole {
             let faults = in_words(&faults);
             return Err(refused(format!("the user's document has faults: {faults}; replace it as a whole")));

@@ -8,7 +8,7 @@ use stepwell_tool_runtime::Host;
 
 use super::approve::Proposal;
 use super::keeper::Keeper;
-use super::report::{listing, planning, step as step_words};
+use super::report::{edited, listing, planning, step as step_words};
 use super::requests::{approved_words, rejected_words};
 use super::state::PlanEnd;
 use crate::error::{Error, Result};
@@ -59,10 +59,13 @@ impl Run {
         match plan.status {
             PlanStatus::Draft => {
                 keeper.sync().await?;
+                let now = keeper.plan().unwrap_or_else(|| plan.clone());
                 if turn == Turn::First {
                     self.session.plan.forget_reminders();
                     let path = keeper.path()?.display().to_string();
-                    self.tell(planning(&keeper.plan().unwrap_or(plan), &path)).await?;
+                    self.tell(planning(&now, &path)).await?;
+                } else if now != plan {
+                    self.tell(edited(&now)).await?;
                 }
                 Ok(None)
             }

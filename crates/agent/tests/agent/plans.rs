@@ -332,6 +332,41 @@ async fn a_broken_document_is_told_once_and_stops_nothing() {
 }
 
 #[tokio::test]
+async fn an_edit_while_planning_is_not_overwritten() {
+    let harness = Harness::new(setup(vec![call(&[write_plan(&["one", "two"])]), vec![Step::Hang]]));
+    let session = harness.start_in("Mend the parser", Some("plan")).await;
+    harness.reached.notified().await;
+    session.cancel();
+    harness.run_end(&session).await;
+    drop(session);
+    let harness = harness.restart(setup(vec![
+        call(&[("look", text_argument("around"))]),
+        call(&[write_plan(&["mine"])]),
+        call(&[exit()]),
+    ]));
+    harness.engine.open(&harness.task).await.unwrap();
+    harness.model.hold();
+    harness.engine.submit(Command::ResumeTask { task: harness.task.clone() }).await.unwrap();
+    let mut follower = harness.engine.follow(&harness.task, Seq(0)).await.unwrap();
+    let mut thinking = 0;
+    // The person saves the document while the model writes its own.
+    while thinking < 1 {
+        let record = follower.next().await.unwrap().unwrap();
+        thinking +=
+            usize::from(matches!(record.event, Event::AgentStateChanged { state: AgentState::Planning }));
+    }
+    edit(&harness, |text| text.replace("2. [ ] two", "2. [ ] the person's"));
+    harness.model.release();
+    let session = harness.engine.session(&harness.task).unwrap();
+    assert!(matches!(harness.run_end(&session).await, Some(Ended::Stopped(_))));
+    let texts: Vec<String> = plan(&harness).steps.into_iter().map(|step| step.description).collect();
+    let told = format!("{:?}", harness.model.requests.lock().last().unwrap().messages);
+    assert!(told.contains("The user edited the plan document") && told.contains("the person's"), "{told}");
+    // The model was told before it wrote, so what it wrote counts.
+    assert_eq!(texts, ["mine"]);
+}
+
+#[tokio::test]
 async fn a_broken_document_cannot_be_approved() {
     let harness = Harness::new(setup(planned(&["one"])));
     run_plan(&harness).await;

@@ -424,6 +424,68 @@ fn a_plan_can_be_printed_alone_and_approved_by_policy() {
 }
 
 #[test]
+fn a_killed_run_goes_on_at_the_right_step() {
+    let turns = [Turn::calls([write_hello(), end_step("wrote it", "saw it")]), Turn::silent()];
+    let world = World::new(planned().into_iter().chain(turns));
+    let arguments =
+        ["run", "--mode", "plan", "--approve-plan", "--permission-mode", "acceptEdits", "Greet the world"];
+    let mut child = world.spawn(&arguments);
+    world.server.wait_for_requests(4, std::time::Duration::from_secs(60));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    world.server.script([Turn::calls([end_step("read it", "it says hello")]), Turn::text("Both done.")]);
+    let output = world.output(&["run", "--quiet", "--resume", "1", "--permission-mode", "acceptEdits"]);
+    assert_eq!(world.show(&output), "exit code: 0\n--- stdout\nBoth done.\n");
+    let log = world.log(&world.only_task());
+    let ended: Vec<u32> = log
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::StepComplete { step, .. } => Some(*step),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ended, [1, 2]);
+    let requests = world.server.requests();
+    let resumed = &requests[requests.len() - 2];
+    assert!(resumed.last_user_text().contains("Now carry out step 2 of 2"), "{}", resumed.last_user_text());
+}
+
+#[test]
+fn a_program_on_standard_input_approves_a_plan_with_words() {
+    let rest = [Turn::calls([end_step("wrote it", "saw it")]), Turn::text("Checked: it is there")];
+    let world = World::new(planned().into_iter().chain(rest));
+    let arguments =
+        ["run", "--mode", "plan", "--input-format", "stream-json", "--output-format", "stream-json", "Greet"];
+    let mut child = world.command(&arguments).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let output = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut states = Vec::new();
+    for line in std::io::BufRead::lines(output) {
+        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let event = &line["event"];
+        if event["type"] == "approval_requested" {
+            let approval = &event["request"]["id"];
+            assert_eq!(event["request"]["call"]["name"], "plan_exit", "{line}");
+            let answer =
+                json!({"type": "approval", "approval": approval, "answer": "yes", "reason": "go slowly"});
+            std::io::Write::write_all(&mut input, format!("{answer}\n").as_bytes()).unwrap();
+        }
+        if event["type"] == "agent_state_changed" {
+            states.push(event["state"].clone());
+        }
+        if line["type"] == "result" {
+            break;
+        }
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert!(states.contains(&json!({"status": "planning"})), "{states:?}");
+    assert!(states.contains(&json!({"status": "executing", "step": 2, "total": 2})), "{states:?}");
+    let told = &world.server.requests()[2].tool_results();
+    assert!(told.last().unwrap().text.contains("go slowly"), "{told:?}");
+}
+
+#[test]
 fn a_task_without_a_plan_says_so() {
     let world = World::new([Turn::text("hi")]);
     world.output(&["run", "hello"]);
