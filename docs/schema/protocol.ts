@@ -97,6 +97,8 @@ export type CommandReply = { "result": "done" } | { "result": "task", task: Task
  */
 obstacles: Array<RestoreObstacle>, } | { "result": "failed", error: ErrorReport, };
 
+export type CriticalFile = { path: string, type: PlannedChange, };
+
 export type DebugSessionState = "starting" | "running" | "stopped" | "terminated";
 
 export type DebugSessionSummary = { session_id: string, name: string, 
@@ -113,7 +115,7 @@ export type DecisionKind = "branch" | "method" | "confirmation" | "risk" | "cust
 
 export type ErrorClass = "CONNECTION_ERROR" | "TIMEOUT_ERROR" | "PARAMETER_ERROR" | "VALIDATION_ERROR" | "PERMISSION_ERROR" | "EXECUTION_ERROR" | "SANDBOX_NOT_FOUND" | "SANDBOX_TERMINATED" | "INTERRUPTED";
 
-export type ErrorKind = "llm_connection" | "llm_rate_limit" | "llm_authentication" | "llm_quota" | "llm_unknown_model" | "llm_context_too_long" | "llm_protocol" | "max_iterations" | "budget" | "token_budget" | "loop" | "cancelled" | "needs_person" | "rejected" | "unsupported" | "store" | "internal";
+export type ErrorKind = "llm_connection" | "llm_rate_limit" | "llm_authentication" | "llm_quota" | "llm_unknown_model" | "llm_context_too_long" | "llm_protocol" | "max_iterations" | "budget" | "token_budget" | "loop" | "cancelled" | "needs_person" | "step_failed" | "rejected" | "unsupported" | "store" | "internal";
 
 export type ErrorReport = { kind: ErrorKind, message: string, 
 /**
@@ -129,7 +131,15 @@ reason?: string | null,
 /**
  * Paths of [`Preview::files`] that are left out of what is approved.
  */
-refused_files?: Array<string>, } | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "plan", plan: Plan, } | { "type": "step_complete", step: number, result: string, } | { "type": "error", error: ErrorReport, } | { "type": "checkpoint_saved", checkpoint: number, call_id: ToolCallId, folder: string, 
+refused_files?: Array<string>, } | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "plan", plan: Plan, 
+/**
+ * The text of the plan document, where it is another one than before.
+ */
+document?: string | null, } | { "type": "step_complete", step: number, result: string, status: StepStatus, 
+/**
+ * How the expected outcome was checked.
+ */
+evidence?: string | null, } | { "type": "error", error: ErrorReport, } | { "type": "checkpoint_saved", checkpoint: number, call_id: ToolCallId, folder: string, 
 /**
  * How many files changed.
  */
@@ -234,15 +244,61 @@ export type PartialKind = "text" | "reasoning";
 
 export type PermissionMode = "default" | "acceptEdits" | "plan" | "dontAsk" | "bypassPermissions";
 
-export type Plan = { id: PlanId, goal: string, steps: Array<PlanStep>, status: PlanStatus, created_at: Timestamp, updated_at: Timestamp, };
+export type Plan = { id: PlanId, goal: string, steps: Array<PlanStep>, status: PlanStatus, 
+/**
+ * Files that were read to make the plan.
+ */
+explored_files?: Array<string>, 
+/**
+ * Files that the plan is going to change.
+ */
+critical_files?: Array<CriticalFile>, created_at: Timestamp, updated_at: Timestamp, };
 
 export type PlanDecision = { "decision": "approve" } | { "decision": "reject", reason?: string | null, } | { "decision": "edit", plan: Plan, } | { "decision": "retry_step" } | { "decision": "skip_step" } | { "decision": "stop" };
+
+export type PlanFault = { 
+/**
+ * From 1.
+ */
+line: number, message: string, };
 
 export type PlanId = string;
 
 export type PlanStatus = "draft" | "approved" | "executing" | "completed" | "failed";
 
-export type PlanStep = { id: number, description: string, expected_outcome: string, status: StepStatus, result?: string | null, };
+export type PlanStep = { 
+/**
+ * Its place in the plan, from 1. That of a completed step never changes.
+ */
+id: number, description: string, expected_outcome: string, status: StepStatus, 
+/**
+ * What was done, or why it failed or was skipped.
+ */
+result?: string | null, 
+/**
+ * How the expected outcome was checked: what was seen.
+ */
+evidence?: string | null, };
+
+export type PlanView = { plan: Plan, 
+/**
+ * The Markdown document that the person can edit. It is read again before each step.
+ */
+path: string, 
+/**
+ * What stands in the document now.
+ */
+document: string, 
+/**
+ * Whether the document holds edits that are not part of the plan yet.
+ */
+edited: boolean, 
+/**
+ * Why those edits cannot be used.
+ */
+faults: Array<PlanFault>, };
+
+export type PlannedChange = "create" | "modify" | "delete";
 
 export type Preview = { 
 /**
@@ -289,7 +345,7 @@ offset: number,
 /**
  * How many to list; 0 stands for 50.
  */
-limit: number, } | { "type": "task", task: TaskId, } | { "type": "history", task: TaskId, before?: Seq | null, limit: number, } | { "type": "models", workspace: string, } | { "type": "modes", workspace: string, } | { "type": "tools", workspace: string, } | { "type": "commands" } | { "type": "settings", workspace: string, } | { "type": "checkpoints", workspace: string, limit: number, } | { "type": "checkpoint_diff", workspace: string, checkpoint: number, since: boolean, } | { "type": "files", workspace: string, text: string, limit: number, } | { "type": "symbols", workspace: string, text: string, limit: number, } | { "type": "debug_sessions", workspace: string, } | { "type": "background_commands", workspace: string, };
+limit: number, } | { "type": "task", task: TaskId, } | { "type": "history", task: TaskId, before?: Seq | null, limit: number, } | { "type": "plan", task: TaskId, } | { "type": "models", workspace: string, } | { "type": "modes", workspace: string, } | { "type": "tools", workspace: string, } | { "type": "commands" } | { "type": "settings", workspace: string, } | { "type": "checkpoints", workspace: string, limit: number, } | { "type": "checkpoint_diff", workspace: string, checkpoint: number, since: boolean, } | { "type": "files", workspace: string, text: string, limit: number, } | { "type": "symbols", workspace: string, text: string, limit: number, } | { "type": "debug_sessions", workspace: string, } | { "type": "background_commands", workspace: string, };
 
 export type QueryReply = { "type": "tasks", tasks: Array<TaskListItem>, 
 /**
@@ -303,7 +359,7 @@ records: Array<EventRecord>,
 /**
  * Whether there are older ones.
  */
-more: boolean, } | { "type": "models", models: Array<ModelItem>, } | { "type": "modes", modes: Array<ModeItem>, } | { "type": "tools", tools: Array<ToolItem>, } | { "type": "commands", commands: Array<CommandItem>, } | { "type": "settings", settings: Array<SettingItem>, } | { "type": "checkpoints", checkpoints: Array<CheckpointItem>, } | { "type": "checkpoint_diff", files: Array<FileDiff>, } | { "type": "files", files: Array<string>, } | { "type": "symbols", symbols: Array<SymbolItem>, } | { "type": "debug_sessions", sessions: Array<DebugSessionSummary>, } | { "type": "background_commands", commands: Array<BackgroundCommand>, } | { "type": "failed", error: ErrorReport, };
+more: boolean, } | { "type": "plan", plan: PlanView | null, } | { "type": "models", models: Array<ModelItem>, } | { "type": "modes", modes: Array<ModeItem>, } | { "type": "tools", tools: Array<ToolItem>, } | { "type": "commands", commands: Array<CommandItem>, } | { "type": "settings", settings: Array<SettingItem>, } | { "type": "checkpoints", checkpoints: Array<CheckpointItem>, } | { "type": "checkpoint_diff", files: Array<FileDiff>, } | { "type": "files", files: Array<string>, } | { "type": "symbols", symbols: Array<SymbolItem>, } | { "type": "debug_sessions", sessions: Array<DebugSessionSummary>, } | { "type": "background_commands", commands: Array<BackgroundCommand>, } | { "type": "failed", error: ErrorReport, };
 
 export type Question = { id: QuestionId, text: string, context?: string | null, options: Array<QuestionOption>, 
 /**

@@ -16,7 +16,7 @@ use stepwell_protocol::{
     Event, Part, PermissionMode, Seq, TaskId, TaskInfo, Timestamp, ToolCall, ToolCallId, Usage,
 };
 use stepwell_store::{Home, ModelHistory, OnDamage, TaskFolds, TaskLog};
-use stepwell_tool_runtime::{Category, HookCall};
+use stepwell_tool_runtime::{Category, HookCall, PlanHold};
 use stepwell_transcript::TaskSummary;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -24,11 +24,12 @@ use tokio_util::sync::CancellationToken;
 use crate::connection::{Connection, connect};
 use crate::error::{Error, Result, broken};
 use crate::feed::Follower;
+use crate::plan::Keeper;
 use crate::presence::{Attendance, Presence};
 use crate::session::{Session, SessionParts};
 use crate::task_list::{TaskListFeed, TaskListFollower};
 use crate::tree::Tree;
-use crate::workspace::{AgentWorkspace, WorkspaceSource};
+use crate::workspace::{AgentWorkspace, Start, WorkspaceSource};
 
 /// Limits of an engine.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +145,8 @@ impl Engine {
         let workspace = self.workspace(&root.unwrap_or_default()).await.ok();
         let summary = resumed.folds.transcript.summary;
         let tree = self.tree_of(&summary, workspace.as_ref()).await?;
-        Ok(self.hold(resumed.log, resumed.folds.model, summary, tree, workspace.as_ref()))
+        let hold = self.plan_hold(&summary, &tree).await?;
+        Ok(self.hold(resumed.log, resumed.folds.model, summary, (tree, hold), workspace.as_ref()))
     }
 
     /// What the tree of a task shares. A tree of which no task is open has used what its logs say.
@@ -165,6 +167,17 @@ impl Engine {
         let tree = Arc::new(Tree::new(workspace, used));
         trees.insert(root, Arc::downgrade(&tree));
         Ok(tree)
+    }
+
+    /// What the plans of a task and of those above it forbid.
+    async fn plan_hold(&self, summary: &TaskSummary, tree: &Arc<Tree>) -> Result<Arc<PlanHold>> {
+        let Some(info) = summary.info.clone() else { return Ok(Arc::default()) };
+        let (home, tree) = (self.inner.home.clone(), Arc::clone(tree));
+        tokio::task::spawn_blocking(move || tree.plans.of(&home, &info)).await.map_err(broken)
+    }
+
+    pub(crate) fn home(&self) -> &Home {
+        &self.inner.home
     }
 
     fn open_tree(&self, root: &TaskId) -> Option<Arc<Tree>> {
@@ -218,7 +231,7 @@ impl Engine {
     async fn create(&self, new: NewTask) -> Result<Arc<Session>> {
         let workspace = self.workspace(Path::new(&new.workspace)).await?;
         let settings = &workspace.settings;
-        let mode = new.mode.unwrap_or_else(|| settings.default_mode.clone());
+        let (mode, start) = settings.starting_mode(new.mode);
         let of_mode = settings.mode(&mode)?.model.clone();
         let model = new.model.or(of_mode).or_else(|| settings.default_model.clone()).ok_or_else(no_model)?;
         // A wrong name is told before anything is made.
@@ -229,13 +242,14 @@ impl Engine {
         });
         let (home, title, agent) = (self.inner.home.clone(), new.title, new.agent.clone());
         let (task, parent_id, folder) = (new.task, new.parent, new.workspace);
+        let of_task = title.clone();
         let created = tokio::task::spawn_blocking(move || {
             let info = TaskInfo {
                 root: root.unwrap_or_else(|| task.clone()),
                 parent: parent_id,
                 forked_from: None,
                 number: home.allocate_number()?,
-                title,
+                title: of_task,
                 mode,
                 agent,
                 model,
@@ -249,11 +263,15 @@ impl Engine {
         let history = ModelHistory::of(&opened.records);
         let summary = TaskSummary::of(&opened.records);
         let tree = self.tree_of(&summary, Some(&workspace)).await?;
-        let session = self.hold(opened.log, history, summary, tree, Some(&workspace));
+        let hold = self.plan_hold(&summary, &tree).await?;
+        let session = self.hold(opened.log, history, summary, (tree, hold), Some(&workspace));
         let cell = Arc::new(OnceCell::new_with(Some(Arc::clone(&session))));
         self.inner.sessions.lock().insert(session.task.clone(), cell);
         if let Some(permission_mode) = new.permission_mode {
             session.record(vec![Event::PermissionModeChanged { permission_mode }]).await?;
+        }
+        if start == Start::WithPlan {
+            Keeper { session: &session }.begin(&title).await?;
         }
         if let Some(parent) = parent {
             let (number, title, mode) = session.read_summary(|summary| {
@@ -271,7 +289,7 @@ impl Engine {
         log: TaskLog,
         history: ModelHistory,
         summary: TaskSummary,
-        tree: Arc<Tree>,
+        (tree, hold): (Arc<Tree>, Arc<PlanHold>),
         workspace: Option<&AgentWorkspace>,
     ) -> Arc<Session> {
         let session = Arc::new(Session::new(SessionParts {
@@ -280,6 +298,7 @@ impl Engine {
             history,
             summary,
             tree,
+            hold,
             list: Arc::clone(&self.inner.list),
             attendance: Arc::clone(&self.inner.attendance),
         }));

@@ -33,6 +33,8 @@ pub enum Error {
     #[error("{what} is not possible in this version")]
     Unsupported { what: &'static str },
     #[error("{message}")]
+    Plan { message: String, hint: Option<String> },
+    #[error("{message}")]
     Setup { message: String, hint: Option<String> },
 }
 
@@ -48,6 +50,7 @@ impl Error {
             Self::Workspace(error) => (ErrorKind::Store, error.hint().map(str::to_owned)),
             Self::Model(error) => return error.report(),
             Self::Setup { hint, .. } => (ErrorKind::Internal, hint.clone()),
+            Self::Plan { hint, .. } => (ErrorKind::Rejected, hint.clone()),
             Self::UnknownMode { mode, known } => {
                 let near = near_names(mode, known.split(", "));
                 let hint = near.first().map(|name| format!("did you mean `{name}`?"));

@@ -4,18 +4,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::plan::{Keeper, PLAN_MODE};
+use crate::session::Session;
 use async_trait::async_trait;
 use stepwell_protocol::{
     AgentState, AnsweredBy, ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, ClarificationKind,
     ErrorReport, Event, Hypothesis, Question, QuestionAnswer, QuestionKind, SeenFile, TaskOrigin, TaskState,
     TodoItem, ToolCallId,
 };
-use stepwell_tool_runtime::{Host, HostError, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
+use stepwell_tool_runtime::{
+    Host, HostError, PlanReply, PlanRequest, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker,
+};
 use tokio_util::sync::CancellationToken;
-
-use crate::engine::Engine;
-use crate::error::Error;
-use crate::session::Session;
 
 pub struct SessionHost {
     pub engine: Engine,
@@ -112,8 +114,16 @@ impl Host for SessionHost {
         // The observation that follows names it; nothing else is kept about it.
     }
 
+    async fn plan(&self, request: PlanRequest) -> Result<PlanReply, HostError> {
+        self.plan_request(request).await
+    }
+
     async fn switch_mode(&self, mode: &str, reason: Option<String>) -> Result<(), HostError> {
         let modes = self.session.modes();
+        if mode == PLAN_MODE && modes.get(mode).is_none() {
+            let keeper = Keeper { session: &self.session };
+            return keeper.begin_again().await.map_err(|error| HostError(error.to_string()));
+        }
         let Some(wanted) = modes.get(mode) else {
             return Err(HostError(format!("there is no mode `{mode}`; known: {}", modes.names())));
         };

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use stepwell_protocol::ModeItem;
 use stepwell_tool_runtime::{EditScope, FilePattern, ModeLimits, ToolGroup};
 
+use crate::plan::PLAN_MODE;
+
 pub use roo_file::{ModeProblem, read_roo_modes};
 
 /// A mode.
@@ -131,7 +133,25 @@ impl Modes {
             model: mode.model.clone(),
             source: mode.source.to_string(),
         };
-        self.0.iter().map(item).collect()
+        let mut items: Vec<ModeItem> = self.0.iter().map(item).collect();
+        if self.get(PLAN_MODE).is_none() {
+            items.push(planning());
+        }
+        items
+    }
+}
+
+/// Planning, as front ends list it among the modes: it can be chosen like one.
+fn planning() -> ModeItem {
+    let groups = ToolGroup::ALL.into_iter().filter(|group| *group != ToolGroup::Edit);
+    ModeItem {
+        slug: PLAN_MODE.to_owned(),
+        name: "Plan".to_owned(),
+        when_to_use: Some("To plan first: nothing is changed before you approve the plan".to_owned()),
+        description: None,
+        groups: groups.map(|group| group.name().to_owned()).collect(),
+        model: None,
+        source: ModeSource::BuiltIn.to_string(),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::host::SessionHost;
 use crate::overview::PendingOverview;
+use crate::plan;
 use crate::request::{Built, RequestBuilder, RequestParts, SystemPrompt};
 use crate::session::Session;
 use crate::turn::{self, Received, Turn};
@@ -167,6 +168,7 @@ impl Run {
         if let Some(halt) = self.finish_subtasks().await? {
             return halt.end(self).await;
         }
+        let mut plan_turn = plan::Turn::First;
         loop {
             if self.cancel.is_cancelled() {
                 return Ok(RunEnd::Cancelled);
@@ -179,6 +181,10 @@ impl Run {
                 return Ok(RunEnd::Failed { error: error.report() });
             }
             let setup = self.setup();
+            if let Some(end) = self.advance_plan(plan_turn).await? {
+                return Ok(end);
+            }
+            plan_turn = plan::Turn::Later;
             if let Some(text) = self.overview.lock().await.if_ready(&self.env) {
                 let message_id = stepwell_protocol::MessageId::generate();
                 self.session.record(vec![Event::EnvironmentDetails { message_id, text }]).await?;
@@ -203,7 +209,7 @@ impl Run {
                 Ok(request) => request,
                 Err(end) => return Ok(end),
             };
-            self.session.show(Event::AgentStateChanged { state: AgentState::Thinking });
+            self.session.show(Event::AgentStateChanged { state: self.thinking_state() });
             let mut turn =
                 match turn::receive(&self.session, setup.model.stream(request), &self.cancel).await? {
                     Received::Whole(turn) => turn,
@@ -235,7 +241,13 @@ impl Run {
                 if self.cancel.is_cancelled() {
                     return Ok(RunEnd::Cancelled);
                 }
-                if let Some(result) = self.session.take_completion()
+                if self.answers_plan() {
+                    if let Some(result) = self.session.take_completion()
+                        && let Some(end) = self.plan_answered(result, None).await?
+                    {
+                        return Ok(end);
+                    }
+                } else if let Some(result) = self.session.take_completion()
                     && self.may_stop(&mut stop_rounds).await?
                 {
                     return self.answer(Vec::new(), None, result).await;
@@ -251,6 +263,13 @@ impl Run {
                 }
                 if empty_answers > EMPTY_ANSWERS {
                     return Ok(RunEnd::Failed { error: empty_answer(turn.stop) });
+                }
+                continue;
+            }
+            if self.answers_plan() {
+                let text = turn.text();
+                if let Some(end) = self.plan_answered(text, Some(turn)).await? {
+                    return Ok(end);
                 }
                 continue;
             }
@@ -413,14 +432,14 @@ impl Run {
     }
 
     /// What every turn puts into the books.
-    fn books(&self, turn: &Turn) -> Vec<Event> {
+    pub(crate) fn books(&self, turn: &Turn) -> Vec<Event> {
         turn.usage
             .map(|usage| Event::Usage { model: self.setup().model_name.clone(), usage })
             .into_iter()
             .collect()
     }
 
-    async fn record_thought(&self, turn: Turn) -> Result<()> {
+    pub(crate) async fn record_thought(&self, turn: Turn) -> Result<()> {
         let mut events = self.books(&turn);
         events.push(Event::Thought { message_id: turn.message_id, parts: turn.parts });
         self.session.record(events).await
@@ -488,7 +507,12 @@ impl Run {
         calls.chunk_by(|a, b| executor.may_run_beside(a) && executor.may_run_beside(b)).collect()
     }
 
-    async fn answer(&self, mut events: Vec<Event>, turn: Option<Turn>, content: String) -> Result<RunEnd> {
+    pub(crate) async fn answer(
+        &self,
+        mut events: Vec<Event>,
+        turn: Option<Turn>,
+        content: String,
+    ) -> Result<RunEnd> {
         let (message_id, origin) = match turn {
             Some(turn) => {
                 let reasoning: Vec<Part> =
@@ -588,6 +612,9 @@ impl Run {
 
     /// How far a stopped run came, in words.
     fn progress(&self, error: &ErrorReport) -> String {
+        if let Some(text) = self.plan_progress(error) {
+            return text;
+        }
         let last_words = self.session.last_words();
         let totals = self.session.read_summary(|summary| summary.totals);
         let calls = if totals.tool_calls == 1 { "tool call" } else { "tool calls" };

@@ -11,7 +11,9 @@ use stepwell_protocol::{
     ToolCallId, Usage,
 };
 use stepwell_store::{Home, ModelHistory, TaskLog};
-use stepwell_tool_runtime::{HookFacts, Hooks, PermissionJudge, ToolGate, ToolSet, WorkspaceServices};
+use stepwell_tool_runtime::{
+    HookFacts, Hooks, PermissionJudge, PlanHold, ToolGate, ToolSet, WorkspaceServices,
+};
 use stepwell_transcript::TaskSummary;
 use stepwell_workspace::files;
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -21,6 +23,7 @@ use crate::budget::{Budget, Exhausted, Ledger};
 use crate::error::{Error, Result, broken};
 use crate::feed::{Feed, Follower};
 use crate::mode::Modes;
+use crate::plan::PlanState;
 use crate::presence::Attendance;
 use crate::subagent::{Subagents, SubtaskLimits};
 use crate::task_list::TaskListFeed;
@@ -34,6 +37,7 @@ pub struct Session {
     pub tree: Arc<Tree>,
     /// Which tools the task may see and call.
     pub tools: Arc<ToolGate>,
+    pub plan: PlanState,
     /// Held while records are written and synced, so only threads that may block take it.
     log: Mutex<TaskLog>,
     folds: Mutex<Folds>,
@@ -63,6 +67,8 @@ pub struct SessionParts {
     pub history: ModelHistory,
     pub summary: TaskSummary,
     pub tree: Arc<Tree>,
+    /// What the plans of this task and of those above it forbid.
+    pub hold: Arc<PlanHold>,
     pub list: Arc<TaskListFeed>,
     pub attendance: Arc<Attendance>,
 }
@@ -113,13 +119,18 @@ struct Control {
 impl Session {
     /// Takes over an opened log and the folds of what it holds.
     pub fn new(parts: SessionParts) -> Self {
-        let SessionParts { home, log, history, summary, tree, list, attendance } = parts;
+        let SessionParts { home, log, history, summary, tree, hold, list, attendance } = parts;
         let bytes = log.bytes();
+        let plan = PlanState::new(hold);
+        plan.hold.follow(summary.plan.as_ref());
+        let tools = Arc::new(ToolGate::default());
+        tools.obey(Arc::clone(&plan.hold));
         Self {
             task: log.id().clone(),
             home,
             tree,
-            tools: Arc::default(),
+            tools,
+            plan,
             feed: Arc::new(Feed::new(log.last_seq())),
             log: Mutex::new(log),
             folds: Mutex::new(Folds { history, summary, bytes }),
@@ -156,6 +167,18 @@ impl Session {
         if let Some(judge) = self.permission.lock().as_ref() {
             judge.set_mode(mode);
         }
+    }
+
+    /// What needs approval now: the person's choice for this task, or what it began with.
+    pub fn permission_mode(&self) -> PermissionMode {
+        let chosen = self.read_summary(|summary| summary.permission_mode);
+        let judged = || self.permission.lock().as_ref().map(|judge| judge.mode());
+        chosen.or_else(judged).unwrap_or_default()
+    }
+
+    /// The document of the task's plan.
+    pub fn plan_path(&self) -> Result<std::path::PathBuf> {
+        Ok(self.home.plan_path(&self.task)?)
     }
 
     /// Keeps the services of the workspace until the task is closed.
@@ -204,6 +227,9 @@ impl Session {
             None => folds.history.apply(record),
         }
         folds.summary.apply(record);
+        if matches!(record.event, Event::Plan { .. } | Event::StepComplete { .. }) {
+            self.plan.hold.follow(folds.summary.plan.as_ref());
+        }
         folds.bytes = bytes;
         Ok(())
     }

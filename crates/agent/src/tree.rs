@@ -5,12 +5,14 @@ use stepwell_protocol::Usage;
 use stepwell_tool_runtime::{LoopGuard, LoopLimits};
 
 use crate::budget::Ledger;
+use crate::plan::PlanHolds;
 use crate::workspace::AgentWorkspace;
 
 /// A tree of tasks spends from one budget and is watched by one guard.
 pub struct Tree {
     pub ledger: Ledger,
     pub loop_guard: Arc<LoopGuard>,
+    pub plans: PlanHolds,
 }
 
 impl Tree {
@@ -19,6 +21,10 @@ impl Tree {
         let settings = workspace.map(|workspace| &workspace.settings);
         let budget = settings.map(|settings| settings.budget).unwrap_or_default();
         let limits = settings.map_or(LoopLimits::STANDARD, |settings| settings.loop_limits);
-        Self { ledger: Ledger::new(budget, used), loop_guard: Arc::new(LoopGuard::new(limits)) }
+        Self {
+            ledger: Ledger::new(budget, used),
+            loop_guard: Arc::new(LoopGuard::new(limits)),
+            plans: PlanHolds::default(),
+        }
     }
 }

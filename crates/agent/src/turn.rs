@@ -303,6 +303,15 @@ impl Turn {
     }
 
     /// Takes the text out of the turn, without reasoning. A long text in one piece is not copied.
+    /// What was said, reasoning left out.
+    pub fn text(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     pub fn take_text(&mut self) -> String {
         let mut whole = String::new();
         for part in &mut self.parts {

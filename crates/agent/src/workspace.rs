@@ -13,6 +13,7 @@ use stepwell_tool_runtime::{LoopLimits, ToolSet, WorkspacePolicy, WorkspaceServi
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::mode::{Mode, Modes};
+use crate::plan::{PLAN_MODE, PlanApproval};
 use crate::prompt::Instructions;
 use crate::subagent::{Subagents, SubtaskLimits};
 
@@ -53,13 +54,39 @@ pub struct RunSettings {
     /// Which tools a task begins with.
     pub tools: ToolSet,
     pub checkpoints: CheckpointLimits,
+    /// Who approves a plan.
+    pub plan_approval: PlanApproval,
     /// Every setting in force, for who shows them.
     pub in_force: Vec<SettingItem>,
     /// `2026-11-15`, for the prompt.
     pub date: String,
 }
 
+/// How a task begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    AtOnce,
+    WithPlan,
+}
+
 impl RunSettings {
+    /// The mode a task begins in, and whether it begins with a plan: `plan` stands for that, unless it is the name of a
+    /// mode.
+    pub fn starting_mode(&self, wanted: Option<String>) -> (String, Start) {
+        let wanted = wanted.unwrap_or_else(|| self.default_mode.clone());
+        if !self.is_planning(&wanted) {
+            return (wanted, Start::AtOnce);
+        }
+        let standard = Some(self.default_mode.clone()).filter(|mode| !self.is_planning(mode));
+        let first = || self.modes.all().next().map(|mode| mode.slug.clone());
+        (standard.or_else(first).unwrap_or_default(), Start::WithPlan)
+    }
+
+    /// Whether a name stands for planning and not for a mode.
+    pub fn is_planning(&self, mode: &str) -> bool {
+        mode == PLAN_MODE && self.modes.get(mode).is_none()
+    }
+
     /// The mode of this name.
     pub fn mode(&self, slug: &str) -> Result<&Arc<Mode>> {
         self.modes.get(slug).ok_or_else(|| {

@@ -2,6 +2,7 @@
 
 mod index;
 mod mcp;
+mod plan;
 mod run;
 mod tasks;
 
@@ -16,6 +17,7 @@ pub use index::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget, Source
 pub use mcp::{
     ALL_TOOLS, McpAddArgs, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools,
 };
+pub use plan::{PlanCommand, PlanTask};
 pub use run::{EffortArg, InputFormat, OutputFormat, RunArgs};
 pub use tasks::{EvidenceFormat, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 
@@ -73,6 +75,9 @@ pub enum Door {
     /// List the sub-agents that can be given work, and what each may do
     #[command(subcommand)]
     Agents(AgentsCommand),
+    /// Look at the plan of a task, approve it or edit it
+    #[command(subcommand)]
+    Plan(PlanCommand),
     /// List the models that can be reached
     Models(ModelsArgs),
     /// Check keys, servers and the machine

@@ -11,6 +11,7 @@ pub mod mcp;
 pub mod models;
 pub mod modes;
 pub mod permissions;
+pub mod plan;
 pub mod run;
 pub mod sandbox;
 pub mod serve;

@@ -46,6 +46,8 @@ impl Exit {
             {
                 Self::LimitReached
             }
+            // A plan that waits for its approval.
+            RunEnd::Stopped { error } if error.kind == ErrorKind::NeedsPerson => Self::Refused,
             _ if approval_refused => Self::Refused,
             RunEnd::Answered | RunEnd::Paused => Self::Done,
             RunEnd::Stopped { .. } | RunEnd::Failed { .. } => Self::Failed,

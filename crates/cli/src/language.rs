@@ -110,6 +110,7 @@ fn kind_in_chinese(kind: ErrorKind) -> &'static str {
         ErrorKind::Loop => "同一调用不断重复",
         ErrorKind::Cancelled => "已取消",
         ErrorKind::NeedsPerson => "需要有人批准或回答",
+        ErrorKind::StepFailed => "计划中的一步失败了",
         ErrorKind::Store => "无法保存任务",
         ErrorKind::Rejected => "无法执行该请求",
         ErrorKind::Unsupported => "此版本不支持",

@@ -125,6 +125,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Permissions(command) => wait(doors::permissions::run(command)),
         Door::Modes(command) => doors::modes::run(&command),
         Door::Agents(command) => doors::agents::run(&command),
+        Door::Plan(command) => wait(doors::plan::run(command)),
         Door::Models(args) => wait(doors::models::run(args)),
         Door::Doctor(args) => wait(doors::doctor::run(args)),
         Door::Why(args) => wait(doors::why::run(args)),

@@ -11,8 +11,8 @@ use ts_rs::TS;
 use crate::{
     AgentState, ApprovalAnswer, ApprovalId, ApprovalRequest, ApprovalSource, BackgroundCommand, Condensing,
     DebugSessionSummary, DroppedOutput, Hypothesis, InterruptReason, Message, MessageId, Part,
-    PermissionMode, Plan, Question, QuestionAnswer, QuestionId, RunEnd, Seq, TaskId, TaskInfo, TaskState,
-    Timestamp, TodoItem, ToolCall, ToolCallId, ToolResult, Usage,
+    PermissionMode, Plan, Question, QuestionAnswer, QuestionId, RunEnd, Seq, StepStatus, TaskId, TaskInfo,
+    TaskState, Timestamp, TodoItem, ToolCall, ToolCallId, ToolResult, Usage,
 };
 
 /// An event with its place in the task's log. A transient event carries the number of the last durable one.
@@ -157,10 +157,19 @@ pub enum Event {
     },
     Plan {
         plan: Plan,
+        /// The text of the plan document, where it is another one than before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        document: Option<String>,
     },
+    /// A step of the plan ended. The plan of the task holds the same.
     StepComplete {
         step: u32,
         result: String,
+        #[serde(default)]
+        status: StepStatus,
+        /// How the expected outcome was checked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<String>,
     },
     Error {
         error: ErrorReport,
@@ -390,6 +399,8 @@ pub enum ErrorKind {
     Cancelled,
     /// An approval or answer was needed that nobody could give.
     NeedsPerson,
+    /// A step of the plan failed.
+    StepFailed,
     /// What was asked for does not exist, or is in no state in which it can be done.
     Rejected,
     /// This build cannot do it.

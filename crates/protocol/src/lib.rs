@@ -53,7 +53,7 @@ pub use event::{
 pub use hypothesis::{Hypothesis, HypothesisEvidence, HypothesisStatus};
 pub use ids::{ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId, Timestamp, ToolCallId};
 pub use message::{Image, Message, Part, Role};
-pub use plan::{Plan, PlanStatus, PlanStep, StepStatus};
+pub use plan::{CriticalFile, Plan, PlanFault, PlanStatus, PlanStep, PlanView, PlannedChange, StepStatus};
 pub use protected::{PROTECTED_FILES, PROTECTED_FOLDERS, protected_part};
 pub use query::{
     CheckpointItem, CommandItem, ModeItem, ModelItem, Query, QueryReply, SettingItem, SymbolItem, TaskFilter,

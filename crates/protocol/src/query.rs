@@ -6,8 +6,8 @@ use serde_json::Value;
 use ts_rs::TS;
 
 use crate::{
-    BackgroundCommand, ChangedFile, DebugSessionSummary, ErrorReport, EventRecord, FileDiff, Risk, Seq,
-    TaskId, TaskInfo, TaskState, TaskTotals, Timestamp, ToolCallId,
+    BackgroundCommand, ChangedFile, DebugSessionSummary, ErrorReport, EventRecord, FileDiff, PlanView, Risk,
+    Seq, TaskId, TaskInfo, TaskState, TaskTotals, Timestamp, ToolCallId,
 };
 
 /// A question. Each gets one [`QueryReply`].
@@ -29,6 +29,10 @@ pub enum Query {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Seq>,
         limit: u32,
+    },
+    /// The plan of a task, with its document.
+    Plan {
+        task: TaskId,
     },
     Models {
         workspace: String,
@@ -91,7 +95,11 @@ impl Query {
             | Self::Symbols { workspace, .. }
             | Self::DebugSessions { workspace }
             | Self::BackgroundCommands { workspace } => Some(workspace),
-            Self::Tasks { .. } | Self::Task { .. } | Self::History { .. } | Self::Commands => None,
+            Self::Tasks { .. }
+            | Self::Task { .. }
+            | Self::History { .. }
+            | Self::Plan { .. }
+            | Self::Commands => None,
         }
     }
 }
@@ -132,6 +140,10 @@ pub enum QueryReply {
         records: Vec<EventRecord>,
         /// Whether there are older ones.
         more: bool,
+    },
+    /// Nothing where the task has no plan.
+    Plan {
+        plan: Option<Box<PlanView>>,
     },
     Models {
         models: Vec<ModelItem>,

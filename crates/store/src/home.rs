@@ -51,6 +51,11 @@ impl Home {
         Ok(self.task_dir(id)?.join("artifacts"))
     }
 
+    /// The document of the task's plan, which the person may edit.
+    pub fn plan_path(&self, id: &TaskId) -> Result<PathBuf> {
+        Ok(self.task_dir(id)?.join("plan.md"))
+    }
+
     pub(crate) fn lock_path(&self, id: &TaskId) -> Result<PathBuf> {
         Ok(self.task_dir(id)?.join("lock"))
     }

@@ -13,7 +13,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 use stepwell_protocol::{Artifact, CallForms, ErrorClass, Image, ToolDefinition, ToolDetail};
 
-use crate::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::{PlanPhase, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 /// Schema keyword with which a field declares other names: `#[schemars(extend("x-aliases" = ["path"]))]`.
 /// The executor renames such arguments; the model never sees the keyword.
@@ -65,6 +65,11 @@ pub trait DynTool: Send + Sync + 'static {
     /// See [`Tool::runs_side_by_side`].
     fn runs_side_by_side(&self) -> bool {
         false
+    }
+
+    /// See [`Tool::plan_phases`].
+    fn plan_phases(&self) -> Option<&'static [PlanPhase]> {
+        None
     }
 
     /// See [`Tool::loads_deferred`].
@@ -162,6 +167,10 @@ impl<T: Tool> DynTool for T {
 
     fn runs_side_by_side(&self) -> bool {
         Tool::runs_side_by_side(self)
+    }
+
+    fn plan_phases(&self) -> Option<&'static [PlanPhase]> {
+        Tool::plan_phases(self)
     }
 
     fn loads_deferred(&self) -> bool {

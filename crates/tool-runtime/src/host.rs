@@ -8,7 +8,7 @@ use stepwell_protocol::{
     SeenFile, TodoItem, ToolCallId,
 };
 
-use crate::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
+use crate::{PlanReply, PlanRequest, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 
 /// The task's side of a tool call: the person, the log, the artifacts. One implementation is the agent's
 /// session; another answers `stepwell tool call`; tests have their own.
@@ -47,6 +47,11 @@ pub trait Host: Send + Sync {
 
     /// Notes an artifact that was written to [`Host::artifact_dir`].
     fn artifact_added(&self, artifact: &Artifact);
+
+    /// Begins, changes or ends the plan of the task.
+    async fn plan(&self, _request: PlanRequest) -> Result<PlanReply, HostError> {
+        Err(HostError("there is no task here that could have a plan".into()))
+    }
 
     /// Works in another mode from the next turn on.
     async fn switch_mode(&self, mode: &str, _reason: Option<String>) -> Result<(), HostError> {

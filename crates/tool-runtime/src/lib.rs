@@ -18,6 +18,7 @@ mod loop_guard;
 mod mode;
 mod near_names;
 mod permission;
+mod plan;
 mod ports;
 mod redact;
 mod registry;
@@ -54,6 +55,7 @@ pub use permission::{
     JudgeOptions, JudgePlaces, LookAtGit, PermissionJudge, PermissionSettings, Rule, RuleJudge, RuleSource,
     RuleTable, Ruling, Verdict, add_warnings, by_mode, denied_tool,
 };
+pub use plan::{PlanHold, PlanPhase, PlanReply, PlanRequest, PlanUpdate, UpdatedPart};
 pub use ports::{ArtifactWriter, NetworkGate};
 pub use redact::{Redactor, StreamRedactor};
 pub use registry::{

@@ -12,7 +12,7 @@ use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, Tool
 use tokio_util::sync::CancellationToken;
 
 use crate::shell::{Analysis, analyse};
-use crate::{Category, Host, Invoker, NetworkGate, Redactor, WorkspaceAccess};
+use crate::{Category, Host, Invoker, NetworkGate, PlanPhase, Redactor, WorkspaceAccess};
 
 /// One ability. The description a model reads is the doc comment of `Input`; the schema comes from its fields.
 #[async_trait]
@@ -49,6 +49,11 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether calls of this tool run beside each other. Those that only read always may.
     fn runs_side_by_side(&self) -> bool {
         false
+    }
+
+    /// The phases of planning in which a model is offered the tool; in all of them where it does not say.
+    fn plan_phases(&self) -> Option<&'static [PlanPhase]> {
+        None
     }
 
     /// Whether this tool shows deferred tools to the model. Its description lists them.

@@ -7,7 +7,7 @@ use parking_lot::{Mutex, RwLock};
 use stepwell_protocol::{Risk, ToolDefinition};
 
 use crate::registry::{RegisteredTool, Registry};
-use crate::{CallFacts, Category, EditScope, ModeLimits, ToolError, WorkspaceAccess};
+use crate::{CallFacts, Category, EditScope, ModeLimits, PlanHold, PlanPhase, ToolError, WorkspaceAccess};
 
 /// A choice of tools. Each condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,6 +151,8 @@ pub enum Exclusion {
     Name,
     /// By the mode, with what it says.
     Mode(String),
+    /// By a plan that is not approved, with what it says.
+    Plan(String),
     /// By a rule, as it is written.
     Denied(String),
     Category(Category),
@@ -162,7 +164,7 @@ impl std::fmt::Display for Exclusion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Name => f.write_str("it is left out by name"),
-            Self::Mode(reason) => f.write_str(reason),
+            Self::Mode(reason) | Self::Plan(reason) => f.write_str(reason),
             Self::Denied(rule) => write!(f, "{rule} denies it"),
             Self::Category(category) => write!(f, "tools of the category `{}` are left out", category.name()),
             Self::Risk(risk) => write!(f, "tools that may {} are left out", risk_verb(*risk)),
@@ -186,6 +188,8 @@ fn risk_verb(risk: Risk) -> &'static str {
 pub struct ToolGate {
     state: RwLock<GateState>,
     definitions: Mutex<Option<Offered>>,
+    /// The plan of the task, which may forbid changes.
+    plan: RwLock<Arc<PlanHold>>,
     /// Tools that came after the first request, or may have, in the order in which they were first offered.
     appended: Mutex<Vec<String>>,
 }
@@ -202,12 +206,22 @@ struct GateState {
 struct Offered {
     registry: u64,
     gate: u64,
+    plan: (PlanPhase, bool),
     definitions: Arc<[ToolDefinition]>,
 }
 
 impl ToolGate {
     pub fn new(set: ToolSet) -> Self {
         Self { state: RwLock::new(GateState { set, ..GateState::default() }), ..Self::default() }
+    }
+
+    /// Obeys the plan of a task from now on.
+    pub fn obey(&self, plan: Arc<PlanHold>) {
+        *self.plan.write() = plan;
+    }
+
+    fn plan(&self) -> Arc<PlanHold> {
+        Arc::clone(&self.plan.read())
     }
 
     pub fn set(&self) -> ToolSet {
@@ -225,7 +239,8 @@ impl ToolGate {
 
     /// Refuses a tool that is not in the set.
     pub fn check(&self, tool: &RegisteredTool) -> Result<(), ToolError> {
-        match self.state.read().set.refuses(tool) {
+        let refused = self.state.read().set.refuses(tool);
+        match refused.or_else(|| self.plan().refuses(tool).map(Exclusion::Plan)) {
             None => Ok(()),
             Some(why) => {
                 Err(ToolError::permission(format!("the tool `{}` is not available here: {why}", tool.name())))
@@ -236,7 +251,8 @@ impl ToolGate {
     /// Refuses a planned call that would change what the mode may not.
     pub fn check_call(&self, facts: &CallFacts, root: &std::path::Path) -> Result<(), String> {
         let state = self.state.read();
-        match state.set.modes.iter().find_map(|mode| mode.refuses_call(facts, root)) {
+        let by_mode = state.set.modes.iter().find_map(|mode| mode.refuses_call(facts, root));
+        match by_mode.or_else(|| self.plan().refuses_call(facts, root)) {
             None => Ok(()),
             Some(reason) => Err(reason),
         }
@@ -249,14 +265,14 @@ impl ToolGate {
         if state.set.modes.iter().any(is_read_only) {
             WorkspaceAccess::ReadOnly
         } else {
-            WorkspaceAccess::Full
+            self.plan().access()
         }
     }
 
     /// Deferred tools that are not loaded.
     pub fn deferred(&self, registry: &Registry) -> Vec<Arc<RegisteredTool>> {
         let state = self.state.read();
-        let (_, mut deferred) = state.parted(registry);
+        let (_, mut deferred) = state.parted(registry, &self.plan());
         deferred.retain(|tool| !state.is_loaded(tool));
         deferred
     }
@@ -277,13 +293,16 @@ impl ToolGate {
     pub fn definitions(&self, registry: &Registry) -> Arc<[ToolDefinition]> {
         let state = self.state.read();
         let generation = registry.generation();
+        let plan = self.plan();
+        let of_plan = plan.offered_state();
         let mut offered = self.definitions.lock();
-        if let Some(offered) =
-            offered.as_ref().filter(|offered| offered.registry == generation && offered.gate == state.changes)
-        {
+        let is_current = |offered: &&Offered| {
+            offered.registry == generation && offered.gate == state.changes && offered.plan == of_plan
+        };
+        if let Some(offered) = offered.as_ref().filter(is_current) {
             return Arc::clone(&offered.definitions);
         }
-        let (tools, deferred) = state.parted(registry);
+        let (tools, deferred) = state.parted(registry, &plan);
         // What only sources make necessary comes with them.
         let loads_from_start = deferred.iter().any(|tool| state.set.defers(tool));
         let is_later = |tool: &RegisteredTool| {
@@ -314,6 +333,7 @@ impl ToolGate {
         *offered = Some(Offered {
             registry: generation,
             gate: state.changes,
+            plan: of_plan,
             definitions: Arc::clone(&definitions),
         });
         definitions
@@ -336,8 +356,13 @@ impl GateState {
     }
 
     /// The tools of the set: those that are offered, and those that are deferred.
-    fn parted(&self, registry: &Registry) -> (Vec<Arc<RegisteredTool>>, Vec<Arc<RegisteredTool>>) {
-        let tools = registry.list(None, None).into_iter().filter(|tool| self.offers(tool));
+    fn parted(
+        &self,
+        registry: &Registry,
+        plan: &PlanHold,
+    ) -> (Vec<Arc<RegisteredTool>>, Vec<Arc<RegisteredTool>>) {
+        let is_offered = |tool: &Arc<RegisteredTool>| self.offers(tool) && plan.offers(tool);
+        let tools = registry.list(None, None).into_iter().filter(is_offered);
         let (deferred, offered): (Vec<_>, Vec<_>) = tools.partition(|tool| self.set.defers(tool));
         let Some(budget) = self.set.source_tokens else { return (offered, deferred) };
         let mut costs: BTreeMap<String, usize> = BTreeMap::new();

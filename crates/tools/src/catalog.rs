@@ -10,7 +10,8 @@ use stepwell_workspace::Workspace;
 
 use crate::{BackgroundCommands, CodeService, Confinement, DebugService};
 use crate::{
-    ask, chain, code, complete, debug, files, hypothesis, shell, subtasks, switch_mode, todo, tool_search,
+    ask, chain, code, complete, debug, files, hypothesis, plan, shell, subtasks, switch_mode, todo,
+    tool_search,
 };
 
 /// What the tools must know of the settings.
@@ -69,6 +70,10 @@ pub fn builtin(
         Arc::new(files::PreviewEdit::new(service.clone())),
         Arc::new(files::Read::new(service.clone(), options)),
         Arc::new(files::Write::new(service)),
+        Arc::new(plan::PlanEnter),
+        Arc::new(plan::PlanExit),
+        Arc::new(plan::PlanUpdate),
+        Arc::new(plan::StepComplete),
         Arc::new(shell::Bash::new(workspace.clone(), options, background.clone())),
         Arc::new(shell::ProcessInput::new(background.clone())),
         Arc::new(shell::ProcessKill::new(background.clone())),

@@ -12,6 +12,7 @@ mod complete;
 mod debug;
 mod files;
 mod hypothesis;
+mod plan;
 pub mod ports;
 mod shell;
 mod subtasks;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use stepwell_protocol::{
     ApprovalRequest, Event, EventRecord, Hypothesis, Message, PermissionMode, Plan, Question, SeenFile, Seq,
-    TaskId, TaskInfo, TaskState, TaskTotals, Timestamp, TodoItem, ToolCallId,
+    StepStatus, TaskId, TaskInfo, TaskState, TaskTotals, Timestamp, TodoItem, ToolCallId,
 };
 
 /// How many characters of the first message a list shows at most.
@@ -34,6 +34,9 @@ pub struct TaskSummary {
     /// Files that calls of this task changed, the last ones last.
     #[serde(default)]
     pub edited: Vec<String>,
+    /// What the document of the plan held when it was last read or written.
+    #[serde(default)]
+    pub plan_document: String,
     pub updated_at: Timestamp,
     pub last_seq: Seq,
     /// The beginning of the first thing the person said.
@@ -72,6 +75,7 @@ impl Default for TaskSummary {
             plan: None,
             hypotheses: Vec::new(),
             edited: Vec::new(),
+            plan_document: String::new(),
             updated_at: Timestamp::default(),
             last_seq: Seq::default(),
             first_user_text: None,
@@ -173,7 +177,28 @@ impl TaskSummary {
                 let beyond = self.edited.len().saturating_sub(MOST_EDITED);
                 self.edited.drain(..beyond);
             }
-            Event::Plan { plan } => self.plan = Some(plan.clone()),
+            Event::Plan { plan, document } => {
+                // A new plan begins with a document of its own.
+                if self.plan.as_ref().is_none_or(|known| known.id != plan.id) {
+                    self.plan_document = String::new();
+                }
+                self.plan = Some(plan.clone());
+                if let Some(document) = document {
+                    self.plan_document.clone_from(document);
+                }
+            }
+            Event::StepComplete { step, result, status, evidence } => {
+                let known = self.plan.as_mut().and_then(|plan| {
+                    plan.updated_at = record.ts;
+                    plan.steps.iter_mut().find(|known| known.id == *step)
+                });
+                // What is completed stays as it is.
+                if let Some(known) = known.filter(|known| known.status != StepStatus::Completed) {
+                    known.status = *status;
+                    known.result = Some(result.clone());
+                    known.evidence.clone_from(evidence);
+                }
+            }
             _ => {}
         }
     }

@@ -2,8 +2,9 @@
 
 use stepwell_protocol::{
     AnswerOrigin, ApprovalAnswer, ApprovalRequest, ApprovalSource, ChangedFile, Condensing, ErrorReport,
-    Event, EventRecord, Message, MessageId, OutputStream, Part, PartialKind, PermissionMode, Plan, Question,
-    QuestionAnswer, RunEnd, Seq, TaskId, Timestamp, ToolCall, ToolCallId, ToolResult, Usage,
+    Event, EventRecord, Message, MessageId, OutputStream, Part, PartialKind, PermissionMode, Plan,
+    PlanStatus, Question, QuestionAnswer, RunEnd, Seq, StepStatus, TaskId, Timestamp, ToolCall, ToolCallId,
+    ToolResult, Usage,
 };
 
 use crate::activity::{Activity, splice};
@@ -80,7 +81,10 @@ pub enum Entry {
     },
     Step {
         step: u32,
+        status: StepStatus,
         result: String,
+        /// How the expected outcome was checked.
+        evidence: Option<String>,
     },
     Subtask {
         task: TaskId,
@@ -165,6 +169,10 @@ impl Transcript {
         if record.event.is_durable() && record.seq <= self.summary.last_seq {
             return;
         }
+        let plan = match &record.event {
+            Event::Plan { .. } => self.summary.plan.clone(),
+            _ => None,
+        };
         self.summary.apply(record);
         self.activity.apply(&record.event);
         match &record.event {
@@ -271,9 +279,20 @@ impl Transcript {
             Event::PermissionModeChanged { permission_mode } => {
                 self.push(record, Entry::PermissionMode { permission_mode: *permission_mode });
             }
-            Event::Plan { plan } => self.push(record, Entry::Plan { plan: plan.clone() }),
-            Event::StepComplete { step, result } => {
-                self.push(record, Entry::Step { step: *step, result: result.clone() });
+            Event::Plan { plan: new, .. } => {
+                // How far its steps are is told by the steps themselves.
+                if plan.is_none_or(|known| says_something_else(&known, new)) {
+                    self.push(record, Entry::Plan { plan: new.clone() });
+                }
+            }
+            Event::StepComplete { step, result, status, evidence } => {
+                let entry = Entry::Step {
+                    step: *step,
+                    status: *status,
+                    result: result.clone(),
+                    evidence: evidence.clone(),
+                };
+                self.push(record, entry);
             }
             Event::SubtaskStarted { task, number, title, mode, agent, .. } => {
                 let entry = Entry::Subtask {
@@ -457,6 +476,18 @@ impl Transcript {
             self.waiting.retain(|waiting| *waiting < position);
         }
     }
+}
+
+/// Whether a plan has another status or other steps than before.
+fn says_something_else(before: &Plan, after: &Plan) -> bool {
+    let texts = |plan: &Plan| -> Vec<(String, String)> {
+        plan.steps.iter().map(|step| (step.description.clone(), step.expected_outcome.clone())).collect()
+    };
+    let approved = |plan: &Plan| if plan.is_under_way() { PlanStatus::Approved } else { plan.status };
+    before.id != after.id
+        || before.goal != after.goal
+        || approved(before) != approved(after)
+        || texts(before) != texts(after)
 }
 
 impl Item {

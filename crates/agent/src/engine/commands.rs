@@ -6,6 +6,7 @@ use stepwell_protocol::{Command, CommandReply, Event, PermissionMode, TaskId};
 
 use super::{Engine, NewTask, title_of};
 use crate::error::{Error, Result, broken};
+use crate::plan::Keeper;
 
 impl Engine {
     /// Carries out a command. What takes long (a run) goes on after this returns; its events tell.
@@ -61,7 +62,7 @@ impl Engine {
             Command::SetPermissionMode { task, permission_mode } => {
                 self.set_permission_mode(&task, permission_mode).await?;
             }
-            Command::DecidePlan { .. } => return Err(Error::Unsupported { what: "deciding about a plan" }),
+            Command::DecidePlan { task, decision } => self.decide_plan(&task, decision).await?,
             Command::CondenseTask { task } => self.condense(&self.open(&task).await?).await?,
             Command::UndoCondensing { task } => {
                 let session = self.open(&task).await?;
@@ -108,6 +109,9 @@ impl Engine {
     async fn set_mode(&self, task: &TaskId, mode: String) -> Result<()> {
         let session = self.open(task).await?;
         let workspace = self.workspace_of(&session).await?;
+        if workspace.settings.is_planning(&mode) {
+            return Keeper { session: &session }.begin_again().await;
+        }
         let model = workspace.settings.mode(&mode)?.model.clone();
         if let Some(model) = &model {
             // A wrong name is told before anything is changed.

@@ -34,6 +34,7 @@ impl Engine {
                 let (records, more) = self.history(&task, before, rows(limit)).await?;
                 QueryReply::History { records, more }
             }
+            Query::Plan { task } => QueryReply::Plan { plan: self.plan_view(&task).await?.map(Box::new) },
             Query::Models { workspace } => QueryReply::Models {
                 models: self.workspace(Path::new(&workspace)).await?.models.list().await,
             },

@@ -237,6 +237,7 @@ impl Engine {
             None => None,
         };
         session.tree.ledger.set_budget(settings.budget);
+        session.plan.use_approval(settings.plan_approval);
         let permission_mode = setup.permission_mode;
         let deadline = self.inner.options.approval_deadline;
         // Whoever follows the root of the tree is asked what its sub-tasks ask.

@@ -134,7 +134,7 @@ async fn a_front_end_does_everything_with_the_protocol_alone() {
         panic!()
     };
     let slugs: Vec<&str> = modes.iter().map(|mode| mode.slug.as_str()).collect();
-    assert_eq!(slugs, ["code", "architect", "ask", "debug", "orchestrator"]);
+    assert_eq!(slugs, ["code", "architect", "ask", "debug", "orchestrator", "plan"]);
     let QueryReply::Models { models } = front.query(Query::Models { workspace: workspace() }).await else {
         panic!()
     };

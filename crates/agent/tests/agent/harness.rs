@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use stepwell_agent::prompt::Instructions;
 use stepwell_agent::subagent::SubtaskLimits;
 use stepwell_agent::{
-    AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, RunSettings, Session, WorkspaceSource,
+    AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, PlanApproval, RunSettings, Session,
+    WorkspaceSource,
 };
 use stepwell_llm::{
     Delta, DeltaStream, Error, Model, ModelInfo, Overflow, Request, RequestOptions, StopReason, WindowSource,
@@ -394,6 +395,9 @@ pub struct Setup {
     /// How long a person who follows the task is waited for.
     pub approval_deadline: Duration,
     pub max_turns: Option<u32>,
+    pub plan_approval: PlanApproval,
+    /// Whether the model has the plan tools.
+    pub plans: bool,
     pub budget: Budget,
     pub window: u64,
     pub server: Option<CountingServer>,
@@ -414,6 +418,8 @@ impl Setup {
             mode: PermissionMode::BypassPermissions,
             approval_deadline: Duration::from_secs(60),
             max_turns: None,
+            plan_approval: PlanApproval::Ask,
+            plans: false,
             budget: Budget::default(),
             window: 100_000,
             server: None,
@@ -458,7 +464,7 @@ impl Harness {
         Self::in_folder(setup, Arc::new(copy), task)
     }
 
-    fn in_folder(setup: Setup, folder: Arc<tempfile::TempDir>, task: TaskId) -> Self {
+    pub fn in_folder(setup: Setup, folder: Arc<tempfile::TempDir>, task: TaskId) -> Self {
         let reached = Arc::new(Notify::new());
         let model = Arc::new(ScriptedModel {
             info: ModelInfo {
@@ -488,6 +494,9 @@ impl Harness {
         for name in subtask_tools {
             registry.register(Arc::new(SubtaskTool { name })).unwrap();
         }
+        for name in crate::plan_tools::NAMES.into_iter().filter(|_| setup.plans) {
+            registry.register(Arc::new(crate::plan_tools::PlanTool(name))).unwrap();
+        }
         let home = Home::new(folder.path());
         let executor = Executor::new(registry, ExecutorOptions::standard(Arc::new(NoArtifacts)));
         let mut services =
@@ -511,6 +520,7 @@ impl Harness {
                 loop_limits: setup.loop_limits,
                 tools: ToolSet::all(),
                 checkpoints: CheckpointLimits::default(),
+                plan_approval: setup.plan_approval,
                 in_force: Vec::new(),
                 date: "2026-11-15".into(),
             },
@@ -522,11 +532,16 @@ impl Harness {
     }
 
     pub async fn start(&self, prompt: &str) -> Arc<Session> {
+        self.start_in(prompt, None).await
+    }
+
+    /// Starts the task in a mode.
+    pub async fn start_in(&self, prompt: &str, mode: Option<&str>) -> Arc<Session> {
         let command = Command::StartTask {
             task: self.task.clone(),
             prompt: vec![Part::text(prompt)],
             workspace: "/work".into(),
-            mode: None,
+            mode: mode.map(str::to_owned),
             model: None,
             permission_mode: None,
             parent: None,

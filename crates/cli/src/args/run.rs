@@ -21,9 +21,15 @@ pub struct RunArgs {
     /// Model as PROVIDER/MODEL; `replay:FILE` plays a recorded run, `replay-lenient:FILE` without comparing every word
     #[arg(short, long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// Mode to work in; `code` is the only one yet
+    /// Mode to work in, such as `code`, `ask` or `debug`; `plan` makes a plan and changes nothing before it is approved
     #[arg(long, value_name = "MODE")]
     pub mode: Option<String>,
+    /// Make a plan, print it and end; `stepwell plan approve` and `--resume` carry it out
+    #[arg(long, conflicts_with = "approve_plan")]
+    pub plan_only: bool,
+    /// Carry out the plan without asking anybody
+    #[arg(long)]
+    pub approve_plan: bool,
     /// What may be done without asking
     #[arg(long, value_name = "MODE", value_parser = permission_modes(), ignore_case = true)]
     pub permission_mode: Option<PermissionMode>,

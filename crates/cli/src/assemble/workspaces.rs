@@ -11,7 +11,9 @@ use stepwell_agent::prompt::instructions::{
     self, Instruction, InstructionPlaces, InstructionSource as InstructionOrigin, Instructions,
 };
 use stepwell_agent::subagent::Subagents;
-use stepwell_agent::{AgentWorkspace, Budget, RunSettings, WorkspaceCheckpoints, WorkspaceSource};
+use stepwell_agent::{
+    AgentWorkspace, Budget, PlanApproval, RunSettings, WorkspaceCheckpoints, WorkspaceSource,
+};
 use stepwell_llm::RequestOptions;
 use stepwell_mcp::client::Servers;
 use stepwell_store::Home;
@@ -37,6 +39,8 @@ pub struct RequestAdditions {
     pub system_prompt: Option<String>,
     /// The JSON Schema that the final answer must fit.
     pub answer_schema: Option<Arc<Value>>,
+    /// Who approves a plan.
+    pub plan_approval: PlanApproval,
 }
 
 /// What workspaces are opened with.
@@ -310,6 +314,7 @@ impl WorkspaceSource for Workspaces {
             loop_limits: settings.loop_limits(),
             tools: settings.tool_set(&policy.judge.rules, services.executor.registry()),
             checkpoints: settings.checkpoints().limits(),
+            plan_approval: self.additions.plan_approval,
             in_force: settings.in_force(),
             date: today(),
         };

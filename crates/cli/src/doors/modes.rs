@@ -1,6 +1,7 @@
 //! `stepwell modes`: the modes of a folder, and what each may do.
 
 use serde_json::json;
+use stepwell_agent::PLAN_MODE;
 use stepwell_agent::mode::Mode;
 use stepwell_protocol::ModeItem;
 use stepwell_tool_runtime::near_names;
@@ -22,6 +23,11 @@ pub fn run(command: &ModesCommand) -> anyhow::Result<Exit> {
     }
     match command {
         ModesCommand::List { json } => list(&modes.items(), *json)?,
+        ModesCommand::Show { mode: slug, json } if slug == PLAN_MODE && modes.get(slug).is_none() => {
+            let planning: Vec<ModeItem> =
+                modes.items().into_iter().filter(|item| item.slug == *slug).collect();
+            list(&planning, *json)?;
+        }
         ModesCommand::Show { mode: slug, json } => {
             let mode = modes.get(slug).ok_or_else(|| {
                 let near = near_names(slug, modes.all().map(|mode| mode.slug.as_str()));

@@ -12,7 +12,7 @@ mod wire;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use stepwell_agent::{Engine, EngineOptions};
+use stepwell_agent::{Engine, EngineOptions, PLAN_MODE, PlanApproval};
 use stepwell_protocol::{Command, EventRecord, MessageId, Part, Role, RunEnd, Seq, TaskId};
 use stepwell_store::Home;
 use stepwell_transcript::Transcript;
@@ -94,6 +94,9 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
     // A task goes on with the model it had, unless another one is named.
     if let (Some(model), true) = (&args.model, args.resume.is_some() || args.fork.is_some()) {
         engine.submit(Command::SetModel { task: task.clone(), model: model.clone() }).await?;
+    }
+    if let (Some(mode), true) = (planning(&args), args.resume.is_some() || args.fork.is_some()) {
+        engine.submit(Command::SetMode { task: task.clone(), mode }).await?;
     }
     engine.submit(command).await?;
     show.begin(&task);
@@ -181,6 +184,11 @@ fn assemble(
         RequestAdditions {
             system_prompt: (!added.is_empty()).then(|| added.join("\n\n")),
             answer_schema: schema.map(|schema| schema.schema.clone()),
+            plan_approval: match (args.plan_only, args.approve_plan) {
+                (true, _) => PlanApproval::Keep,
+                (false, true) => PlanApproval::Approve,
+                (false, false) => PlanApproval::Ask,
+            },
         },
     )
 }
@@ -315,7 +323,7 @@ fn fork(home: &Home, reference: &str, workspace: &Path) -> anyhow::Result<TaskId
 fn command_line_settings(args: &RunArgs) -> SettingsLayer {
     SettingsLayer {
         model: args.model.clone(),
-        mode: args.mode.clone(),
+        mode: args.mode.clone().or_else(|| args.plan_only.then(|| PLAN_MODE.to_owned())),
         permission_mode: args.permission_mode,
         max_turns: args.max_turns,
         max_cost_usd: args.max_cost,
@@ -328,6 +336,12 @@ fn command_line_settings(args: &RunArgs) -> SettingsLayer {
         }),
         ..SettingsLayer::default()
     }
+}
+
+/// The mode that makes a plan, where the command line asks for one.
+fn planning(args: &RunArgs) -> Option<String> {
+    let is_asked = args.plan_only || args.mode.as_deref() == Some(PLAN_MODE);
+    is_asked.then(|| PLAN_MODE.to_owned())
 }
 
 /// The paths a command line names, seen from the folder it was given in.

@@ -38,6 +38,7 @@ mod mcp_client;
 mod modes;
 mod on_terminal;
 mod permissions;
+mod plans;
 mod prompt;
 mod replay;
 mod run;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use jiff::Timestamp as Moment;
 use serde_json::Value;
 use stepwell_protocol::{
-    AnswerOrigin, EventRecord, MessageId, Part, StepStatus, Timestamp, ToolCall, ToolDetail, ToolResult,
+    AnswerOrigin, EventRecord, MessageId, Part, Timestamp, ToolCall, ToolDetail, ToolResult,
 };
 
 use stepwell_transcript::{Entry, TaskSummary, Transcript};
@@ -135,13 +135,17 @@ fn entry(out: &mut String, entry: &Entry, ts: Timestamp) {
         Entry::Plan { plan } => {
             writeln!(out, "## Plan: {}\n", one_line(&plan.goal)).ok();
             for step in &plan.steps {
-                let mark = if step.status == StepStatus::Completed { "x" } else { " " };
+                let mark = step.status.mark();
                 writeln!(out, "- [{mark}] {}", one_line(&step.description)).ok();
             }
             out.push('\n');
         }
-        Entry::Step { step, result } => {
-            writeln!(out, "> Step {step}: {}\n", one_line(result)).ok();
+        Entry::Step { step, status, result, evidence } => {
+            writeln!(out, "> Step {step} {}: {}", status.name(), one_line(result)).ok();
+            if let Some(evidence) = evidence {
+                writeln!(out, ">\n> Checked: {}", one_line(evidence)).ok();
+            }
+            out.push('\n');
         }
         Entry::Mode { mode, .. } => {
             writeln!(out, "> Mode: {}\n", one_line(mode)).ok();

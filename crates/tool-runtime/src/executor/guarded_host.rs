@@ -11,7 +11,9 @@ use stepwell_protocol::{
 };
 
 use crate::redact::{Redactor, StreamRedactor};
-use crate::{Host, HostError, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
+use crate::{
+    Host, HostError, PlanReply, PlanRequest, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker,
+};
 
 pub(super) struct GuardedHost {
     inner: Arc<dyn Host>,
@@ -118,6 +120,10 @@ impl Host for GuardedHost {
         self.inner.artifact_added(artifact);
     }
 
+    async fn plan(&self, request: PlanRequest) -> Result<PlanReply, HostError> {
+        self.inner.plan(redacted(request, &self.redactor)).await
+    }
+
     async fn switch_mode(&self, mode: &str, reason: Option<String>) -> Result<(), HostError> {
         let reason = reason.map(|reason| self.redactor.redact(&reason).into_owned());
         self.inner.switch_mode(mode, reason).await
@@ -134,4 +140,22 @@ impl Host for GuardedHost {
     fn complete(&self, result: String) {
         self.inner.complete(self.redactor.redact(&result).into_owned());
     }
+}
+
+/// A plan without keys in its texts: they go to the log and into a document.
+fn redacted(mut request: PlanRequest, redactor: &Redactor) -> PlanRequest {
+    let redact = |text: &mut String| *text = redactor.redact(text).into_owned();
+    match &mut request {
+        PlanRequest::Enter { title, description } => {
+            redact(title);
+            description.iter_mut().for_each(redact);
+        }
+        PlanRequest::Update(update) => update.content.iter_mut().for_each(redact),
+        PlanRequest::Exit { summary, .. } => summary.iter_mut().for_each(redact),
+        PlanRequest::EndStep { result, evidence, .. } => {
+            redact(result);
+            evidence.iter_mut().for_each(redact);
+        }
+    }
+    request
 }

@@ -1,9 +1,12 @@
 //! What a person sees of calls and their results, in lines.
 
-use stepwell_protocol::{CommandDetail, TodoItem, TodoStatus, ToolCall, ToolDetail, ToolResult};
+use stepwell_protocol::{
+    CommandDetail, Plan, PlanStatus, StepStatus, TodoItem, TodoStatus, ToolCall, ToolDetail, ToolResult,
+};
 
 use crate::columns;
-use crate::language::Language;
+use crate::doors::plan::show;
+use crate::language::{Language, said};
 use crate::terminal::{Style, harmless, visible};
 
 /// Lines of a command's output that are shown: the end says how it went.
@@ -111,4 +114,30 @@ pub fn todo_lines(style: Style, items: &[TodoItem]) -> Vec<String> {
             }
         })
         .collect()
+}
+
+/// What a person wants to see of a plan as it goes: all of it once it is approved, then each step as it begins.
+pub fn plan_lines(style: Style, plan: &Plan) -> Vec<String> {
+    let room = columns::of_stderr().unwrap_or(LONGEST_LINE);
+    match (plan.status, plan.step(StepStatus::Running)) {
+        (PlanStatus::Approved, _) => show::lines(style, plan, room),
+        (PlanStatus::Executing, Some(step)) => {
+            let number = said(&format!("step {} of {}", step.id, plan.steps.len()));
+            let text = columns::one_line(&step.description);
+            vec![style.bold(&columns::cut_end(&format!("[>] {number}: {text}"), room))]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// How a step ended, with what was seen.
+pub fn step_line(style: Style, step: u32, status: StepStatus, told: &str) -> String {
+    let room = columns::of_stderr().unwrap_or(LONGEST_LINE);
+    let what = said(&format!("step {step} {}", status.name()));
+    let line = columns::cut_end(&format!("[{}] {what}: {}", status.mark(), columns::one_line(told)), room);
+    match status {
+        StepStatus::Completed => style.green(&line),
+        StepStatus::Failed => style.red(&line),
+        StepStatus::Pending | StepStatus::Running | StepStatus::Skipped => style.dim(&line),
+    }
 }

@@ -9,7 +9,7 @@ use stepwell_protocol::{AnswerOrigin, ErrorReport, Event, EventRecord, Part, Run
 use stepwell_transcript::{CheckpointMark, Transcript};
 
 use super::Show;
-use super::notes::{action_line, observation_lines, todo_lines};
+use super::notes::{action_line, observation_lines, plan_lines, step_line, todo_lines};
 use super::result::RunResult;
 use crate::args::RunArgs;
 use crate::doors::demo::DEMO_VARIABLE;
@@ -163,6 +163,15 @@ impl Show for TextShow {
                     self.note(&self.style.dim(&self.changed_line(mark)));
                 }
             }
+            Event::Plan { plan, .. } => {
+                for line in plan_lines(self.style, plan) {
+                    self.note(&line);
+                }
+            }
+            Event::StepComplete { step, result, status, evidence } => {
+                let told = evidence.as_deref().unwrap_or(result);
+                self.note(&step_line(self.style, *step, *status, told));
+            }
             Event::Todo { items } => {
                 for line in todo_lines(self.style, items) {
                     self.note(&line);
@@ -231,7 +240,7 @@ impl Show for TextShow {
             }
             RunEnd::Answered | RunEnd::Paused => {}
         }
-        if result.exit == crate::exit::Exit::Refused {
+        if result.exit == crate::exit::Exit::Refused && !result.refused.is_empty() {
             let refused: Vec<_> = result.refused.iter().map(|what| self.language.say(what)).collect();
             let refused = harmless(&refused.join("; "));
             let hint = result.needed.told(self.language);

@@ -81,7 +81,9 @@ impl Chat {
                     plan.steps.iter().map(|step| format!("{}. {}", step.id, step.description)).collect();
                 self.say("text", &format!("{}\n\n{}", plan.goal, steps.join("\n")));
             }
-            Entry::Step { step, result } => self.say("text", &format!("Step {step}: {result}")),
+            Entry::Step { step, status, result, .. } => {
+                self.say("text", &format!("Step {step} ({}): {result}", status.name()));
+            }
             Entry::Condensed { condensing } => {
                 let mut message = self.message("say", "condense_context", "");
                 message.insert(
