@@ -1,13 +1,13 @@
 //! The JSON form of the words is a promise to every door and every log on a disk.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 use stepwell_protocol::{
     AnswerOrigin, ApprovalAnswer, ApprovalId, ApprovalSource, Command, ErrorClass, Event, EventRecord,
-    Message, MessageId, Part, Role, Seq, TaskId, Timestamp, ToolCall, ToolCallId, ToolResult, Usage,
-    json_schema, typescript,
+    Message, MessageId, Part, Role, Seq, StepStatus, TaskId, Timestamp, ToolCall, ToolCallId, ToolResult,
+    Usage, json_schema, typescript,
 };
 
 /// Shows the JSON of an event, and that it reads back as the same event.
@@ -119,4 +119,21 @@ fn every_type_that_is_named_is_also_declared() {
     }
     let schema = json_schema();
     assert!(schema["$defs"]["Event"].is_object() && schema["$defs"]["Command"].is_object());
+}
+
+#[test]
+fn plans_of_older_logs_are_read() {
+    let plan = json!({"type": "plan", "plan": {
+        "id": "plan_1", "goal": "g", "status": "executing", "created_at": 1, "updated_at": 2,
+        "steps": [{"id": 1, "description": "d", "expected_outcome": "e", "status": "running"}],
+    }});
+    let Event::Plan { plan, document: None } = serde_json::from_value(plan).unwrap() else {
+        panic!("a plan")
+    };
+    assert!(plan.explored_files.is_empty() && !plan.forbids_changes());
+    let step = json!({"type": "step_complete", "step": 1, "result": "done"});
+    let Event::StepComplete { status, evidence: None, .. } = serde_json::from_value(step).unwrap() else {
+        panic!("a step")
+    };
+    assert_eq!(status, StepStatus::Completed);
 }
