@@ -4,6 +4,7 @@ mod commands;
 mod queries;
 mod restore;
 mod runs;
+mod slash;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -20,6 +20,8 @@ pub struct PromptFacts<'a> {
     pub mode: &'a Mode,
     /// Every mode that can be switched to; empty where the model cannot switch.
     pub modes: &'a [Arc<Mode>],
+    /// Skills that can be loaded, a line each.
+    pub skills: Option<&'a str>,
     pub workspace: &'a Path,
     pub extra_roots: &'a [std::path::PathBuf],
     pub instructions: &'a Instructions,
@@ -128,6 +130,12 @@ pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
             prompt.push_str("\n\n");
         }
         modes(&mut prompt, facts);
+        if let Some(skills) = facts.skills {
+            prompt.push_str("# Skills\nInstructions for special work. When the work fits a description, load the skill with \
+                             `skill_loader` before you begin:\n");
+            prompt.push_str(skills);
+            prompt.push('\n');
+        }
         if !facts.attended {
             prompt.push_str(UNATTENDED);
         }
@@ -209,6 +217,7 @@ mod tests {
         let mut facts = PromptFacts {
             mode: &code,
             modes: &[],
+            skills: None,
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,
@@ -264,6 +273,7 @@ mod tests {
         let facts = PromptFacts {
             mode: &code,
             modes: &[],
+            skills: None,
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,

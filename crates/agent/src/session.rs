@@ -16,6 +16,7 @@ use stepwell_workspace::files;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::environment::Told;
 use crate::error::{Error, Result, broken};
 use crate::feed::{Feed, Follower};
 use crate::mode::Modes;
@@ -48,6 +49,8 @@ pub struct Session {
     modes: Mutex<Arc<Modes>>,
     /// What runs in the workspace lives as long as a task in it is open.
     services: Mutex<Option<Arc<WorkspaceServices>>>,
+    /// What the model was told of its surroundings.
+    pub(crate) told: Mutex<Told>,
 }
 
 /// What a session is opened with.
@@ -104,6 +107,7 @@ impl Session {
             permission: Mutex::new(None),
             modes: Mutex::default(),
             services: Mutex::new(None),
+            told: Mutex::default(),
         }
     }
 

@@ -261,6 +261,15 @@ impl Settings {
         self.layers.iter().filter_map(|(_, layer)| layer.hooks.clone()).collect()
     }
 
+    pub fn environment_details(&self) -> bool {
+        self.value(|layer| layer.environment_details).unwrap_or(true)
+    }
+
+    /// Folders of plug-ins of every layer.
+    pub fn plugins(&self) -> Vec<PathBuf> {
+        self.layers.iter().flat_map(|(_, layer)| layer.plugins.clone()).collect()
+    }
+
     pub fn checkpoints(&self) -> CheckpointSettings {
         self.value(|layer| layer.checkpoints).unwrap_or_default()
     }

@@ -38,6 +38,9 @@ pub struct TaskSummary {
     /// What the agent last saw of files, the oldest first.
     #[serde(default)]
     pub seen: Vec<SeenFile>,
+    /// Instructions of folders that the agent was given, as they were then.
+    #[serde(default)]
+    pub instructions: Vec<SeenFile>,
 }
 
 impl Default for TaskSummary {
@@ -60,6 +63,7 @@ impl Default for TaskSummary {
             open_approvals: Vec::new(),
             open_questions: Vec::new(),
             seen: Vec::new(),
+            instructions: Vec::new(),
         }
     }
 }
@@ -138,6 +142,14 @@ impl TaskSummary {
                 let beyond = self.seen.len().saturating_sub(MOST_SEEN);
                 self.seen.drain(..beyond);
             }
+            Event::InstructionsGiven { files, .. } => {
+                for file in files {
+                    self.instructions.retain(|known| known.path != file.path);
+                    self.instructions.push(file.clone());
+                }
+            }
+            // What was taken back may have held instructions.
+            Event::HistoryRewound { .. } => self.instructions.clear(),
             Event::Plan { plan } => self.plan = Some(plan.clone()),
             _ => {}
         }

@@ -294,6 +294,7 @@ impl Transcript {
             | Event::StateChanged { .. }
             | Event::MessageQueued { .. }
             | Event::EnvironmentDetails { .. }
+            | Event::InstructionsGiven { .. }
             | Event::Todo { .. }
             | Event::FilesSeen { .. }
             | Event::CallForming { .. }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use stepwell_llm::RequestOptions;
 use stepwell_protocol::{Event, Message, Part, Role, RunEnd};
 use stepwell_tool_runtime::{CallEnv, CallSetup, HookCall, HookOutcome, RuleJudge};
@@ -23,6 +23,7 @@ use crate::workspace::AgentWorkspace;
 impl Engine {
     /// Says something in a task: queued while it works, else the start of a run.
     pub(super) async fn say(&self, session: &Arc<Session>, parts: Vec<Part>) -> Result<()> {
+        let parts = self.with_command(session, parts).await?;
         let message = Message::new(Role::User, parts);
         if session.is_running() {
             return session.record(vec![Event::MessageQueued { message }]).await;
@@ -122,7 +123,7 @@ impl Engine {
 
     /// What the next turn is made with, by the settings of the workspace and what was chosen for the task.
     pub(crate) fn turn_setup(session: &Session, workspace: &AgentWorkspace) -> Result<TurnSetup> {
-        let AgentWorkspace { services, policy, settings, models, instructions } = workspace;
+        let AgentWorkspace { services, policy, settings, models, instructions, library } = workspace;
         let (mode, model_name, chosen) = session
             .read_summary(|summary| (summary.mode.clone(), summary.model.clone(), summary.permission_mode));
         if model_name.is_empty() {
@@ -143,8 +144,11 @@ impl Engine {
         let can_switch = registry.get("switch_mode").is_some_and(|tool| session.tools.check(&tool).is_ok());
         let modes: Vec<Arc<Mode>> =
             if can_switch { settings.modes.all().cloned().collect() } else { Vec::new() };
+        let can_load = registry.get("skill_loader").is_some_and(|tool| session.tools.check(&tool).is_ok());
+        let skills = if can_load { library.skills().listing(&mode.slug) } else { None };
         let facts = PromptFacts {
             mode,
+            skills: skills.as_deref(),
             modes: &modes,
             workspace: &services.root,
             extra_roots: &services.extra_roots,
@@ -163,7 +167,7 @@ impl Engine {
         session.hold(Arc::clone(&workspace.services));
         let overview = PendingOverview::start(&workspace.services, &session.messages(), &cancel);
         let setup = Self::turn_setup(session, &workspace)?;
-        let AgentWorkspace { services, policy, settings, .. } = workspace;
+        let AgentWorkspace { services, policy, settings, library, .. } = workspace;
         session.tree.ledger.set_budget(settings.budget);
         let permission_mode = setup.permission_mode;
         let deadline = self.inner.options.approval_deadline;
@@ -191,6 +195,9 @@ impl Engine {
             env: CallEnv::new(services, call_setup),
             host,
             overview: tokio::sync::Mutex::new(overview),
+            library,
+            environment_settings: settings.environment,
+            noticed: Mutex::default(),
             options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
             max_turns: settings.max_turns,
             cancel,

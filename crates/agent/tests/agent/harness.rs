@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use stepwell_agent::prompt::Instructions;
 use stepwell_agent::{
-    AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, RunSettings, Session, WorkspaceSource,
+    AgentWorkspace, Budget, Engine, EngineOptions, EnvironmentSettings, ModelSource, NoLibrary, RunSettings,
+    Session, WorkspaceSource,
 };
 use stepwell_llm::{
     Delta, DeltaStream, Error, Model, ModelInfo, Overflow, Request, RequestOptions, StopReason, WindowSource,
@@ -253,6 +254,7 @@ impl WorkspaceSource for TestWorkspaces {
             settings: self.settings.clone(),
             models: Arc::clone(&self.models) as _,
             instructions: Arc::new(|_: &str| Ok(Instructions::default())),
+            library: Arc::new(NoLibrary),
         })
     }
 }
@@ -392,6 +394,7 @@ impl Harness {
                 checkpoints: CheckpointLimits::default(),
                 in_force: Vec::new(),
                 date: "2026-11-15".into(),
+                environment: EnvironmentSettings::default(),
             },
             models: Arc::new(OneModel(Arc::clone(&model))),
         };

@@ -7,10 +7,10 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use serde_json::Value;
 use stepwell_agent::mode::Modes;
-use stepwell_agent::prompt::instructions::{
-    self, Instruction, InstructionPlaces, InstructionSource as InstructionOrigin, Instructions,
+use stepwell_agent::prompt::instructions::{Instruction, InstructionSource as InstructionOrigin};
+use stepwell_agent::{
+    AgentWorkspace, Budget, EnvironmentSettings, RunSettings, WorkspaceCheckpoints, WorkspaceSource,
 };
-use stepwell_agent::{AgentWorkspace, Budget, RunSettings, WorkspaceCheckpoints, WorkspaceSource};
 use stepwell_llm::RequestOptions;
 use stepwell_mcp::client::Servers;
 use stepwell_store::Home;
@@ -23,6 +23,7 @@ use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
 use stepwell_tools::{BackgroundCommands, CodeService, DebugService};
 use stepwell_workspace::Workspace;
 
+use super::library::FolderLibrary;
 use super::lookup::{Activity, Lookup};
 use super::resources::DebugResources;
 use super::{code, code_indexes, confinement, debugging, embeddings, today};
@@ -248,24 +249,6 @@ impl Workspaces {
             keeper: Some(Arc::new(UserSettingsKeeper::new(&self.places))),
         })
     }
-
-    /// The instructions of a mode in a workspace.
-    pub fn instructions(
-        places: &Places,
-        settings: &Settings,
-        root: &Path,
-        mode: &str,
-    ) -> stepwell_agent::Result<Instructions> {
-        instructions::load(&InstructionPlaces {
-            config_dir: &places.config,
-            user_home: places.user_home.as_deref(),
-            workspace: root,
-            mode,
-            text: settings.instructions().as_deref(),
-            language: settings.language().as_deref(),
-            trusted: settings.trusted,
-        })
-    }
 }
 
 fn hooks(settings: &Settings) -> anyhow::Result<Hooks> {
@@ -304,16 +287,24 @@ impl WorkspaceSource for Workspaces {
             checkpoints: settings.checkpoints().limits(),
             in_force: settings.in_force(),
             date: today(),
+            environment: EnvironmentSettings { enabled: settings.environment_details(), now: super::now },
         };
-        let places = Arc::clone(&self.places);
+        let library = Arc::new(FolderLibrary {
+            places: Arc::clone(&self.places),
+            settings,
+            root,
+            extra_roots: self.extra_roots.clone(),
+        });
+        let own = Arc::clone(&library);
         let added = self.additions.system_prompt.clone();
         let instructions = move |mode: &str| {
-            let mut found = Self::instructions(&places, &settings, &root, mode)?;
+            let mut found = own.instructions(mode)?;
             found.items.extend(
                 added.clone().map(|text| Instruction { source: InstructionOrigin::CommandLine, text }),
             );
             Ok(found)
         };
-        Ok(AgentWorkspace { services, policy, settings: run, models, instructions: Arc::new(instructions) })
+        let instructions = Arc::new(instructions);
+        Ok(AgentWorkspace { services, policy, settings: run, models, instructions, library })
     }
 }
