@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use stepwell_protocol::{BackgroundCommand, CommandEnd, DebugSessionState, SeenFile, TodoStatus};
 use stepwell_tool_runtime::WorkspaceServices;
@@ -15,6 +16,8 @@ const MOST: usize = 4 * 1024;
 const MOST_OUTPUT: usize = 600;
 const MOST_COMMANDS: usize = 8;
 const MOST_FILES: usize = 20;
+/// After so long the time alone is told.
+const TIME_IS_NEWS: Duration = Duration::from_mins(15);
 
 /// What of the surroundings is told.
 #[derive(Clone, Debug)]
@@ -33,6 +36,7 @@ impl Default for EnvironmentSettings {
 /// What the model knows already, kept while the task is open. A task that is resumed is told anew.
 #[derive(Debug, Default)]
 pub struct Told {
+    time: Option<Instant>,
     mode: Option<String>,
     todo: Option<String>,
     /// The cost in hundredths of a dollar.
@@ -44,7 +48,7 @@ pub struct Told {
     changed: BTreeMap<String, Option<String>>,
 }
 
-/// The details of this moment; `None` where they are switched off.
+/// The details of this moment; `None` where there is no news, or where they are switched off.
 pub fn details(
     settings: &EnvironmentSettings,
     session: &Session,
@@ -56,7 +60,6 @@ pub fn details(
         return None;
     }
     let mut text = String::new();
-    writeln!(text, "Time: {}", (settings.now)()).ok();
     let (mode, todo, cost) = session
         .read_summary(|summary| (summary.mode.clone(), summary.todo.clone(), summary.totals.usage.cost_usd));
     if let Some(before) = told.mode.replace(mode.clone()).filter(|before| *before != mode) {
@@ -86,7 +89,13 @@ pub fn details(
     background(&mut text, services, told);
     debug_sessions(&mut text, services, told);
     changed_files(&mut text, changed, told);
-    Some(cut(text))
+    // The prompt has the date; the time is news with other news, or when much of it has passed.
+    let is_old = told.time.get_or_insert_with(Instant::now).elapsed() >= TIME_IS_NEWS;
+    if text.is_empty() && !is_old {
+        return None;
+    }
+    told.time = Some(Instant::now());
+    Some(cut(format!("Time: {}\n{text}", (settings.now)())))
 }
 
 fn background(text: &mut String, services: &WorkspaceServices, told: &mut Told) {

@@ -3,6 +3,7 @@
 mod index;
 mod mcp;
 mod run;
+mod skills;
 mod tasks;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ pub use mcp::{
     ALL_TOOLS, McpAddArgs, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools,
 };
 pub use run::{EffortArg, InputFormat, OutputFormat, RunArgs};
+pub use skills::{CommandsCommand, SkillLocation, SkillsCommand};
 pub use tasks::{ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 
 const EXIT_CODES: &str = "Exit codes:\n  \
@@ -70,6 +72,12 @@ pub enum Door {
     /// List the modes the agent can work in, and what each may do
     #[command(subcommand)]
     Modes(ModesCommand),
+    /// List the commands that are run as `/NAME` in a request
+    #[command(subcommand)]
+    Commands(CommandsCommand),
+    /// List, check and install skills
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// List the models that can be reached
     Models(ModelsArgs),
     /// Check keys, servers and the machine

@@ -4,12 +4,14 @@ pub mod code;
 pub mod confinement;
 pub mod debugging;
 pub mod embeddings;
+mod images;
 mod library;
 mod lookup;
 pub mod mcp;
 mod private;
 mod repository;
 mod resources;
+pub mod skill_pins;
 mod workspaces;
 
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 
 pub mod adapters;
 pub mod checkpoints;
+pub mod commands;
 pub mod config;
 pub mod demo;
 pub mod doctor;
@@ -13,6 +14,7 @@ pub mod permissions;
 pub mod run;
 pub mod sandbox;
 pub mod serve;
+pub mod skills;
 pub mod tasks;
 pub mod tool;
 pub mod why;

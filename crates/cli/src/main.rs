@@ -124,6 +124,8 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Checkpoints(command) => doors::checkpoints::run(command),
         Door::Permissions(command) => wait(doors::permissions::run(command)),
         Door::Modes(command) => doors::modes::run(&command),
+        Door::Commands(command) => doors::commands::run(&command),
+        Door::Skills(command) => wait(doors::skills::run(command)),
         Door::Models(args) => wait(doors::models::run(args)),
         Door::Doctor(args) => wait(doors::doctor::run(args)),
         Door::Why(args) => wait(doors::why::run(args)),

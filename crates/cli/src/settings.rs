@@ -265,6 +265,10 @@ impl Settings {
         self.value(|layer| layer.environment_details).unwrap_or(true)
     }
 
+    pub fn image_model(&self) -> Option<String> {
+        self.value(|layer| layer.image_model.clone())
+    }
+
     /// Folders of plug-ins of every layer.
     pub fn plugins(&self) -> Vec<PathBuf> {
         self.layers.iter().flat_map(|(_, layer)| layer.plugins.clone()).collect()

@@ -305,6 +305,8 @@ pub struct Setup {
     pub loop_limits: LoopLimits,
     /// What is known of the workspace's code; nothing by default.
     pub lookup: Option<Arc<dyn WorkspaceLookup>>,
+    /// Whether the model is told what changed around it.
+    pub environment: bool,
 }
 
 impl Setup {
@@ -319,6 +321,7 @@ impl Setup {
             server: None,
             loop_limits: LoopLimits::STANDARD,
             lookup: None,
+            environment: false,
         }
     }
 }
@@ -394,7 +397,7 @@ impl Harness {
                 checkpoints: CheckpointLimits::default(),
                 in_force: Vec::new(),
                 date: "2026-11-15".into(),
-                environment: EnvironmentSettings::default(),
+                environment: EnvironmentSettings { enabled: setup.environment, now: || "now".into() },
             },
             models: Arc::new(OneModel(Arc::clone(&model))),
         };

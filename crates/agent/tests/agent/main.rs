@@ -6,6 +6,7 @@
 mod budgets;
 mod context;
 mod doors;
+mod environment;
 mod front_end;
 mod harness;
 mod limits;

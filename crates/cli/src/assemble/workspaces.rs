@@ -20,9 +20,10 @@ use stepwell_tool_runtime::{
 };
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
-use stepwell_tools::{BackgroundCommands, CodeService, DebugService};
+use stepwell_tools::{BackgroundCommands, CodeService, DebugService, ImageMaker};
 use stepwell_workspace::Workspace;
 
+use super::images::Images;
 use super::library::FolderLibrary;
 use super::lookup::{Activity, Lookup};
 use super::resources::DebugResources;
@@ -149,12 +150,22 @@ impl Workspaces {
 
     fn services(
         &self,
-        settings: &Settings,
+        settings: &Arc<Settings>,
         root: &Path,
     ) -> anyhow::Result<(WorkspaceServices, Arc<Servers>)> {
         let denied = self.denied_reads(settings, root)?;
         let workspace = self.open_folder(settings, root)?;
-        let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
+        let mut options = self.catalog_options(settings, &workspace, denied.as_ref())?;
+        options.images = settings.image_model().map(|name| {
+            let models = Arc::new(self.models(settings, root));
+            Arc::new(Images { name, models }) as Arc<dyn ImageMaker>
+        });
+        options.library = Some(Arc::new(FolderLibrary {
+            places: Arc::clone(&self.places),
+            settings: Arc::clone(settings),
+            root: root.to_path_buf(),
+            extra_roots: self.extra_roots.clone(),
+        }));
         let confinement = options.confinement.clone();
         let background = BackgroundCommands::default();
         let mut debug_options =
@@ -223,6 +234,8 @@ impl Workspaces {
             )?,
             unfinished_edits: self.places.shared.join("edits"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
+            library: None,
+            images: None,
         })
     }
 
@@ -249,6 +262,10 @@ impl Workspaces {
             keeper: Some(Arc::new(UserSettingsKeeper::new(&self.places))),
         })
     }
+}
+
+fn is_replay(settings: &Settings) -> bool {
+    settings.model().is_some_and(|model| model.starts_with("replay"))
 }
 
 fn hooks(settings: &Settings) -> anyhow::Result<Hooks> {
@@ -287,7 +304,11 @@ impl WorkspaceSource for Workspaces {
             checkpoints: settings.checkpoints().limits(),
             in_force: settings.in_force(),
             date: today(),
-            environment: EnvironmentSettings { enabled: settings.environment_details(), now: super::now },
+            // A recording must be the same when it is played.
+            environment: EnvironmentSettings {
+                enabled: settings.environment_details() && self.record.is_none() && !is_replay(&settings),
+                now: super::now,
+            },
         };
         let library = Arc::new(FolderLibrary {
             places: Arc::clone(&self.places),

@@ -45,6 +45,9 @@ pub struct SettingsLayer {
     /// Folders of plug-ins in Claude Code's shape, whose commands and skills are used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<PathBuf>,
+    /// The model that makes images, as `PROVIDER/MODEL`; without one there is no `generate_image`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_model: Option<String>,
     /// A run stops after this many turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
