@@ -133,7 +133,13 @@ impl Engine {
         let permission_mode = chosen.unwrap_or(policy.judge.mode);
         let mode = settings.mode(&mode)?;
         session.use_modes(Arc::clone(&settings.modes));
-        session.tools.replace(settings.tools.clone().within_mode(settings.modes.limits(mode)));
+        let skills = library.skills().listing(&mode.slug);
+        let mut tools = settings.tools.clone().within_mode(settings.modes.limits(mode));
+        if skills.is_none() {
+            // Where there is no skill, the tool that loads them need not cost anything.
+            tools = tools.deferring([], ["skill_loader".to_owned()]);
+        }
+        session.tools.replace(tools);
         let mut instructions = instructions.instructions(&mode.slug)?;
         instructions.items.extend(mode.instructions.as_ref().map(|text| Instruction {
             source: InstructionSource::Mode(mode.slug.clone()),
@@ -145,7 +151,7 @@ impl Engine {
         let modes: Vec<Arc<Mode>> =
             if can_switch { settings.modes.all().cloned().collect() } else { Vec::new() };
         let can_load = registry.get("skill_loader").is_some_and(|tool| session.tools.check(&tool).is_ok());
-        let skills = if can_load { library.skills().listing(&mode.slug) } else { None };
+        let skills = skills.filter(|_| can_load);
         let facts = PromptFacts {
             mode,
             skills: skills.as_deref(),

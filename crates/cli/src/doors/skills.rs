@@ -4,7 +4,6 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use serde_json::json;
-use stepwell_agent::Library as _;
 use stepwell_agent::skills::{Finding, Severity, Skill, validate};
 use stepwell_tool_runtime::near_names;
 use stepwell_tools::library::{InstallLocation, SkillContent, SkillPin, ToolLibrary as _};

@@ -22,7 +22,7 @@ pub struct ToolSettings {
 }
 
 /// Tools that few tasks need: their definitions are loaded on demand.
-const RARE: &[&str] = &["fetch_instructions", "generate_image", "skill_installer"];
+const RARE: &[&str] = &["fetch_instructions", "generate_image", "run_slash_command", "skill_installer"];
 
 impl Settings {
     /// The tools a task begins with. A tool that a rule refuses altogether is not shown to the model.

@@ -71,7 +71,7 @@ fn a_folder_of_roo_code_works_unchanged() {
     assert!(first.contains("Use tabs."), "{first}");
 
     let world = self::world("roo", [Turn::text("done")]);
-    assert_eq!(world.output(&["config", "trust", "--yes"]).status.code(), Some(0));
+    assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
     run(&world, &["--quiet", "/greet Mia"]);
     let first = sent(&world, 0);
     assert!(

@@ -266,7 +266,14 @@ fn a_fetched_repository_runs_nothing_and_brings_no_links() {
 fn only_https_and_plain_branches_are_fetched() {
     let into = Path::new("/tmp/never");
     let limit = Duration::from_secs(1);
-    for url in ["http://example.org/a", "ssh://example.org/a", "ext::sh -c id", "git@example.org:a", "--upload-pack=x", ""] {
+    for url in [
+        "http://example.org/a",
+        "ssh://example.org/a",
+        "ext::sh -c id",
+        "git@example.org:a",
+        "--upload-pack=x",
+        "",
+    ] {
         assert!(clone_call(url, None, into, limit).is_err(), "{url}");
     }
     for branch in ["", "--upload-pack=x", "a b", "$(id)"] {
