@@ -70,18 +70,16 @@ pub fn details(
         told.cents = cents;
         writeln!(text, "Cost so far: ${}.{:02}", cents / 100, cents % 100).ok();
     }
-    let list: String = todo
-        .iter()
-        .map(|item| {
-            let mark = match item.status {
-                TodoStatus::Pending => " ",
-                TodoStatus::InProgress => "-",
-                TodoStatus::Completed => "x",
-                TodoStatus::Cancelled => "~",
-            };
-            format!("- [{mark}] {}\n", item.content)
-        })
-        .collect();
+    let mut list = String::new();
+    for item in &todo {
+        let mark = match item.status {
+            TodoStatus::Pending => " ",
+            TodoStatus::InProgress => "-",
+            TodoStatus::Completed => "x",
+            TodoStatus::Cancelled => "~",
+        };
+        writeln!(list, "- [{mark}] {}", item.content).ok();
+    }
     if told.todo.as_deref() != Some(list.as_str()) && (told.todo.is_some() || !list.is_empty()) {
         write!(text, "Todo:\n{}", if list.is_empty() { "(empty)\n" } else { &list }).ok();
     }

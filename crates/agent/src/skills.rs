@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use stepwell_workspace::files;
 
+pub(crate) use digest::hex;
 pub use digest::{SkillDigest, digest};
 pub use validate::{Finding, Severity, validate};
 

@@ -16,6 +16,7 @@ use crate::error::{Result, broken};
 use crate::mentions::{self, Brought, MentionReader};
 use crate::prompt::InstructionSource;
 use crate::react::Run;
+use crate::skills::hex;
 
 /// Skills that the words of one message bring, and bytes of each.
 const MOST_TRIGGERED: usize = 3;
@@ -192,7 +193,7 @@ fn seen_file(path: &Path, content: &[u8]) -> SeenFile {
 
 /// The same hash that file tools note of what they show.
 fn short_digest(content: &[u8]) -> String {
-    Sha256::digest(content).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(content)[..16])
 }
 
 /// The files that are not as they were last seen, with what they are now.

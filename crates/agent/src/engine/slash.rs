@@ -48,7 +48,7 @@ impl Engine {
                 parts.insert(1, Part::text(in_message(&command.name, &command.expanded(&arguments))));
             }
             Meaning::Skill(text) => {
-                parts.insert(1, Part::text(in_message(&name, &with_words(text, &arguments))))
+                parts.insert(1, Part::text(in_message(&name, &with_words(text, &arguments))));
             }
             Meaning::Nothing => {
                 let text = format!(

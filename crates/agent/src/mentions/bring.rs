@@ -63,7 +63,7 @@ impl MentionReader<'_> {
                     write!(brought.text, "## {label}\n{}\n\n", cut(&text, room)).ok();
                 }
                 Found::Nothing => {
-                    brought.notices.push(format!("`{label}` names nothing here, so it stays as it is"))
+                    brought.notices.push(format!("`{label}` names nothing here, so it stays as it is"));
                 }
                 Found::Refused(reason) => {
                     brought.notices.push(format!("`{label}` was not brought: {reason}"));

@@ -242,7 +242,7 @@ impl<'a> Loader<'a> {
             match scope.refuses(&real) {
                 None => targets.push(real),
                 Some(reason) => {
-                    refused.push(format!("{} (imported by {}): {reason}", path.display(), from.display()))
+                    refused.push(format!("{} (imported by {}): {reason}", path.display(), from.display()));
                 }
             }
         }

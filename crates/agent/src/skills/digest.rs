@@ -1,5 +1,6 @@
 //! A hash of everything in the folder of a skill, by which a change is noticed.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -34,8 +35,17 @@ pub fn digest(folder: &Path) -> Result<SkillDigest, String> {
         hasher.update(&content);
         listed.push((relative, content.len() as u64));
     }
-    let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(SkillDigest { sha256: hash, files: listed })
+    Ok(SkillDigest { sha256: hex(&hasher.finalize()), files: listed })
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").ok();
+    }
+    text
 }
 
 /// The files of a skill as far as they can be listed, for showing.

@@ -133,7 +133,7 @@ fn check_fields(found: &mut Findings, fields: &Map<String, Value>, folder: &Path
         None => found.add(Severity::Error, "`description` is missing"),
         Some(value) => match scalar(value).filter(|text| !text.trim().is_empty()) {
             None => {
-                found.add(Severity::Error, "`description` must be a text that says what it does and when")
+                found.add(Severity::Error, "`description` must be a text that says what it does and when");
             }
             Some(text) => check_length(found, "description", &text, LONGEST_DESCRIPTION),
         },

@@ -10,6 +10,7 @@ mod environment;
 mod front_end;
 mod harness;
 mod limits;
+mod mentions;
 mod overview;
 mod people;
 mod properties;

@@ -95,7 +95,9 @@ fn a_folder_of_claude_code_works_unchanged() {
             Turn::text("done"),
         ],
     );
-    run(&world, &["--quiet", "/git:summary rain"]);
+    // A hook is a program: it waits for trust.
+    assert!(run(&world, &["/git:summary rain"]).contains("hooks of .claude/settings.json"));
+    assert!(!world.work().join("hook-was-here").exists());
     let first = sent(&world, 0);
     for expected in [
         "# The weather service",
@@ -122,6 +124,15 @@ fn a_folder_of_claude_code_works_unchanged() {
     assert_eq!(skills[0]["name"], "release-notes");
     let commands = json_of(&world, &["commands", "list", "--json"]);
     assert!(commands.to_string().contains("git:summary"), "{commands}");
+}
+
+#[test]
+fn hooks_of_claude_code_run_once_the_folder_is_trusted() {
+    let read = Turn::calls([call("read", json!({"file_path": "docs/units.md"}))]);
+    let world = world("claude", [read, Turn::text("done")]);
+    assert_eq!(world.output(&["config", "trust"]).status.code(), Some(0));
+    run(&world, &["--quiet", "look"]);
+    assert_eq!(std::fs::read_to_string(world.work().join("hook-was-here")).unwrap(), "told\n");
 }
 
 #[test]

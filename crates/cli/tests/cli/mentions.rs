@@ -30,8 +30,8 @@ fn git(world: &World, words: &[&str]) {
 #[test]
 fn files_folders_and_symbols_are_brought() {
     let world = World::new([Turn::text("done")]);
-    let lines: String = (1..=30).map(|n| format!("line {n}\n")).collect();
-    world.write("notes.txt", &lines);
+    let lines: Vec<String> = (1..=30).map(|n| format!("line {n}\n")).collect();
+    world.write("notes.txt", &lines.concat());
     world.write("src/tea.py", "def brew(leaves):\n    return leaves * 3\n");
     let (sent, _) = said(&world, "see @notes.txt:10-12, @src/ and @brew; mail me@example.org");
     assert!(sent.contains("line 10") && sent.contains("line 12"), "{sent}");
@@ -103,7 +103,7 @@ fn mentions_are_bounded_and_screens_leave_them_out() {
     for name in &names {
         world.write(name, &format!("{}\n", "x".repeat(60)).repeat(2000));
     }
-    let message: String = names.iter().map(|name| format!("@{name} ")).collect();
+    let message = format!("@{}", names.join(" @"));
     let (sent, shown) = said(&world, &message);
     assert!(sent.len() < 80_000, "{} bytes", sent.len());
     assert!(sent.contains("more bytes were left out"), "cut without a word");

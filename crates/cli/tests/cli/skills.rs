@@ -42,6 +42,13 @@ fn a_skill_is_installed_shown_and_removed() {
     assert!(
         stdout(&world, &["skills", "list"], 0).contains("has changed since it was installed from ./vendor")
     );
+    // A new version leaves nothing of the old one behind.
+    std::fs::remove_dir_all(world.work().join("vendor/tea/scripts")).unwrap();
+    stdout(&world, &["skills", "install", "./vendor/tea", "--yes"], 0);
+    assert!(!world.work().join(".stepwell/skills/tea/scripts").exists());
+    assert!(!stdout(&world, &["skills", "list"], 0).contains("has changed"));
+    stdout(&world, &["skills", "install", ".stepwell/skills/tea", "--yes"], 1);
+    assert!(world.work().join(".stepwell/skills/tea/SKILL.md").is_file());
     stdout(&world, &["skills", "remove", "tea"], 0);
     assert!(!world.work().join(".stepwell/skills/tea").exists());
     stdout(&world, &["skills", "show", "tea"], 2);

@@ -18,21 +18,24 @@ pub struct FetchInstructionsInput {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
 pub enum InstructionTask {
-    CreateMode,
-    CreateMcpServer,
-    CreateSkill,
-    CreateCommand,
+    #[serde(rename = "create_mode")]
+    Mode,
+    #[serde(rename = "create_mcp_server")]
+    McpServer,
+    #[serde(rename = "create_skill")]
+    Skill,
+    #[serde(rename = "create_command")]
+    Command,
 }
 
 impl InstructionTask {
     fn text(self) -> &'static str {
         match self {
-            Self::CreateMode => MODE,
-            Self::CreateMcpServer => MCP_SERVER,
-            Self::CreateSkill => SKILL,
-            Self::CreateCommand => COMMAND,
+            Self::Mode => MODE,
+            Self::McpServer => MCP_SERVER,
+            Self::Skill => SKILL,
+            Self::Command => COMMAND,
         }
     }
 }

@@ -197,22 +197,30 @@ pub fn copy_skill(
     into: &Path,
     project: Option<&Workspace>,
 ) -> Result<(), String> {
+    if from.starts_with(into) || into.starts_with(from) {
+        return Err(format!("`{}` is where it lies already", into.display()));
+    }
+    // All of it is read before anything is replaced.
+    let mut read = Vec::new();
     for (relative, bytes) in &content.files {
-        let read = files::read(&from.join(relative)).map_err(|error| error.to_string())?;
-        if read.len() as u64 != *bytes {
+        let content = files::read(&from.join(relative)).map_err(|error| error.to_string())?;
+        if content.len() as u64 != *bytes {
             return Err(format!("`{}` changed meanwhile", relative.display()));
         }
-        let target = into.join(relative);
-        match project {
-            Some(workspace) => {
-                let place = workspace.place(&target.to_string_lossy()).map_err(|error| error.to_string())?;
-                workspace.write_as(&place, &read, Executable::Keep).map_err(|error| error.to_string())?;
-            }
-            None => {
-                let folder = target.parent().unwrap_or(into);
-                files::create_private_dir(folder).map_err(|error| error.to_string())?;
-                files::write_atomic(&target, &read, Privacy::Shared).map_err(|error| error.to_string())?;
-            }
+        read.push((into.join(relative), content));
+    }
+    // Files of an older version would stay behind. A link is left alone: it leads to somebody else's files.
+    if into.canonicalize().is_ok_and(|real| real == *into) {
+        files::remove_dir_all(into).map_err(|error| error.to_string())?;
+    }
+    for (target, content) in read {
+        if let Some(workspace) = project {
+            let place = workspace.place(&target.to_string_lossy()).map_err(|error| error.to_string())?;
+            workspace.write_as(&place, &content, Executable::Keep).map_err(|error| error.to_string())?;
+        } else {
+            let folder = target.parent().unwrap_or(into);
+            files::create_private_dir(folder).map_err(|error| error.to_string())?;
+            files::write_atomic(&target, &content, Privacy::Shared).map_err(|error| error.to_string())?;
         }
     }
     Ok(())
