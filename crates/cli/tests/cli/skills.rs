@@ -1,4 +1,4 @@
-//! Skills and commands by their command line, and the tools for them.
+//! Skills and commands by their command line, and the tools for them (attack T10).
 
 use std::io::{BufRead, BufReader, Write};
 

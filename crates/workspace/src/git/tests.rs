@@ -243,6 +243,7 @@ fn run_clone(hostile: &Hostile, url: &str, into: &Path) -> std::process::Output 
 }
 
 #[test]
+// T10: what is fetched for a skill runs nothing.
 fn a_fetched_repository_runs_nothing_and_brings_no_links() {
     let hostile = Hostile::new();
     let template = hostile.folder.path().join("template/hooks");
