@@ -123,7 +123,11 @@ export type ErrorReport = { kind: ErrorKind, message: string,
  */
 hint?: string | null, };
 
-export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "task_renamed", title: string, } | { "type": "favourite_changed", favourite: boolean, } | { "type": "state_changed", state: TaskState, } | { "type": "model_changed", model: string, } | { "type": "mode_changed", mode: string, reason?: string | null, } | { "type": "permission_mode_changed", permission_mode: PermissionMode, } | { "type": "history_rewound", to_before: MessageId, } | { "type": "user_message", message: Message, } | { "type": "message_queued", message: Message, } | { "type": "environment_details", message_id: MessageId, text: string, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, answer: ApprovalDecision, 
+export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "task_renamed", title: string, } | { "type": "favourite_changed", favourite: boolean, } | { "type": "state_changed", state: TaskState, } | { "type": "model_changed", model: string, } | { "type": "mode_changed", mode: string, reason?: string | null, } | { "type": "permission_mode_changed", permission_mode: PermissionMode, } | { "type": "history_rewound", to_before: MessageId, } | { "type": "user_message", message: Message, } | { "type": "message_queued", message: Message, } | { "type": "environment_details", message_id: MessageId, text: string, } | { "type": "instructions_given", message_id: MessageId, text: string, 
+/**
+ * The files the text is made of, as they were.
+ */
+files: Array<SeenFile>, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, answer: ApprovalDecision, 
 /**
  * What the model reads: why the call was refused, or what to mind from here on.
  */
@@ -416,6 +420,26 @@ export type SettingItem = {
 name: string, value: JsonValue, 
 /**
  * The file, variable or option it comes from; `default` for none.
+ */
+source: string, };
+
+export type SkillItem = { name: string, description: string, 
+/**
+ * `plugin`, `user` or `project`.
+ */
+source: string, folder: string, };
+
+export type SlashCommandItem = { 
+/**
+ * Without the slash.
+ */
+name: string, description: string, 
+/**
+ * What to write behind the name, such as `[issue]`.
+ */
+argument_hint?: string | null, 
+/**
+ * `built in`, `plugin`, `user` or `project`.
  */
 source: string, };
 

@@ -4,6 +4,7 @@ mod commands;
 mod queries;
 mod restore;
 mod runs;
+mod slash;
 mod subtasks;
 
 use std::collections::{HashMap, HashSet};

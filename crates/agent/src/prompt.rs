@@ -23,6 +23,8 @@ pub struct PromptFacts<'a> {
     pub modes: &'a [Arc<Mode>],
     /// Every sub-agent that work can be given to; empty where the model cannot give any.
     pub subagents: &'a [Arc<Subagent>],
+    /// Skills that can be loaded, a line each.
+    pub skills: Option<&'a str>,
     pub workspace: &'a Path,
     pub extra_roots: &'a [std::path::PathBuf],
     pub instructions: &'a Instructions,
@@ -132,6 +134,12 @@ pub fn system_prompt(facts: &PromptFacts<'_>) -> String {
         }
         modes(&mut prompt, facts);
         subagents(&mut prompt, facts);
+        if let Some(skills) = facts.skills {
+            prompt.push_str("# Skills\nInstructions for special work. When the work fits a description, load the skill with \
+                             `skill_loader` before you begin:\n");
+            prompt.push_str(skills);
+            prompt.push('\n');
+        }
         if !facts.attended {
             prompt.push_str(UNATTENDED);
         }
@@ -227,6 +235,7 @@ mod tests {
             mode: &code,
             modes: &[],
             subagents: &[],
+            skills: None,
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,
@@ -283,6 +292,7 @@ mod tests {
             mode: &code,
             modes: &[],
             subagents: &[],
+            skills: None,
             workspace: Path::new("/w"),
             extra_roots: &[],
             instructions: &instructions,

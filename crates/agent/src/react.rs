@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use stepwell_llm::{Model, Overflow, Request, RequestOptions, StopReason, WindowSize, WindowSource};
 use stepwell_protocol::{
     AgentState, AnswerOrigin, CondenseReason, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode,
@@ -15,12 +15,15 @@ use tokio_util::sync::CancellationToken;
 use crate::condense::{CondenseParts, Condensed, Condenser};
 use crate::context::DoesNotFit;
 use crate::engine::Engine;
+use crate::environment::EnvironmentSettings;
 use crate::error::Result;
 use crate::host::SessionHost;
+use crate::library::Library;
 use crate::overview::PendingOverview;
 use crate::plan;
 use crate::request::{Built, RequestBuilder, RequestParts, SystemPrompt};
 use crate::session::Session;
+use crate::surroundings::Noticed;
 use crate::turn::{self, Received, Turn};
 
 /// The mode in which a failure is looked at before anything is changed.
@@ -51,6 +54,10 @@ pub struct Run {
     pub host: Arc<SessionHost>,
     /// Given once, with the first turn that finds it ready.
     pub overview: tokio::sync::Mutex<PendingOverview>,
+    /// Commands, skills and nested instructions of the workspace.
+    pub library: Arc<dyn Library>,
+    pub environment_settings: EnvironmentSettings,
+    pub(crate) noticed: Mutex<Noticed>,
     pub options: RequestOptions,
     pub max_turns: Option<u32>,
     /// The share of the window at which the context is condensed; 0 for never.
@@ -189,6 +196,7 @@ impl Run {
                 let message_id = stepwell_protocol::MessageId::generate();
                 self.session.record(vec![Event::EnvironmentDetails { message_id, text }]).await?;
             }
+            self.note_surroundings().await?;
             if let Some(limit) = self.max_turns.filter(|limit| turns >= *limit) {
                 return Ok(RunEnd::Stopped {
                     error: ErrorReport {

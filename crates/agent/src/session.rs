@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Budget, Exhausted, Ledger};
+use crate::environment::Told;
 use crate::error::{Error, Result, broken};
 use crate::feed::{Feed, Follower};
 use crate::mode::Modes;
@@ -58,6 +59,8 @@ pub struct Session {
     share: Ledger,
     /// What runs in the workspace lives as long as a task in it is open.
     services: Mutex<Option<Arc<WorkspaceServices>>>,
+    /// What the model was told of its surroundings.
+    pub(crate) told: Mutex<Told>,
 }
 
 /// What a session is opened with.
@@ -148,6 +151,7 @@ impl Session {
             workers: Mutex::default(),
             share: Ledger::default(),
             services: Mutex::new(None),
+            told: Mutex::default(),
         }
     }
 

@@ -11,7 +11,9 @@ use stepwell_store::checkpoints::CheckpointLimits;
 use stepwell_tool_runtime::{LoopLimits, ToolSet, WorkspacePolicy, WorkspaceServices};
 
 use crate::budget::Budget;
+use crate::environment::EnvironmentSettings;
 use crate::error::{Error, Result};
+use crate::library::Library;
 use crate::mode::{Mode, Modes};
 use crate::plan::{PLAN_MODE, PlanApproval};
 use crate::prompt::Instructions;
@@ -35,6 +37,8 @@ pub struct AgentWorkspace {
     pub settings: RunSettings,
     pub models: Arc<dyn ModelSource>,
     pub instructions: Arc<dyn InstructionSource>,
+    /// Commands, skills and nested instructions.
+    pub library: Arc<dyn Library>,
 }
 
 /// What the settings say about runs.
@@ -60,6 +64,8 @@ pub struct RunSettings {
     pub in_force: Vec<SettingItem>,
     /// `2026-11-15`, for the prompt.
     pub date: String,
+    /// What of the surroundings is told with a message.
+    pub environment: EnvironmentSettings,
 }
 
 /// How a task begins.

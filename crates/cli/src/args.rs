@@ -4,6 +4,7 @@ mod index;
 mod mcp;
 mod plan;
 mod run;
+mod skills;
 mod tasks;
 
 use std::ffi::OsString;
@@ -19,6 +20,7 @@ pub use mcp::{
 };
 pub use plan::{PlanCommand, PlanTask};
 pub use run::{EffortArg, InputFormat, OutputFormat, RunArgs};
+pub use skills::{CommandsCommand, SkillLocation, SkillsCommand};
 pub use tasks::{EvidenceFormat, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 
 const EXIT_CODES: &str = "Exit codes:\n  \
@@ -78,6 +80,12 @@ pub enum Door {
     /// Look at the plan of a task, approve it or edit it
     #[command(subcommand)]
     Plan(PlanCommand),
+    /// List the commands that are run as `/NAME` in a request
+    #[command(subcommand)]
+    Commands(CommandsCommand),
+    /// List, check and install skills
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// List the models that can be reached
     Models(ModelsArgs),
     /// Check keys, servers and the machine

@@ -4,10 +4,14 @@ pub mod code;
 pub mod confinement;
 pub mod debugging;
 pub mod embeddings;
+mod images;
+mod library;
 mod lookup;
 pub mod mcp;
 mod private;
+mod repository;
 mod resources;
+pub mod skill_pins;
 mod workspaces;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +29,7 @@ use crate::report;
 use crate::settings::{Places, Settings, SettingsLayer};
 use crate::terminal::{self, Style};
 
+pub use library::{FolderLibrary, library_places};
 pub use workspaces::{OpenWorkspace, RequestAdditions, Workspaces};
 
 pub struct AssemblyOptions {
@@ -134,6 +139,16 @@ impl Assembly {
         }
     }
 
+    /// Commands, skills and instructions of the workspace.
+    pub fn library(&self) -> FolderLibrary {
+        FolderLibrary {
+            places: Arc::clone(&self.places),
+            settings: Arc::clone(&self.settings),
+            root: self.workspace.clone(),
+            extra_roots: Vec::new(),
+        }
+    }
+
     pub fn models(&self) -> Models {
         self.workspaces.models(&self.settings, &self.workspace)
     }
@@ -215,6 +230,13 @@ pub fn current_dir() -> anyhow::Result<PathBuf> {
             "change into a folder that exists",
         )
     })
+}
+
+/// `2026-11-15 14:03 +01:00 (Europe/Paris)`.
+fn now() -> String {
+    let now = jiff::Zoned::now();
+    let zone = now.time_zone().iana_name().map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("{}{zone}", now.strftime("%Y-%m-%d %H:%M %:z"))
 }
 
 /// `2026-11-15`, in the time zone of the machine.

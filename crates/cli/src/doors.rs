@@ -3,6 +3,7 @@
 pub mod adapters;
 pub mod agents;
 pub mod checkpoints;
+pub mod commands;
 pub mod config;
 pub mod demo;
 pub mod doctor;
@@ -15,6 +16,7 @@ pub mod plan;
 pub mod run;
 pub mod sandbox;
 pub mod serve;
+pub mod skills;
 pub mod tasks;
 pub mod tool;
 pub mod why;

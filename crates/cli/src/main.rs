@@ -126,6 +126,8 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Modes(command) => doors::modes::run(&command),
         Door::Agents(command) => doors::agents::run(&command),
         Door::Plan(command) => wait(doors::plan::run(command)),
+        Door::Commands(command) => doors::commands::run(&command),
+        Door::Skills(command) => wait(doors::skills::run(command)),
         Door::Models(args) => wait(doors::models::run(args)),
         Door::Doctor(args) => wait(doors::doctor::run(args)),
         Door::Why(args) => wait(doors::why::run(args)),

@@ -4,6 +4,7 @@
 //! own settings are somebody else's text until the person trusts the folder: before that they can narrow what
 //! the agent may do, never widen it, and can neither name servers nor programs.
 
+mod claude;
 mod code;
 mod given;
 mod in_force;
@@ -33,6 +34,7 @@ use stepwell_tool_runtime::{
 };
 use stepwell_workspace::Denial;
 
+pub use claude::hook_files;
 pub use code::{CodeSettings, EmbeddingSettings, LanguageServer, ServersSetting};
 pub use given::keep as keep_given;
 pub use keep::UserSettingsKeeper;
@@ -76,7 +78,7 @@ pub struct Settings {
     pub withheld: Vec<String>,
     /// Whether the person trusts what the project's own files say.
     pub trusted: bool,
-    /// What is wrong with the project's files of MCP servers.
+    /// What is wrong with the project's files of MCP servers and hooks.
     pub mcp_problems: Vec<String>,
 }
 
@@ -116,6 +118,8 @@ impl Settings {
         let trusted = !trust::needs_trust(project)? || is_trusted(places, project)?;
         let mcp = mcp::project_servers(project, trusted);
         layers.extend(mcp.layers);
+        let hooks = claude::project_hooks(project, trusted);
+        layers.extend(hooks.layers);
         let path = Places::project_settings(project);
         if let Some(mut layer) = usable(read::file(&path), problems).flatten() {
             if !trusted {
@@ -129,13 +133,15 @@ impl Settings {
             withheld.push("the system prompt".into());
         }
         withheld.extend(mcp.withheld);
+        withheld.extend(hooks.withheld);
         layers.extend(
             usable(SettingsLayer::from_environment(), problems).map(|layer| (Source::Environment, layer)),
         );
         // Flags such as `--model` say the same more plainly, so they come last.
         layers.extend(given::layer().map(|layer| (Source::CommandLine, layer.clone())));
         layers.push((Source::CommandLine, command_line));
-        let mut settings = Self { layers, withheld, trusted, mcp_problems: mcp.problems };
+        let mcp_problems = mcp.problems.into_iter().chain(hooks.problems).collect();
+        let mut settings = Self { layers, withheld, trusted, mcp_problems };
         // Rules are tried here, so that a mistake in one is told before anything is done.
         if let Err(problem) = settings.rules(places, &judge_places(places, workspace, &[])) {
             problems.push(problem);
@@ -262,6 +268,19 @@ impl Settings {
     /// Hooks of every layer; all of them run.
     pub fn hooks(&self) -> Vec<serde_json::Value> {
         self.layers.iter().filter_map(|(_, layer)| layer.hooks.clone()).collect()
+    }
+
+    pub fn environment_details(&self) -> bool {
+        self.value(|layer| layer.environment_details).unwrap_or(true)
+    }
+
+    pub fn image_model(&self) -> Option<String> {
+        self.value(|layer| layer.image_model.clone())
+    }
+
+    /// Folders of plug-ins of every layer.
+    pub fn plugins(&self) -> Vec<PathBuf> {
+        self.layers.iter().flat_map(|(_, layer)| layer.plugins.clone()).collect()
     }
 
     pub fn checkpoints(&self) -> CheckpointSettings {

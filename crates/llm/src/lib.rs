@@ -34,6 +34,7 @@ mod advice;
 mod connect;
 mod embeddings;
 mod exchange;
+mod images;
 mod model;
 mod presets;
 mod pricing;
@@ -48,6 +49,7 @@ mod xml_tool_calls;
 
 pub use connect::{ConnectOptions, connect};
 pub use embeddings::{EmbeddingModel, EmbeddingOptions};
+pub use images::{ImageKind, ImageModel, ImageOptions, MadeBytes};
 pub use model::{
     Delta, DeltaStream, Effort, Error, Model, ModelInfo, Overflow, Price, Request, RequestOptions,
     StopReason, ToolChoice,

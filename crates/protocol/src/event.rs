@@ -69,6 +69,14 @@ pub enum Event {
         message_id: MessageId,
         text: String,
     },
+    /// Instructions of folders that a tool has touched, such as a nested `AGENTS.md`. Kept, so that a resumed task knows
+    /// which it was given.
+    InstructionsGiven {
+        message_id: MessageId,
+        text: String,
+        /// The files the text is made of, as they were.
+        files: Vec<SeenFile>,
+    },
     /// What the model said before acting, or its reasoning before an answer. Comes before every action, also
     /// when the model said nothing.
     Thought {

@@ -56,8 +56,8 @@ pub use message::{Image, Message, Part, Role};
 pub use plan::{CriticalFile, Plan, PlanFault, PlanStatus, PlanStep, PlanView, PlannedChange, StepStatus};
 pub use protected::{PROTECTED_FILES, PROTECTED_FOLDERS, protected_part};
 pub use query::{
-    CheckpointItem, CommandItem, ModeItem, ModelItem, Query, QueryReply, SettingItem, SymbolItem, TaskFilter,
-    TaskListItem, ToolItem,
+    CheckpointItem, CommandItem, ModeItem, ModelItem, Query, QueryReply, SettingItem, SkillItem,
+    SlashCommandItem, SymbolItem, TaskFilter, TaskListItem, ToolItem,
 };
 pub use question::{
     AnsweredBy, ClarificationKind, DecisionKind, Question, QuestionAnswer, QuestionKind, QuestionOption,

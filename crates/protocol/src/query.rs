@@ -45,6 +45,14 @@ pub enum Query {
     },
     /// The commands of this protocol, for a palette.
     Commands,
+    /// What can be run as `/NAME` in a message.
+    SlashCommands {
+        workspace: String,
+    },
+    /// What the agent can load.
+    Skills {
+        workspace: String,
+    },
     /// The settings in force, and where each comes from.
     Settings {
         workspace: String,
@@ -88,6 +96,8 @@ impl Query {
             Self::Models { workspace }
             | Self::Modes { workspace }
             | Self::Tools { workspace }
+            | Self::SlashCommands { workspace }
+            | Self::Skills { workspace }
             | Self::Settings { workspace }
             | Self::Checkpoints { workspace, .. }
             | Self::CheckpointDiff { workspace, .. }
@@ -156,6 +166,12 @@ pub enum QueryReply {
     },
     Commands {
         commands: Vec<CommandItem>,
+    },
+    SlashCommands {
+        commands: Vec<SlashCommandItem>,
+    },
+    Skills {
+        skills: Vec<SkillItem>,
     },
     Settings {
         settings: Vec<SettingItem>,
@@ -265,6 +281,28 @@ pub struct CommandItem {
     pub description: String,
     /// JSON schema of its fields.
     pub parameters: Value,
+}
+
+/// A command that people run by its name in a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SlashCommandItem {
+    /// Without the slash.
+    pub name: String,
+    pub description: String,
+    /// What to write behind the name, such as `[issue]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument_hint: Option<String>,
+    /// `built in`, `plugin`, `user` or `project`.
+    pub source: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct SkillItem {
+    pub name: String,
+    pub description: String,
+    /// `plugin`, `user` or `project`.
+    pub source: String,
+    pub folder: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]

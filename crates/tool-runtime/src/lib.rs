@@ -64,7 +64,9 @@ pub use registry::{
 };
 pub use resources::{NoResources, ResourceBody, ResourceEntry, ResourceTemplateEntry, Resources};
 pub use retry::RetryPolicy;
-pub use services::{WorkspaceActivity, WorkspaceLookup, WorkspacePolicy, WorkspaceServices};
+pub use services::{
+    GitQuestion, PathKind, Wanted, WorkspaceActivity, WorkspaceLookup, WorkspacePolicy, WorkspaceServices,
+};
 pub use subtask::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 pub use tool::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub use tool_set::{Exclusion, ToolGate, ToolSet};

@@ -64,6 +64,11 @@ pub trait WorkspaceActivity: Send + Sync {
         Vec::new()
     }
 
+    /// Output of a background command that nobody has read yet; it stays unread.
+    fn background_output(&self, _process_id: u32) -> Option<String> {
+        None
+    }
+
     /// Ends a background command; `false` when there is none of this number.
     async fn stop_background_command(&self, process_id: u32) -> bool;
 
@@ -90,6 +95,60 @@ pub trait WorkspaceLookup: Send + Sync {
 
     /// Symbols whose name matches, the best first.
     async fn symbols(&self, text: &str, limit: usize) -> Result<Vec<SymbolItem>, String>;
+
+    /// What a path in the workspace is; `None` where nothing is there, or where it leads outside.
+    async fn kind_of(&self, _path: &str) -> Option<PathKind> {
+        None
+    }
+
+    /// The call of a tool that brings something for a person's message: its name and its arguments. It runs like a
+    /// call of the model's.
+    fn call_for(&self, _wanted: &Wanted) -> Option<(String, serde_json::Value)> {
+        None
+    }
+
+    /// What the repository of the workspace says, without files that are hidden.
+    async fn git(&self, _question: &GitQuestion, _cancel: &CancellationToken) -> Result<String, String> {
+        Err("there is no repository here".to_owned())
+    }
+}
+
+/// What a path names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathKind {
+    File,
+    Folder,
+    /// By the ignore file or the rule of this name.
+    Hidden(String),
+}
+
+/// Something that a person's message names and a tool can bring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    File {
+        path: String,
+        /// First and last line; an open end is `None`.
+        lines: Option<(u32, Option<u32>)>,
+    },
+    Folder {
+        path: String,
+    },
+    Page {
+        url: String,
+    },
+    /// The output of a command.
+    Shell {
+        command: String,
+    },
+}
+
+/// A question to the repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GitQuestion {
+    /// What is not committed.
+    WorkingChanges,
+    /// What a commit says and changes.
+    Commit(String),
 }
 
 /// A workspace in which nothing runs and no code is known.

@@ -8,10 +8,11 @@ use stepwell_code_intel::lsp::Servers;
 use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
-use crate::{BackgroundCommands, CodeService, Confinement, DebugService};
+use crate::library::ToolLibrary;
+use crate::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker};
 use crate::{
-    ask, chain, code, complete, debug, files, hypothesis, plan, shell, subtasks, switch_mode, todo,
-    tool_search,
+    ask, chain, code, commands, complete, debug, files, hypothesis, images, plan, shell, skills, subtasks,
+    switch_mode, todo, tool_search,
 };
 
 /// What the tools must know of the settings.
@@ -30,6 +31,10 @@ pub struct CatalogOptions {
     pub embeddings: Option<Arc<Embeddings>>,
     /// Where it is noted what a call is about to change, as long as it is not done.
     pub unfinished_edits: PathBuf,
+    /// Skills and commands of people's folders; without them their tools are not there.
+    pub library: Option<Arc<dyn ToolLibrary>>,
+    /// Makes images, where the person names a model for it.
+    pub images: Option<Arc<dyn ImageMaker>>,
     /// The program that answers to [`crate::PDF_TEXT_WORD`]; without one, PDF is not read.
     pub own_program: Option<PathBuf>,
 }
@@ -82,6 +87,15 @@ pub fn builtin(
         Arc::new(todo::TodoWrite),
         Arc::new(tool_search::ToolSearch),
     ];
+    if let Some(library) = &options.library {
+        tools.push(Arc::new(commands::FetchInstructions));
+        tools.push(Arc::new(commands::RunSlashCommand::new(Arc::clone(library))));
+        tools.push(Arc::new(skills::SkillLoader::new(Arc::clone(library))));
+        tools.push(Arc::new(skills::SkillInstaller::new(workspace.clone(), Arc::clone(library))));
+    }
+    if let Some(maker) = &options.images {
+        tools.push(Arc::new(images::GenerateImage::new(workspace.clone(), Arc::clone(maker))));
+    }
     tools.extend(debug::tools(debugger));
     tools.extend(code::tools(code));
     tools

@@ -51,6 +51,9 @@ pub struct TaskSummary {
     /// What the agent last saw of files, the oldest first.
     #[serde(default)]
     pub seen: Vec<SeenFile>,
+    /// Instructions of folders that the agent was given, as they were then.
+    #[serde(default)]
+    pub instructions: Vec<SeenFile>,
 }
 
 /// A sub-task and the call that gets its result.
@@ -84,6 +87,7 @@ impl Default for TaskSummary {
             open_questions: Vec::new(),
             open_subtasks: Vec::new(),
             seen: Vec::new(),
+            instructions: Vec::new(),
         }
     }
 }
@@ -199,6 +203,14 @@ impl TaskSummary {
                     known.evidence.clone_from(evidence);
                 }
             }
+            Event::InstructionsGiven { files, .. } => {
+                for file in files {
+                    self.instructions.retain(|known| known.path != file.path);
+                    self.instructions.push(file.clone());
+                }
+            }
+            // What was taken back or summed up may have held instructions; they are given again.
+            Event::HistoryRewound { .. } | Event::ContextCondensed { .. } => self.instructions.clear(),
             _ => {}
         }
     }

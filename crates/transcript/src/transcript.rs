@@ -333,6 +333,7 @@ impl Transcript {
             | Event::StateChanged { .. }
             | Event::MessageQueued { .. }
             | Event::EnvironmentDetails { .. }
+            | Event::InstructionsGiven { .. }
             | Event::Todo { .. }
             | Event::Hypotheses { .. }
             | Event::FilesSeen { .. }

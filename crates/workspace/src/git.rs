@@ -86,6 +86,65 @@ pub fn call(folder: &Path, arguments: &[&str], time_limit: Duration) -> Result<P
     })
 }
 
+/// A call of git that fetches the newest commit of a repository into a new folder: one branch, no submodules, no links, and
+/// nothing that the repository or the person's settings would run. Only the protocol of the address is spoken, which is
+/// `https` or, for a repository on this machine, `file`.
+pub fn clone_call(url: &str, branch: Option<&str>, into: &Path, time_limit: Duration) -> Result<ProgramCall> {
+    let bad = |reason: &str| Error::Repository { path: PathBuf::from(url), reason: reason.to_owned() };
+    let protocol = match url.split_once("://") {
+        Some((protocol @ ("https" | "file"), rest)) if !rest.is_empty() => protocol,
+        _ => return Err(bad("its address is no https address")),
+    };
+    let is_branch = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with('-')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c))
+    };
+    if branch.is_some_and(|branch| !is_branch(branch)) {
+        return Err(bad("the name of the branch is none"));
+    }
+    let folder = into.parent().unwrap_or(Path::new("/"));
+    let program = find_program("git", folder).unwrap_or_else(|| "git".into());
+    let mut arguments: Vec<OsString> = [
+        "-c",
+        "core.symlinks=false",
+        "-c",
+        "fetch.fsckObjects=true",
+        "-c",
+        "init.templateDir=",
+        "clone",
+        "--quiet",
+        "--depth=1",
+        "--single-branch",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--template=",
+    ]
+    .map(Into::into)
+    .to_vec();
+    if let Some(branch) = branch {
+        arguments.push(format!("--branch={branch}").into());
+    }
+    arguments.extend(["--".into(), url.into(), into.as_os_str().to_owned()]);
+    let mut set = quiet_environment();
+    set.retain(|(name, _)| name != "GIT_ALLOW_PROTOCOL");
+    // Filters of the person, such as that for large files, would run for the repository's files.
+    for (name, value) in
+        [("GIT_ALLOW_PROTOCOL", protocol), ("GIT_LFS_SKIP_SMUDGE", "1"), ("GIT_ATTR_NOSYSTEM", "1")]
+    {
+        set.push((name.into(), value.into()));
+    }
+    Ok(ProgramCall {
+        program: program.into(),
+        arguments,
+        folder: folder.to_path_buf(),
+        environment: Environment { removed: Vec::new(), set },
+        input: None,
+        time_limit,
+        keep: KeepOutput { memory: 4096, file: None, file_limit: 0 },
+    })
+}
+
 /// Why git, started in a folder, could run a program that the repository names; `None` where it could not. What
 /// cannot be looked at is a reason.
 pub fn hazard(folder: &Path) -> Option<String> {

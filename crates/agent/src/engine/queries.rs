@@ -4,14 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stepwell_protocol::{
-    EventRecord, Query, QueryReply, Seq, TaskFilter, TaskId, TaskInfo, TaskListItem, TaskTotals, ToolItem,
-    Usage, command_items,
+    EventRecord, Query, QueryReply, Seq, SkillItem, SlashCommandItem, TaskFilter, TaskId, TaskInfo,
+    TaskListItem, TaskTotals, ToolItem, Usage, command_items,
 };
 use stepwell_store::{Home, Index, LogReader, SortOrder, TaskQuery, TaskRow, TaskSort};
 use stepwell_tool_runtime::RegisteredTool;
 
 use super::Engine;
+use crate::commands::SlashCommand;
 use crate::error::{Error, Result, broken};
+use crate::skills::Skill;
 
 /// Rows of an answer where the question does not say.
 const DEFAULT_ROWS: u32 = 50;
@@ -47,6 +49,18 @@ impl Engine {
                 QueryReply::Tools { tools: tools.iter().map(tool_item).collect() }
             }
             Query::Commands => QueryReply::Commands { commands: command_items() },
+            Query::SlashCommands { workspace } => {
+                let library = self.workspace(Path::new(&workspace)).await?.library;
+                let read = move || library.commands().all().map(command_item).collect();
+                QueryReply::SlashCommands {
+                    commands: tokio::task::spawn_blocking(read).await.map_err(broken)?,
+                }
+            }
+            Query::Skills { workspace } => {
+                let library = self.workspace(Path::new(&workspace)).await?.library;
+                let read = move || library.skills().all().map(skill_item).collect();
+                QueryReply::Skills { skills: tokio::task::spawn_blocking(read).await.map_err(broken)? }
+            }
             Query::Settings { workspace } => {
                 let settings = self.workspace(Path::new(&workspace)).await?.settings;
                 QueryReply::Settings { settings: settings.in_force }
@@ -207,6 +221,24 @@ fn item_of(row: TaskRow) -> TaskListItem {
             workspace: row.workspace,
             created_at: row.created_at,
         },
+    }
+}
+
+fn command_item(command: &SlashCommand) -> SlashCommandItem {
+    SlashCommandItem {
+        name: command.name.clone(),
+        description: command.summary(),
+        argument_hint: command.argument_hint.clone(),
+        source: command.origin.kind().to_owned(),
+    }
+}
+
+fn skill_item(skill: &Skill) -> SkillItem {
+    SkillItem {
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        source: skill.origin.kind().to_owned(),
+        folder: skill.folder.display().to_string(),
     }
 }
 

@@ -84,7 +84,7 @@ impl Engine {
         .await
     }
 
-    pub(super) async fn checkpoint_diff(
+    pub(crate) async fn checkpoint_diff(
         &self,
         workspace: &Path,
         id: u64,

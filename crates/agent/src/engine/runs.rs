@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use stepwell_llm::RequestOptions;
 use stepwell_protocol::{Event, Message, Part, PermissionMode, Role, RunEnd};
 use stepwell_tool_runtime::{CallEnv, CallSetup, HookCall, HookOutcome, RuleJudge};
@@ -24,6 +24,7 @@ use crate::workspace::AgentWorkspace;
 impl Engine {
     /// Says something in a task: queued while it works, else the start of a run.
     pub(super) async fn say(&self, session: &Arc<Session>, parts: Vec<Part>) -> Result<()> {
+        let parts = self.with_command(session, parts).await?;
         let message = Message::new(Role::User, parts);
         if session.is_running() {
             return session.record(vec![Event::MessageQueued { message }]).await;
@@ -167,7 +168,7 @@ impl Engine {
 
     /// What the next turn is made with, by the settings of the workspace and what was chosen for the task.
     pub(crate) fn turn_setup(session: &Session, workspace: &AgentWorkspace) -> Result<TurnSetup> {
-        let AgentWorkspace { services, policy, settings, models, instructions } = workspace;
+        let AgentWorkspace { services, policy, settings, models, instructions, library } = workspace;
         let (mode, model_name, chosen) = session
             .read_summary(|summary| (summary.mode.clone(), summary.model.clone(), summary.permission_mode));
         if model_name.is_empty() {
@@ -190,6 +191,12 @@ impl Engine {
             }
         };
         let mode = &mode;
+        let skills = library.skills().listing(&slug);
+        let tools = match skills {
+            Some(_) => tools,
+            // Where there is no skill, the tool that loads them need not cost anything.
+            None => tools.deferring([], ["skill_loader".to_owned()]),
+        };
         session.tools.replace(tools);
         let mut instructions = instructions.instructions(&slug)?;
         instructions.items.extend(mode.instructions.as_ref().map(|text| Instruction {
@@ -204,8 +211,11 @@ impl Engine {
         let can_delegate = registry.get("task").is_some_and(|tool| session.tools.check(&tool).is_ok());
         let subagents: Vec<Arc<Subagent>> =
             if can_delegate { settings.subagents.all().cloned().collect() } else { Vec::new() };
+        let can_load = registry.get("skill_loader").is_some_and(|tool| session.tools.check(&tool).is_ok());
+        let skills = skills.filter(|_| can_load);
         let facts = PromptFacts {
             mode,
+            skills: skills.as_deref(),
             modes: &modes,
             subagents: &subagents,
             workspace: &services.root,
@@ -230,7 +240,7 @@ impl Engine {
         session.hold(Arc::clone(&workspace.services));
         let overview = PendingOverview::start(&workspace.services, &session.messages(), &cancel);
         let setup = Self::turn_setup(session, &workspace)?;
-        let AgentWorkspace { services, policy, settings, .. } = workspace;
+        let AgentWorkspace { services, policy, settings, library, .. } = workspace;
         let agent = session.read_summary(|summary| summary.info.as_ref()?.agent.clone());
         let max_turns = match agent {
             Some(name) => settings.subagents.find(&name)?.max_turns,
@@ -281,6 +291,9 @@ impl Engine {
             env: CallEnv::new(services, call_setup),
             host,
             overview: tokio::sync::Mutex::new(overview),
+            library,
+            environment_settings: settings.environment,
+            noticed: Mutex::default(),
             options: RequestOptions { cache_key: Some(session.task.to_string()), ..settings.request },
             max_turns: max_turns.or(settings.max_turns),
             condense_percent: settings.condense_percent,

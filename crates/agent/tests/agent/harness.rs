@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use stepwell_agent::prompt::Instructions;
 use stepwell_agent::subagent::SubtaskLimits;
 use stepwell_agent::{
-    AgentWorkspace, Budget, Engine, EngineOptions, ModelSource, PlanApproval, RunSettings, Session,
-    WorkspaceSource,
+    AgentWorkspace, Budget, Engine, EngineOptions, EnvironmentSettings, ModelSource, NoLibrary, PlanApproval,
+    RunSettings, Session, WorkspaceSource,
 };
 use stepwell_llm::{
     Delta, DeltaStream, Error, Model, ModelInfo, Overflow, Request, RequestOptions, StopReason, WindowSource,
@@ -348,6 +348,7 @@ impl WorkspaceSource for TestWorkspaces {
             settings: self.settings.clone(),
             models: Arc::clone(&self.models) as _,
             instructions: Arc::new(|_: &str| Ok(Instructions::default())),
+            library: Arc::new(NoLibrary),
         })
     }
 }
@@ -407,6 +408,8 @@ pub struct Setup {
     pub condense_percent: u64,
     /// What is known of the workspace's code; nothing by default.
     pub lookup: Option<Arc<dyn WorkspaceLookup>>,
+    /// Whether the model is told what changed around it.
+    pub environment: bool,
 }
 
 impl Setup {
@@ -427,6 +430,7 @@ impl Setup {
             subtasks: SubtaskLimits::default(),
             condense_percent: 0,
             lookup: None,
+            environment: false,
         }
     }
 }
@@ -523,6 +527,7 @@ impl Harness {
                 plan_approval: setup.plan_approval,
                 in_force: Vec::new(),
                 date: "2026-11-15".into(),
+                environment: EnvironmentSettings { enabled: setup.environment, now: || "now".into() },
             },
             models: Arc::new(OneModel(Arc::clone(&model))),
         };

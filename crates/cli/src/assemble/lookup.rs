@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::{Value, json};
 use stepwell_mcp::client::Servers;
 use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
-use stepwell_tool_runtime::{WorkspaceActivity, WorkspaceLookup};
+use stepwell_tool_runtime::{GitQuestion, PathKind, Wanted, WorkspaceActivity, WorkspaceLookup};
 use stepwell_tools::{BackgroundCommands, CodeService, Confinement, DebugService};
 use stepwell_workspace::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use super::code::{OVERVIEW_DEADLINE, overview_limits};
+use super::repository;
 use crate::settings::Settings;
 
 /// Debug sessions and background commands of a workspace.
@@ -34,6 +36,10 @@ impl WorkspaceActivity for Activity {
 
     fn breakpoints(&self) -> Vec<String> {
         self.debugger.breakpoint_lines()
+    }
+
+    fn background_output(&self, process_id: u32) -> Option<String> {
+        self.background.unread(process_id)
     }
 
     async fn stop_background_command(&self, process_id: u32) -> bool {
@@ -90,5 +96,44 @@ impl WorkspaceLookup for Lookup {
     async fn symbols(&self, text: &str, limit: usize) -> Result<Vec<SymbolItem>, String> {
         let symbols = self.code.symbols_matching(text.to_owned(), limit).await;
         symbols.map_err(|error| error.message)
+    }
+
+    async fn kind_of(&self, path: &str) -> Option<PathKind> {
+        let (workspace, path) = (self.workspace.clone(), path.to_owned());
+        let look = tokio::task::spawn_blocking(move || {
+            let place = match workspace.place(&path) {
+                Ok(place) => place.absolute().to_path_buf(),
+                Err(stepwell_workspace::Error::Hidden { by, .. }) => return Some(PathKind::Hidden(by)),
+                // What lies outside is for the tool to refuse.
+                Err(_) => workspace.root().join(&path),
+            };
+            match (place.is_file(), place.is_dir()) {
+                (true, _) => Some(PathKind::File),
+                (_, true) => Some(PathKind::Folder),
+                _ => None,
+            }
+        });
+        look.await.ok().flatten()
+    }
+
+    fn call_for(&self, wanted: &Wanted) -> Option<(String, Value)> {
+        Some(match wanted {
+            Wanted::File { path, lines: None } => ("read".to_owned(), json!({"file_path": path})),
+            Wanted::File { path, lines: Some((first, last)) } => {
+                let mut arguments = json!({"file_path": path, "offset": first});
+                if let Some(last) = last {
+                    arguments["limit"] = json!(last - first + 1);
+                }
+                ("read".to_owned(), arguments)
+            }
+            Wanted::Folder { path } => ("list".to_owned(), json!({"path": path})),
+            Wanted::Shell { command } => ("bash".to_owned(), json!({"command": command, "timeout": 60})),
+            // No tool fetches pages yet.
+            Wanted::Page { .. } => return None,
+        })
+    }
+
+    async fn git(&self, question: &GitQuestion, cancel: &CancellationToken) -> Result<String, String> {
+        repository::answer(&self.workspace, question, cancel).await
     }
 }

@@ -7,12 +7,11 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use serde_json::Value;
 use stepwell_agent::mode::Modes;
-use stepwell_agent::prompt::instructions::{
-    self, Instruction, InstructionPlaces, InstructionSource as InstructionOrigin, Instructions,
-};
+use stepwell_agent::prompt::instructions::{Instruction, InstructionSource as InstructionOrigin};
 use stepwell_agent::subagent::Subagents;
 use stepwell_agent::{
-    AgentWorkspace, Budget, PlanApproval, RunSettings, WorkspaceCheckpoints, WorkspaceSource,
+    AgentWorkspace, Budget, EnvironmentSettings, PlanApproval, RunSettings, WorkspaceCheckpoints,
+    WorkspaceSource,
 };
 use stepwell_llm::RequestOptions;
 use stepwell_mcp::client::Servers;
@@ -23,9 +22,11 @@ use stepwell_tool_runtime::{
 };
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
-use stepwell_tools::{BackgroundCommands, CodeService, DebugService};
+use stepwell_tools::{BackgroundCommands, CodeService, DebugService, ImageMaker};
 use stepwell_workspace::Workspace;
 
+use super::images::Images;
+use super::library::FolderLibrary;
 use super::lookup::{Activity, Lookup};
 use super::resources::DebugResources;
 use super::{code, code_indexes, confinement, debugging, embeddings, today};
@@ -157,12 +158,22 @@ impl Workspaces {
 
     fn services(
         &self,
-        settings: &Settings,
+        settings: &Arc<Settings>,
         root: &Path,
     ) -> anyhow::Result<(WorkspaceServices, Arc<Servers>)> {
         let denied = self.denied_reads(settings, root)?;
         let workspace = self.open_folder(settings, root)?;
-        let options = self.catalog_options(settings, &workspace, denied.as_ref())?;
+        let mut options = self.catalog_options(settings, &workspace, denied.as_ref())?;
+        options.images = settings.image_model().map(|name| {
+            let models = Arc::new(self.models(settings, root));
+            Arc::new(Images { name, models }) as Arc<dyn ImageMaker>
+        });
+        options.library = Some(Arc::new(FolderLibrary {
+            places: Arc::clone(&self.places),
+            settings: Arc::clone(settings),
+            root: root.to_path_buf(),
+            extra_roots: self.extra_roots.clone(),
+        }));
         let confinement = options.confinement.clone();
         let background = BackgroundCommands::default();
         let mut debug_options =
@@ -231,6 +242,8 @@ impl Workspaces {
             )?,
             unfinished_edits: self.places.shared.join("edits"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
+            library: None,
+            images: None,
         })
     }
 
@@ -257,24 +270,10 @@ impl Workspaces {
             keeper: Some(Arc::new(UserSettingsKeeper::new(&self.places))),
         })
     }
+}
 
-    /// The instructions of a mode in a workspace.
-    pub fn instructions(
-        places: &Places,
-        settings: &Settings,
-        root: &Path,
-        mode: &str,
-    ) -> stepwell_agent::Result<Instructions> {
-        instructions::load(&InstructionPlaces {
-            config_dir: &places.config,
-            user_home: places.user_home.as_deref(),
-            workspace: root,
-            mode,
-            text: settings.instructions().as_deref(),
-            language: settings.language().as_deref(),
-            trusted: settings.trusted,
-        })
-    }
+fn is_replay(settings: &Settings) -> bool {
+    settings.model().is_some_and(|model| model.starts_with("replay"))
 }
 
 fn hooks(settings: &Settings) -> anyhow::Result<Hooks> {
@@ -317,16 +316,28 @@ impl WorkspaceSource for Workspaces {
             plan_approval: self.additions.plan_approval,
             in_force: settings.in_force(),
             date: today(),
+            // A recording must be the same when it is played.
+            environment: EnvironmentSettings {
+                enabled: settings.environment_details() && self.record.is_none() && !is_replay(&settings),
+                now: super::now,
+            },
         };
-        let places = Arc::clone(&self.places);
+        let library = Arc::new(FolderLibrary {
+            places: Arc::clone(&self.places),
+            settings,
+            root,
+            extra_roots: self.extra_roots.clone(),
+        });
+        let own = Arc::clone(&library);
         let added = self.additions.system_prompt.clone();
         let instructions = move |mode: &str| {
-            let mut found = Self::instructions(&places, &settings, &root, mode)?;
+            let mut found = own.instructions(mode)?;
             found.items.extend(
                 added.clone().map(|text| Instruction { source: InstructionOrigin::CommandLine, text }),
             );
             Ok(found)
         };
-        Ok(AgentWorkspace { services, policy, settings: run, models, instructions: Arc::new(instructions) })
+        let instructions = Arc::new(instructions);
+        Ok(AgentWorkspace { services, policy, settings: run, models, instructions, library })
     }
 }

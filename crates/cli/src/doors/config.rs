@@ -9,7 +9,7 @@ use stepwell_workspace::files::{self, Privacy};
 use stepwell_workspace::process;
 
 use crate::args::ConfigCommand;
-use crate::assemble::{Assembly, Workspaces, embeddings, workspace_root};
+use crate::assemble::{Assembly, embeddings, workspace_root};
 use crate::exit::Exit;
 use crate::keys;
 use crate::language::said;
@@ -119,7 +119,7 @@ fn edit(project: bool) -> anyhow::Result<Exit> {
 
 fn instructions(assembly: &Assembly, mode: Option<String>, as_json: bool) -> anyhow::Result<()> {
     let mode = mode.unwrap_or_else(|| assembly.settings.mode());
-    let found = Workspaces::instructions(&assembly.places, &assembly.settings, &assembly.workspace, &mode)?;
+    let found = assembly.library().instructions(&mode)?;
     let all = found.items.iter().chain(&found.replacement);
     if as_json {
         let rows: Vec<Value> =

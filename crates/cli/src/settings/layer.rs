@@ -38,6 +38,16 @@ pub struct SettingsLayer {
     /// Text added to the model's instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
+    /// Whether the model is told with each message what changed around it: time, todo list, background commands, debug
+    /// sessions, files that others changed. `true` by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment_details: Option<bool>,
+    /// Folders of plug-ins in Claude Code's shape, whose commands and skills are used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PathBuf>,
+    /// The model that makes images, as `PROVIDER/MODEL`; without one there is no `generate_image`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_model: Option<String>,
     /// A run stops after this many turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
@@ -257,6 +267,7 @@ impl SettingsLayer {
             withheld.extend(sandbox.narrow());
         }
         for (name, taken) in [
+            ("plugins", !std::mem::take(&mut self.plugins).is_empty()),
             ("max_turns", self.max_turns.take().is_some()),
             ("max_cost_usd", self.max_cost_usd.take().is_some()),
             ("max_tokens", self.max_tokens.take().is_some()),

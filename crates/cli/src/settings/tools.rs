@@ -21,6 +21,9 @@ pub struct ToolSettings {
     pub mcp_tokens: Option<usize>,
 }
 
+/// Tools that few tasks need: their definitions are loaded on demand.
+const RARE: &[&str] = &["fetch_instructions", "generate_image", "run_slash_command", "skill_installer"];
+
 impl Settings {
     /// The tools a task begins with. A tool that a rule refuses altogether is not shown to the model.
     pub fn tool_set(&self, rules: &[Rule], registry: &Registry) -> ToolSet {
@@ -28,7 +31,8 @@ impl Settings {
         let (categories, names): (Vec<&String>, Vec<&String>) =
             settings.deferred.iter().partition(|name| Category::by_name(name).is_some());
         let categories = categories.into_iter().filter_map(|name| Category::by_name(name));
-        let set = ToolSet::all().deferring(categories, names.into_iter().cloned());
+        let rare = RARE.iter().map(|name| (*name).to_owned());
+        let set = ToolSet::all().deferring(categories, names.into_iter().cloned().chain(rare));
         let set = set.with_source_tokens(self.mcp_tokens());
         let set = settings.disabled.iter().fold(set, |set, name| set.without(name.clone()));
         registry.list(None, None).iter().fold(set, |set, tool| match denied_tool(rules, tool) {

@@ -19,6 +19,7 @@ pub fn trusted_files(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
         found.extend(files::list_dir(&folder)?.into_iter().filter(|path| is_prompt(path)));
     }
     found.extend(super::mcp_files(project));
+    found.extend(super::hook_files(project));
     found.extend(launch_files(project));
     // Modes may replace built-in ones, which would undo what the person chose a mode for.
     let modes = project.join(".roomodes");

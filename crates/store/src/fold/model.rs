@@ -94,7 +94,8 @@ impl ModelHistory {
                 self.settle_half(None);
                 self.messages.push(Arc::new(message.clone()));
             }
-            Event::EnvironmentDetails { message_id, text } => {
+            Event::EnvironmentDetails { message_id, text }
+            | Event::InstructionsGiven { message_id, text, .. } => {
                 self.settle_half(None);
                 self.messages.push(Arc::new(Message {
                     id: message_id.clone(),

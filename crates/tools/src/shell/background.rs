@@ -201,6 +201,11 @@ impl BackgroundCommands {
         self.list().iter().map(|command| command.summary()).collect()
     }
 
+    /// Output that nobody has read yet. It stays to be read.
+    pub fn unread(&self, id: u32) -> Option<String> {
+        self.find(id).ok().map(|command| command.output.lock().text.clone())
+    }
+
     /// Ends every command that runs and waits for that.
     pub async fn stop_all(&self) {
         let running: Vec<_> = self.list().into_iter().filter(|command| command.is_running()).collect();

@@ -98,6 +98,8 @@ pub fn bench(mode: PermissionMode) -> Bench {
         unfinished_edits: folder.path().join("edits"),
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
         own_program: None,
+        library: None,
+        images: None,
     };
     let debugger =
         stepwell_tools::DebugService::new(workspace.clone(), &stepwell_tools::DebugOptions::default());

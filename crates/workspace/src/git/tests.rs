@@ -233,3 +233,54 @@ fn ordinary_settings_run_nothing() {
         assert_eq!(config::running_key(text).as_deref(), Some(key), "{text}");
     }
 }
+
+fn run_clone(hostile: &Hostile, url: &str, into: &Path) -> std::process::Output {
+    let call = clone_call(url, None, into, Duration::from_secs(60)).unwrap();
+    let mut command = Command::new(&call.program);
+    command.args(&call.arguments).current_dir(&call.folder).envs(call.environment.set);
+    // A template of the person whose hook would leave the mark.
+    command.env("GIT_TEMPLATE_DIR", hostile.folder.path().join("template")).output().unwrap()
+}
+
+#[test]
+// T10: what is fetched for a skill runs nothing.
+fn a_fetched_repository_runs_nothing_and_brings_no_links() {
+    let hostile = Hostile::new();
+    let template = hostile.folder.path().join("template/hooks");
+    std::fs::create_dir_all(&template).unwrap();
+    let hook = template.join("post-checkout");
+    std::fs::write(&hook, format!("#!/bin/sh\n{}\n", hostile.payload())).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", hostile.work().join("link")).unwrap();
+    hostile.write("SKILL.md", "text\n");
+    hostile.git(&["add", "."]);
+    hostile.git(&["commit", "-qm", "two"]);
+    let into = hostile.folder.path().join("fetched");
+    let ran = run_clone(&hostile, &format!("file://{}", hostile.work().display()), &into);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(std::fs::read_to_string(into.join("SKILL.md")).unwrap(), "text\n");
+    assert!(into.join("link").symlink_metadata().unwrap().is_file());
+    assert!(!hostile.mark().exists(), "a hook ran");
+}
+
+#[test]
+fn only_https_and_plain_branches_are_fetched() {
+    let into = Path::new("/tmp/never");
+    let limit = Duration::from_secs(1);
+    for url in [
+        "http://example.org/a",
+        "ssh://example.org/a",
+        "ext::sh -c id",
+        "git@example.org:a",
+        "--upload-pack=x",
+        "",
+    ] {
+        assert!(clone_call(url, None, into, limit).is_err(), "{url}");
+    }
+    for branch in ["", "--upload-pack=x", "a b", "$(id)"] {
+        assert!(clone_call("https://example.org/a", Some(branch), into, limit).is_err(), "{branch}");
+    }
+    let call = clone_call("https://example.org/a", Some("main"), into, limit).unwrap();
+    assert!(call.environment.set.contains(&("GIT_ALLOW_PROTOCOL".into(), "https".into())));
+    assert_eq!(call.environment.set.iter().filter(|(name, _)| name == "GIT_ALLOW_PROTOCOL").count(), 1);
+}

@@ -1,0 +1,45 @@
+//! Images in Gemini's form: an ordinary answer that has one among its parts.
+
+use serde_json::{Value, json};
+use stepwell_protocol::Image;
+
+pub(super) fn body(prompt: &str, from: Option<&Image>) -> Value {
+    let mut parts = vec![json!({"text": prompt})];
+    parts.extend(from.map(|image| json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})));
+    json!({
+        "contents": [{"role": "user", "parts": parts}],
+        "generationConfig": {"responseModalities": ["TEXT", "IMAGE"]},
+    })
+}
+
+pub(super) fn image(answer: &Value) -> Result<String, String> {
+    let parts = answer["candidates"][0]["content"]["parts"].as_array().cloned().unwrap_or_default();
+    let data = parts.iter().find_map(|part| part["inlineData"]["data"].as_str());
+    if let Some(data) = data {
+        return Ok(data.to_owned());
+    }
+    let said: String = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+    let reason =
+        answer["promptFeedback"]["blockReason"].as_str().map(|reason| format!("it refused ({reason})"));
+    let words =
+        (!said.is_empty()).then(|| format!("it said: {}", said.chars().take(300).collect::<String>()));
+    Err(reason.or(words).unwrap_or_else(|| "the answer holds none".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn image_or_the_reason_is_found() {
+        let answer = json!({"candidates": [{"content": {"parts": [
+            {"text": "Here"}, {"inlineData": {"mimeType": "image/png", "data": "QQ=="}}]}}]});
+        assert_eq!(image(&answer), Ok("QQ==".into()));
+        let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
+        assert_eq!(image(&blocked), Err("it refused (SAFETY)".into()));
+        let words = json!({"candidates": [{"content": {"parts": [{"text": "No."}]}}]});
+        assert_eq!(image(&words), Err("it said: No.".into()));
+        let from = Image { media_type: "image/png".into(), data: "QQ==".into() };
+        assert_eq!(body("x", Some(&from))["contents"][0]["parts"][1]["inlineData"]["data"], "QQ==");
+    }
+}
