@@ -188,6 +188,12 @@ impl Resolver<'_> {
         self.rules(target.file).asked_for_by(target)
     }
 
+    /// What in the workspace may reach one of some definitions of a name by a text.
+    pub(crate) fn reached_by_text(&self, sites: &[DefinitionSite]) -> Option<String> {
+        self.begin();
+        self.rules(sites.first()?.file).reached_by_text(sites)
+    }
+
     /// Whether the types of two members may be compared by their members.
     pub(crate) fn may_be_one_type(&self, one: &DefinitionSite, other: &DefinitionSite) -> bool {
         self.begin();

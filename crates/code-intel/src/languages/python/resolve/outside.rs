@@ -11,11 +11,15 @@ use crate::resolve::names::words;
 use crate::resolve::{DefinitionSite, owner_name};
 
 /// Functions that take the name of an attribute as a text, or of the variable that they are assigned to.
-const TAKE_NAMES: [&str; 14] = [
+const TAKE_NAMES: [&str; 18] = [
     "getattr",
     "setattr",
     "hasattr",
     "delattr",
+    "__getattribute__",
+    "__getattr__",
+    "__setattr__",
+    "__delattr__",
     "attrgetter",
     "methodcaller",
     "patch.object",
@@ -284,7 +288,7 @@ fn is_fixture(source: &str, start: u32) -> bool {
 }
 
 /// Whether a text that begins behind `before` names an attribute.
-fn is_name_of_attribute(before: &str) -> bool {
+pub(super) fn is_name_of_attribute(before: &str) -> bool {
     const FARTHEST: usize = 400;
     let mut depth = 0_i32;
     for (at, character) in before.char_indices().rev().take(FARTHEST) {
