@@ -1,6 +1,6 @@
 //! Renames by the constructs of each language that hide, share or make names. Marks are those of `rename_tests`.
 
-use super::rename_tests::{none_sure, whole_or_not_sure};
+use super::rename_tests::{all_renamed_in, none_sure, whole_or_not_sure};
 
 #[test]
 fn bindings_of_rust_patterns_are_renamed_or_not_sure() {
@@ -329,4 +329,29 @@ fn names_of_cpp_constructs_are_renamed_or_not_sure() {
         &[("a.c", "typedef struct <|>node { struct @@node *next; } node_t;\nstruct @@node *g(node_t *n) { return n->next; }\n")],
         &[("a.c", "#ifdef A\nint <|>f(void) { return 1; }\n#else\nint @@f(void) { return 2; }\n#endif\nint g(void) { return @@f(); }\n")],
     ]);
+}
+
+#[test]
+fn members_of_what_functions_of_go_give_are_renamed() {
+    let item = "package m\ntype item struct {\n\t<|>val string\n}\ntype P struct{}\n";
+    let rows = [
+        ("(token item)", "token := p.next(); g(token.@@val)"),
+        ("(a, b item)", "t, _ := p.next(); g(t.@@val)"),
+        ("(a *item)", "t := p.next(); g(t.@@val)"),
+        ("(a []item)", "t := p.next()[0]; g(t.@@val)"),
+        ("(a map[string]*item)", "for _, t := range p.next() { g(t.@@val) }"),
+        ("(a item, err error)", "t, _ := p.next(); g(t.@@val)"),
+        ("(p *P)", "t := new(P).next().make(); g(t.@@val)"),
+    ];
+    for (result, body) in rows {
+        let text = format!(
+            "{item}func (p *P) make() (made item) {{ panic(1) }}\nfunc (p *P) next() {result} {{ panic(1) }}\nfunc f(p *P) {{ {body} }}\n"
+        );
+        all_renamed_in(&[&[("a.go", &text)]]);
+    }
+    // No library has a member that begins in lower case.
+    none_sure(&[&[(
+        "a.go",
+        "package a\nimport \"example.com/b\"\ntype T struct {\n\t<|>val string\n}\nfunc f() { g(b.Made().Other().val) }\n",
+    )]]);
 }
