@@ -123,17 +123,25 @@ fn report_of(run: &RecordedRun, language: RecordedLanguage, wanted: Option<usize
         }
         Ending::TimedOut | Ending::Cancelled => (None, None, true),
     };
+    let lost_thread = run
+        .records
+        .iter()
+        .any(|record| matches!(record, Record::Failure(failure) if failure.how == FailureOrigin::Thread));
     let mut report = FailureReport {
         exit_code,
         signal,
         output: output_tail(&run.output),
         verdict: match exit_code {
             _ if hangs => Verdict::Hangs,
-            Some(0) => Verdict::Passed,
+            // Python ends a thread that raises, and then the program as if nothing had happened.
+            Some(0) if !lost_thread => Verdict::Passed,
             _ => Verdict::Failed,
         },
         ..FailureReport::default()
     };
+    if exit_code == Some(0) && lost_thread {
+        report.notes.push("the program ended with exit code 0 all the same".to_owned());
+    }
     match report.verdict {
         Verdict::Passed => {}
         Verdict::Hangs => add_hang(&mut report, run),
