@@ -355,3 +355,50 @@ fn members_of_what_functions_of_go_give_are_renamed() {
         "package a\nimport \"example.com/b\"\ntype T struct {\n\t<|>val string\n}\nfunc f() { g(b.Made().Other().val) }\n",
     )]]);
 }
+
+#[test]
+fn members_that_rust_reaches_through_other_types_are_renamed_or_not_sure() {
+    whole_or_not_sure(&[
+        // A trait of the workspace gives library types a method that they may have themselves.
+        &[(
+            "src/lib.rs",
+            "trait Builder { fn <|>clear(&mut self); }\nimpl<'s> Builder for &'s str { fn @@clear(&mut self) {} }\nimpl<'s> Builder for Cow<'s, str> {\n    fn @@clear(&mut self) {\n        match self { Cow::Borrowed(s) => { s.@@clear(); } Cow::Owned(s) => s.clear() }\n    }\n}\n",
+        )],
+        // An impl stands on another name of the type.
+        &[(
+            "src/lib.rs",
+            "struct Table<T>(T);\ntype Owned = Table<Vec<u32>>;\nimpl Owned { fn <|>initial() -> Owned { Table(Vec::new()) } }\nfn f() { let t = Table::@@initial(); }\n",
+        )],
+        // Two modules of a name, one of them at a time.
+        &[(
+            "src/lib.rs",
+            "#[cfg(a)]\nmod inner { pub struct Guard; impl Guard { pub fn <|>put(g: Guard) {} } }\n#[cfg(not(a))]\nmod inner { pub struct Guard; impl Guard { pub fn @@put(g: Guard) {} } }\npub struct Guard(inner::Guard);\nimpl Guard { pub fn put(this: Guard) { inner::Guard::@@put(this.0); } }\n",
+        )],
+        &[(
+            "src/lib.rs",
+            "#[cfg(a)]\nmod inner { pub struct Guard; impl Guard { pub fn @@put(g: Guard) {} } }\n#[cfg(not(a))]\nmod inner { pub struct Guard; impl Guard { pub fn <|>put(g: Guard) {} } }\npub struct Guard(inner::Guard);\nimpl Guard { pub fn put(this: Guard) { inner::Guard::@@put(this.0); } }\n",
+        )],
+    ]);
+}
+
+#[test]
+fn variables_that_take_a_field_of_their_own_name_keep_it() {
+    all_renamed_in(&[
+        &[(
+            "a.ts",
+            "interface C { count?: number; <|>reset?: boolean }\nfunction f(config: C) {\n  const { count = 1, @@reset: reset = false } = config;\n  if (reset) g(count);\n}\n",
+        )],
+        &[(
+            "a.ts",
+            "interface C { count?: number; <|>reset?: boolean }\nfunction f(config: C) {\n  const { @@reset: reset } = config;\n  if (reset) g();\n}\n",
+        )],
+        &[(
+            "a.ts",
+            "interface C { reset?: boolean }\nfunction f(config: C) {\n  const { reset: <|>reset = false } = config;\n  if (@@reset) g();\n}\n",
+        )],
+    ]);
+    whole_or_not_sure(&[&[(
+        "a.ts",
+        "interface C { <|>reset?: boolean }\nfunction f({ @@reset: reset = false }: C) {\n  if (reset) g();\n}\n",
+    )]]);
+}
