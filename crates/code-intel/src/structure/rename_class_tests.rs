@@ -402,3 +402,21 @@ fn variables_that_take_a_field_of_their_own_name_keep_it() {
         "interface C { <|>reset?: boolean }\nfunction f({ @@reset: reset = false }: C) {\n  if (reset) g();\n}\n",
     )]]);
 }
+
+#[test]
+fn parameters_of_python_that_other_names_and_dictionaries_ask_for_are_not_sure() {
+    none_sure(&[
+        &[(
+            "a.py",
+            "class A:\n    def tag(self, value):\n        return value\n    def to_json(self, value):\n        return value\nclass B(A):\n    def to_json(self, <|>value):\n        return value\n    tag = to_json\n",
+        )],
+        &[(
+            "a.py",
+            "from typing import TypedDict, Unpack\nclass Options(TypedDict, total=False):\n    depth: int\nclass A:\n    def __init__(self, *, <|>depth: int = 1):\n        self.d = depth\nclass B(A):\n    def __init__(self, **options: Unpack[Options]):\n        super().__init__(**options)\n",
+        )],
+    ]);
+    all_renamed_in(&[&[(
+        "a.py",
+        "class A:\n    def show(self, value):\n        return value\n    def other(self, <|>value):\n        return @@value\n    tag = show\n",
+    )]]);
+}

@@ -99,7 +99,9 @@ impl Python<'_, '_> {
             let by =
                 method.and_then(|method| self.external_base(&method).or_else(|| self.protocol_with(&method)));
             let by = by.or_else(|| self.asked_for_by_pytest(target));
-            let by = by.or_else(|| self.key_of_arguments(target));
+            let by =
+                by.or_else(|| self.key_of_arguments(target)).or_else(|| self.other_name_of_method(target));
+            let by = by.or_else(|| self.dictionary_with(target));
             return by.or_else(|| self.imported_instead(target));
         }
         if definition.is_member {
@@ -111,6 +113,35 @@ impl Python<'_, '_> {
             return import;
         }
         import.or_else(|| self.text_with(target)).or_else(|| self.path_with(target))
+    }
+
+    /// `other = method` in the class of the method that a parameter is of: whoever calls the other may be one that a class
+    /// above has, with its own names of parameters.
+    fn other_name_of_method(&self, parameter: &DefinitionSite) -> Option<String> {
+        let (method, _) = self.function_of(parameter)?;
+        let whole = self.index.whole(parameter.file);
+        let (_, own) = whole.1.defined_at(method.definition.name_span).next()?;
+        let is_other_name = |one: &&Definition| {
+            one.is_member && one.container == own.container && one.value.trim() == own.name.as_str()
+        };
+        let other = whole.1.definitions.iter().filter(|_| own.is_member).find(is_other_name)?;
+        Some(format!("The other name `{}` of the method", other.name))
+    }
+
+    /// A `TypedDict` with a key of the name of a parameter, where functions take such by `**options: Unpack[...]`.
+    fn dictionary_with(&self, parameter: &DefinitionSite) -> Option<String> {
+        if self.index.using("Unpack").is_empty() {
+            return None;
+        }
+        let found = self.everywhere(&parameter.definition.name, |file, one, facts| {
+            let of = one.container.and_then(|index| facts.definitions.get(index as usize));
+            self.can_use(file, parameter.file)
+                && one.is_member
+                && of.is_some_and(|of| of.bases.iter().any(|base| base.ends_with("TypedDict")))
+        });
+        let first = found.first()?;
+        let outline = self.index.outline(first.file);
+        Some(format!("The dictionary `{}`", owner_name(&outline, &first.definition)?))
     }
 
     /// `function(**{"name": 1})` and `Thread(target=function, kwargs={"name": 1})`.
