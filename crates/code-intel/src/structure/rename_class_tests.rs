@@ -420,3 +420,18 @@ fn parameters_of_python_that_other_names_and_dictionaries_ask_for_are_not_sure()
         "class A:\n    def show(self, value):\n        return value\n    def other(self, <|>value):\n        return @@value\n    tag = show\n",
     )]]);
 }
+
+#[test]
+fn names_that_stubs_keys_and_lent_members_ask_for_are_renamed_or_not_sure() {
+    none_sure(&[
+        &[("a.py", "<|>NO_OP = 1\n"), ("a.pyi", "NO_OP: int\n"), ("b.py", "import a\nprint(a.NO_OP)\n")],
+        &[
+            ("a.ts", "export interface Z { _z: { <|>isst: number } }\n"),
+            ("b.ts", "import { Z } from './a';\nexport type P<T extends Z> = T[\"_z\"][\"isst\"];\n"),
+        ],
+    ]);
+    whole_or_not_sure(&[&[(
+        "src/lib.rs",
+        "use std::ops::{Deref, DerefMut};\nstruct Parser<'a> { out: u8, reader: Reader<'a> }\nstruct Reader<'a> { b: &'a [u8] }\nimpl<'a> Deref for Parser<'a> { type Target = Reader<'a>; fn deref(&self) -> &Self::Target { &self.reader } }\nimpl DerefMut for Parser<'_> { fn deref_mut(&mut self) -> &mut Self::Target { &mut self.reader } }\nimpl<'a> Reader<'a> { fn <|>read_str(&mut self, s: &str) -> bool { true } }\nimpl Parser<'_> { fn f(&mut self) -> bool { return if self.@@read_str(\"/\") { true } else { false } } }\n",
+    )]]);
+}

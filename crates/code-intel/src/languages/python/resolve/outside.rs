@@ -92,8 +92,22 @@ impl Python<'_, '_> {
         Some((DefinitionSite::new(parameter.file, function), is_free))
     }
 
+    /// A stub beside a module, which type checkers read in its place, or the module beside a stub.
+    fn stub_with(&self, target: &DefinitionSite) -> Option<String> {
+        let path = self.index.path(target.file);
+        let twin = path.strip_suffix('i').filter(|twin| twin.ends_with(".py"));
+        let twin = twin.map_or_else(|| format!("{path}i"), ToOwned::to_owned);
+        let (file, _) = self.index.entries().find(|(_, entry)| entry.path == twin)?;
+        let source = self.index.source(file);
+        words(&source, &target.definition.name).next().map(|_| format!("`{twin}`"))
+    }
+
     pub(super) fn asked_for_outside(&self, target: &DefinitionSite) -> Option<String> {
         let definition = &target.definition;
+        let is_local = definition.scope.is_some() && definition.kind != Kind::Parameter;
+        if let Some(stub) = self.stub_with(target).filter(|_| !is_local) {
+            return Some(stub);
+        }
         if definition.kind == Kind::Parameter {
             let method = self.overriding_method(target);
             let by =
