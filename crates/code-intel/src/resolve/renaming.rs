@@ -211,7 +211,7 @@ impl Resolver<'_> {
         let is_own_type = matches!(text, "self" | "this" | "cls" | "super" | "super()")
             && rules.declared_this(file, offset).is_none()
             // A type of Rust may lend the members of another.
-            && !(self.language(file) == Some(Language::Rust) && !self.index.using("Deref").is_empty())
+            && (self.language(file) != Some(Language::Rust) || self.index.using("Deref").is_empty())
             && !self.enclosing_type(file, offset).is_empty();
         let after = whole.0.get(offset as usize + name.len()..).unwrap_or_default();
         let want = if after.starts_with('(') || after.starts_with("::<") { Want::Call } else { Want::Any };

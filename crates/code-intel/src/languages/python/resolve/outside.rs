@@ -95,8 +95,8 @@ impl Python<'_, '_> {
     /// A stub beside a module, which type checkers read in its place, or the module beside a stub.
     fn stub_with(&self, target: &DefinitionSite) -> Option<String> {
         let path = self.index.path(target.file);
-        let twin = path.strip_suffix('i').filter(|twin| twin.ends_with(".py"));
-        let twin = twin.map_or_else(|| format!("{path}i"), ToOwned::to_owned);
+        let twin = path.strip_suffix(".pyi").map(|module| format!("{module}.py"));
+        let twin = twin.unwrap_or_else(|| format!("{path}i"));
         let (file, _) = self.index.entries().find(|(_, entry)| entry.path == twin)?;
         let source = self.index.source(file);
         words(&source, &target.definition.name).next().map(|_| format!("`{twin}`"))
