@@ -60,7 +60,7 @@ impl Debugger {
         wait: &Wait,
     ) -> Result<FailureReport> {
         let how = plan.how.clone();
-        if let Some(report) = self.explain_recorded(&plan, wanted, wait).await? {
+        if let Some(report) = self.explain_recorded(&plan, options.runs_again, wanted, wait).await? {
             // The sentence names the debugger that was not needed.
             return Ok(report);
         }
@@ -115,10 +115,12 @@ impl Debugger {
         let seen = Seen { snapshots, hang: verdict_hint, exit_code, output: &output, tests: &tests };
         let mut report = report_of(seen, wanted, finder);
         report.notes.splice(0..0, notes);
-        self.look_at_test(&plan_again, options.clone(), &tests, &mut report, wait).await;
+        if options.runs_again {
+            self.look_at_test(&plan_again, options.clone(), &tests, &mut report, wait).await;
+        }
         let told = sanitizer::read(&output).filter(|_| report.verdict == Verdict::Failed);
         // Some report when the program ends, which is not where the fault is.
-        if told.as_ref().is_none_or(|told| told.ends_there) {
+        if options.runs_again && told.as_ref().is_none_or(|told| told.ends_there) {
             self.look_at_exit(&plan_again, options, &session, &mut report, wait).await;
         }
         if let Some(told) = told {

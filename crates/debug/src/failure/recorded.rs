@@ -30,6 +30,7 @@ impl Debugger {
     pub(super) async fn explain_recorded(
         &self,
         plan: &LaunchPlan,
+        runs_again: bool,
         wanted: Option<usize>,
         wait: &Wait,
     ) -> Result<Option<FailureReport>> {
@@ -47,7 +48,7 @@ impl Debugger {
         }
         let mut report = report_of(&run, command.language(), wanted);
         // A program that computed for long was not followed to its end: once more, the failing functions alone.
-        let lost = chosen_failure(&run, wanted).filter(|failure| failure.exhausted);
+        let lost = chosen_failure(&run, wanted).filter(|failure| failure.exhausted && runs_again);
         if let Some(failure) = lost {
             let functions: Vec<(String, i64)> =
                 failure.frames.iter().take(3).map(|frame| (frame.file.clone(), frame.first_line)).collect();
