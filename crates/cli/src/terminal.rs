@@ -3,6 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Serialize;
+
+/// Bytes of JSON that are written at once.
+const JSON_PIECE: usize = 64 * 1024;
+
 /// Colours, or none.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
@@ -63,12 +68,7 @@ pub fn out(text: &str) {
         return;
     }
     let mut stdout = io::stdout().lock();
-    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        READER_GONE.store(true, Ordering::Relaxed);
-        if error.kind() != io::ErrorKind::BrokenPipe {
-            error_line(&format!("error: cannot write to standard output: {error}"));
-        }
-    }
+    told(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
 }
 
 pub fn reader_is_gone() -> bool {
@@ -82,6 +82,26 @@ pub fn out_foreign(text: &str) {
 
 pub fn out_line(text: &str) {
     out(&format!("{text}\n"));
+}
+
+/// Writes a value as one line of JSON, piece by piece: an answer of many megabytes is not copied for it.
+pub fn out_json(value: &impl Serialize) {
+    if reader_is_gone() {
+        return;
+    }
+    let mut stdout = io::BufWriter::with_capacity(JSON_PIECE, io::stdout().lock());
+    let written = serde_json::to_writer(&mut stdout, value).map_err(io::Error::from);
+    told(written.and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush()));
+}
+
+/// Remembers a reader that is gone; any other fault is said.
+fn told(written: io::Result<()>) {
+    if let Err(error) = written {
+        READER_GONE.store(true, Ordering::Relaxed);
+        if error.kind() != io::ErrorKind::BrokenPipe {
+            error_line(&format!("error: cannot write to standard output: {error}"));
+        }
+    }
 }
 
 /// Writes to standard error; where that is closed there is nobody to tell.

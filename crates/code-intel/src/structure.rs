@@ -214,3 +214,7 @@ mod rename_doubt_tests;
 #[cfg(test)]
 #[path = "structure/rename_class_tests.rs"]
 mod rename_class_tests;
+
+#[cfg(test)]
+#[path = "structure/rename_text_tests.rs"]
+mod rename_text_tests;

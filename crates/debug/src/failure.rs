@@ -4,12 +4,14 @@
 //! expected. When the program has ended, the one that its output and exit code point to is the failure. A second run
 //! (`value_history`) follows the values of the failing line.
 
+mod cycle;
 mod exit;
 mod origin;
 mod program_output;
 mod raised;
 mod recorded;
 mod report;
+mod sanitizer;
 mod snapshot;
 mod test_output;
 mod trail;
@@ -58,7 +60,7 @@ impl Debugger {
         wait: &Wait,
     ) -> Result<FailureReport> {
         let how = plan.how.clone();
-        if let Some(report) = self.explain_recorded(&plan, wanted, wait).await? {
+        if let Some(report) = self.explain_recorded(&plan, options.runs_again, wanted, wait).await? {
             // The sentence names the debugger that was not needed.
             return Ok(report);
         }
@@ -113,8 +115,17 @@ impl Debugger {
         let seen = Seen { snapshots, hang: verdict_hint, exit_code, output: &output, tests: &tests };
         let mut report = report_of(seen, wanted, finder);
         report.notes.splice(0..0, notes);
-        self.look_at_test(&plan_again, options.clone(), &tests, &mut report, wait).await;
-        self.look_at_exit(&plan_again, options, &session, &mut report, wait).await;
+        if options.runs_again {
+            self.look_at_test(&plan_again, options.clone(), &tests, &mut report, wait).await;
+        }
+        let told = sanitizer::read(&output).filter(|_| report.verdict == Verdict::Failed);
+        // Some report when the program ends, which is not where the fault is.
+        if options.runs_again && told.as_ref().is_none_or(|told| told.ends_there) {
+            self.look_at_exit(&plan_again, options, &session, &mut report, wait).await;
+        }
+        if let Some(told) = told {
+            report.add_sanitizer(told);
+        }
         Ok(FailureReport { how, ..report })
     }
 
@@ -272,6 +283,10 @@ fn report_of(seen: Seen<'_>, wanted: Option<usize>, finder: Option<&dyn Function
         report.exception = Some(exception);
         report.place = place;
         report.notes.push("no debugger saw it; this is what the program printed".to_owned());
+        // Node lists the ten newest calls.
+        if let Some((recursion, _)) = cycle::recursion_of(&program_output::node_calls(output), &[], 3) {
+            report.set_recursion(recursion);
+        }
     }
     if let Some(blocked) = program_output::go_deadlock(output) {
         report.exception =
@@ -412,6 +427,7 @@ fn set_frames(report: &mut FailureReport, mut snapshot: StopSnapshot, finder: Op
             }
         }
     }
+    let recursion = snapshot.recursion.take();
     report.library_frames = snapshot.library_frames;
     report.place = snapshot.frames.first().map(FailureFrame::location);
     report.values = snapshot
@@ -420,6 +436,9 @@ fn set_frames(report: &mut FailureReport, mut snapshot: StopSnapshot, finder: Op
         .map(|frame| value_histories(frame, snapshot.frames.get(1), finder))
         .unwrap_or_default();
     report.frames = snapshot.frames;
+    if let Some(recursion) = recursion {
+        report.set_recursion(recursion);
+    }
 }
 
 /// Returns the end of what was printed.

@@ -65,6 +65,8 @@ pub struct LaunchOptions {
     pub exception_filters: Option<Vec<String>>,
     /// Whether the person's breakpoints hold too.
     pub breakpoints: bool,
+    /// Whether a failure that one run does not explain may be looked at in others.
+    pub runs_again: bool,
     pub cancel: CancellationToken,
     pub runner: Arc<dyn TaskRunner>,
     /// What tasks and builds print.
@@ -80,6 +82,7 @@ impl LaunchOptions {
             functions: Vec::new(),
             exception_filters: None,
             breakpoints: true,
+            runs_again: true,
             cancel,
             runner: Arc::new(ProcessRunner),
             on_output: Arc::new(|_| ()),

@@ -91,6 +91,13 @@ pub(crate) fn command_of(resolved: &Resolved, debugger: &Debugger) -> Option<Rec
     }
 }
 
+/// Returns the command of a configuration for Node, also where a debugger runs it: what it sees is told by both, but only
+/// the recorder sees a program end itself.
+pub(crate) fn node_command_of(resolved: &Resolved, debugger: &Debugger) -> Option<RecordedCommand> {
+    let is_node = matches!(resolved.kind.as_str(), "node" | "pwa-node");
+    is_node.then(|| node::any_command_of(resolved, &debugger.options().search)).flatten()
+}
+
 impl RecordedCommand {
     pub(crate) fn with_input(mut self, stdin: &ProgramStdin) -> Self {
         if let ProgramStdin::Text(text) = stdin {

@@ -158,6 +158,7 @@ fn planned(
 
 fn bounds(args: &WhyArgs, time: Duration, cancel: &CancellationToken) -> (LaunchOptions, Wait) {
     let mut options = LaunchOptions::new(time, cancel.clone());
+    options.runs_again = !args.once;
     if !args.quiet {
         // A build's output comes in pieces of lines.
         options.on_output = Arc::new(error_text);

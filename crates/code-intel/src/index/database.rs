@@ -17,7 +17,7 @@ use crate::facts::Facts;
 use crate::languages::Language;
 
 /// Raised with every change to the table or to what is read of a file; another version is built anew.
-const VERSION: i64 = 14;
+const VERSION: i64 = 15;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 // With rows numbered by SQLite: in a table without, a row of more than a quarter of a page has pages of its own, of which

@@ -474,6 +474,11 @@ pub(crate) trait LanguageRules {
         self.resolver().external_base(target)
     }
 
+    /// What in the workspace may reach one of some definitions of a name by a text, where a program can.
+    fn reached_by_text(&self, _sites: &[DefinitionSite]) -> Option<String> {
+        None
+    }
+
     /// Whether the types of two members may be compared by their members, so that both must have the same.
     fn may_be_one_type(&self, _one: &DefinitionSite, _other: &DefinitionSite) -> bool {
         false

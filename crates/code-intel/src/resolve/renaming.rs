@@ -188,6 +188,12 @@ impl Resolver<'_> {
         self.rules(target.file).asked_for_by(target)
     }
 
+    /// What in the workspace may reach one of some definitions of a name by a text.
+    pub(crate) fn reached_by_text(&self, sites: &[DefinitionSite]) -> Option<String> {
+        self.begin();
+        self.rules(sites.first()?.file).reached_by_text(sites)
+    }
+
     /// Whether the types of two members may be compared by their members.
     pub(crate) fn may_be_one_type(&self, one: &DefinitionSite, other: &DefinitionSite) -> bool {
         self.begin();
@@ -204,6 +210,8 @@ impl Resolver<'_> {
         let rules = self.rules(file);
         let is_own_type = matches!(text, "self" | "this" | "cls" | "super" | "super()")
             && rules.declared_this(file, offset).is_none()
+            // A type of Rust may lend the members of another.
+            && (self.language(file) != Some(Language::Rust) || self.index.using("Deref").is_empty())
             && !self.enclosing_type(file, offset).is_empty();
         let after = whole.0.get(offset as usize + name.len()..).unwrap_or_default();
         let want = if after.starts_with('(') || after.starts_with("::<") { Want::Call } else { Want::Any };

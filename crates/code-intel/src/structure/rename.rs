@@ -267,17 +267,22 @@ impl<'t> Family<'t> {
         language == Some(Language::Python) && self.keys.iter().any(is_parameter)
     }
 
-    /// What outside of the workspace may ask for one of them by its name.
+    /// What outside of the workspace, or a text in it, may ask for one of them by its name.
     fn asked_for_by(&self, index: &Index) -> Option<String> {
         let resolver = Resolver::new(index);
         let mut keys: Vec<(FileId, u32)> = self.keys.iter().copied().collect();
         keys.sort_unstable();
-        keys.into_iter().find_map(|(file, start)| {
-            let whole = index.whole(file);
-            let named = whole.1.named(&self.target.definition.name);
-            let mut members = named.filter(|one| one.name_span.start == start);
-            members.find_map(|one| resolver.asked_for_by(&DefinitionSite::new(file, one)))
-        })
+        let sites: Vec<DefinitionSite> = keys
+            .into_iter()
+            .flat_map(|(file, start)| {
+                let whole = index.whole(file);
+                let named = whole.1.named(&self.target.definition.name);
+                let sites = named.filter(|one| one.name_span.start == start);
+                sites.map(|one| DefinitionSite::new(file, one)).collect::<Vec<_>>()
+            })
+            .collect();
+        let asked = sites.iter().find_map(|site| resolver.asked_for_by(site));
+        asked.or_else(|| resolver.reached_by_text(&sites))
     }
 
     fn has(&self, found: &DefinitionSite) -> bool {

@@ -1,6 +1,6 @@
 //! Renames by the constructs of each language that hide, share or make names. Marks are those of `rename_tests`.
 
-use super::rename_tests::{none_sure, whole_or_not_sure};
+use super::rename_tests::{all_renamed_in, none_sure, whole_or_not_sure};
 
 #[test]
 fn bindings_of_rust_patterns_are_renamed_or_not_sure() {
@@ -329,4 +329,109 @@ fn names_of_cpp_constructs_are_renamed_or_not_sure() {
         &[("a.c", "typedef struct <|>node { struct @@node *next; } node_t;\nstruct @@node *g(node_t *n) { return n->next; }\n")],
         &[("a.c", "#ifdef A\nint <|>f(void) { return 1; }\n#else\nint @@f(void) { return 2; }\n#endif\nint g(void) { return @@f(); }\n")],
     ]);
+}
+
+#[test]
+fn members_of_what_functions_of_go_give_are_renamed() {
+    let item = "package m\ntype item struct {\n\t<|>val string\n}\ntype P struct{}\n";
+    let rows = [
+        ("(token item)", "token := p.next(); g(token.@@val)"),
+        ("(a, b item)", "t, _ := p.next(); g(t.@@val)"),
+        ("(a *item)", "t := p.next(); g(t.@@val)"),
+        ("(a []item)", "t := p.next()[0]; g(t.@@val)"),
+        ("(a map[string]*item)", "for _, t := range p.next() { g(t.@@val) }"),
+        ("(a item, err error)", "t, _ := p.next(); g(t.@@val)"),
+        ("(p *P)", "t := new(P).next().make(); g(t.@@val)"),
+    ];
+    for (result, body) in rows {
+        let text = format!(
+            "{item}func (p *P) make() (made item) {{ panic(1) }}\nfunc (p *P) next() {result} {{ panic(1) }}\nfunc f(p *P) {{ {body} }}\n"
+        );
+        all_renamed_in(&[&[("a.go", &text)]]);
+    }
+    // No library has a member that begins in lower case.
+    none_sure(&[&[(
+        "a.go",
+        "package a\nimport \"example.com/b\"\ntype T struct {\n\t<|>val string\n}\nfunc f() { g(b.Made().Other().val) }\n",
+    )]]);
+}
+
+#[test]
+fn members_that_rust_reaches_through_other_types_are_renamed_or_not_sure() {
+    whole_or_not_sure(&[
+        // A trait of the workspace gives library types a method that they may have themselves.
+        &[(
+            "src/lib.rs",
+            "trait Builder { fn <|>clear(&mut self); }\nimpl<'s> Builder for &'s str { fn @@clear(&mut self) {} }\nimpl<'s> Builder for Cow<'s, str> {\n    fn @@clear(&mut self) {\n        match self { Cow::Borrowed(s) => { s.@@clear(); } Cow::Owned(s) => s.clear() }\n    }\n}\n",
+        )],
+        // An impl stands on another name of the type.
+        &[(
+            "src/lib.rs",
+            "struct Table<T>(T);\ntype Owned = Table<Vec<u32>>;\nimpl Owned { fn <|>initial() -> Owned { Table(Vec::new()) } }\nfn f() { let t = Table::@@initial(); }\n",
+        )],
+        // Two modules of a name, one of them at a time.
+        &[(
+            "src/lib.rs",
+            "#[cfg(a)]\nmod inner { pub struct Guard; impl Guard { pub fn <|>put(g: Guard) {} } }\n#[cfg(not(a))]\nmod inner { pub struct Guard; impl Guard { pub fn @@put(g: Guard) {} } }\npub struct Guard(inner::Guard);\nimpl Guard { pub fn put(this: Guard) { inner::Guard::@@put(this.0); } }\n",
+        )],
+        &[(
+            "src/lib.rs",
+            "#[cfg(a)]\nmod inner { pub struct Guard; impl Guard { pub fn @@put(g: Guard) {} } }\n#[cfg(not(a))]\nmod inner { pub struct Guard; impl Guard { pub fn <|>put(g: Guard) {} } }\npub struct Guard(inner::Guard);\nimpl Guard { pub fn put(this: Guard) { inner::Guard::@@put(this.0); } }\n",
+        )],
+    ]);
+}
+
+#[test]
+fn variables_that_take_a_field_of_their_own_name_keep_it() {
+    all_renamed_in(&[
+        &[(
+            "a.ts",
+            "interface C { count?: number; <|>reset?: boolean }\nfunction f(config: C) {\n  const { count = 1, @@reset: reset = false } = config;\n  if (reset) g(count);\n}\n",
+        )],
+        &[(
+            "a.ts",
+            "interface C { count?: number; <|>reset?: boolean }\nfunction f(config: C) {\n  const { @@reset: reset } = config;\n  if (reset) g();\n}\n",
+        )],
+        &[(
+            "a.ts",
+            "interface C { reset?: boolean }\nfunction f(config: C) {\n  const { reset: <|>reset = false } = config;\n  if (@@reset) g();\n}\n",
+        )],
+    ]);
+    whole_or_not_sure(&[&[(
+        "a.ts",
+        "interface C { <|>reset?: boolean }\nfunction f({ @@reset: reset = false }: C) {\n  if (reset) g();\n}\n",
+    )]]);
+}
+
+#[test]
+fn parameters_of_python_that_other_names_and_dictionaries_ask_for_are_not_sure() {
+    none_sure(&[
+        &[(
+            "a.py",
+            "class A:\n    def tag(self, value):\n        return value\n    def to_json(self, value):\n        return value\nclass B(A):\n    def to_json(self, <|>value):\n        return value\n    tag = to_json\n",
+        )],
+        &[(
+            "a.py",
+            "from typing import TypedDict, Unpack\nclass Options(TypedDict, total=False):\n    depth: int\nclass A:\n    def __init__(self, *, <|>depth: int = 1):\n        self.d = depth\nclass B(A):\n    def __init__(self, **options: Unpack[Options]):\n        super().__init__(**options)\n",
+        )],
+    ]);
+    all_renamed_in(&[&[(
+        "a.py",
+        "class A:\n    def show(self, value):\n        return value\n    def other(self, <|>value):\n        return @@value\n    tag = show\n",
+    )]]);
+}
+
+#[test]
+fn names_that_stubs_keys_and_lent_members_ask_for_are_renamed_or_not_sure() {
+    none_sure(&[
+        &[("a.py", "<|>NO_OP = 1\n"), ("a.pyi", "NO_OP: int\n"), ("b.py", "import a\nprint(a.NO_OP)\n")],
+        &[
+            ("a.ts", "export interface Z { _z: { <|>isst: number } }\n"),
+            ("b.ts", "import { Z } from './a';\nexport type P<T extends Z> = T[\"_z\"][\"isst\"];\n"),
+        ],
+    ]);
+    whole_or_not_sure(&[&[(
+        "src/lib.rs",
+        "use std::ops::{Deref, DerefMut};\nstruct Parser<'a> { out: u8, reader: Reader<'a> }\nstruct Reader<'a> { b: &'a [u8] }\nimpl<'a> Deref for Parser<'a> { type Target = Reader<'a>; fn deref(&self) -> &Self::Target { &self.reader } }\nimpl DerefMut for Parser<'_> { fn deref_mut(&mut self) -> &mut Self::Target { &mut self.reader } }\nimpl<'a> Reader<'a> { fn <|>read_str(&mut self, s: &str) -> bool { true } }\nimpl Parser<'_> { fn f(&mut self) -> bool { return if self.@@read_str(\"/\") { true } else { false } } }\n",
+    )]]);
 }

@@ -241,7 +241,6 @@ fn names_that_python_reaches_by_text_are_renamed_or_not_sure() {
         &[("a.py", "def f(<|>x):\n    return @@x\ng = f\ng(@@x=1)\n")],
         &[("a.py", "from functools import partial\ndef f(<|>x):\n    return @@x\ng = partial(f, @@x=1)\n")],
         &[("a.py", "def f(<|>x):\n    return '{x}'.format(x=@@x) + '%(x)s' % {'x': @@x}\n")],
-        &[("a.py", "def f(<|>x):\n    return '{x}'.format(**locals())\n")],
         &[("a.py", "from dataclasses import dataclass\n@dataclass\nclass A:\n    <|>n: int = 1\na = A(@@n=2)\nprint(a.@@n)\n")],
         &[("a.py", "from typing import NamedTuple\nclass A(NamedTuple):\n    <|>n: int\na = A(@@n=2)\na._replace(@@n=3)\n")],
         &[("a.py", "from typing import TypedDict\nclass A(TypedDict):\n    <|>n: int\na: A = {'@@n': 1}\na['@@n']\n")],

@@ -46,6 +46,7 @@ pub(crate) fn refined(exception: Exception, output: &str) -> Exception {
         };
     }
     if let Some(told) = rust_panic(output)
+        .or_else(|| rust_overflow(output))
         .or_else(|| go_panic(output))
         .or_else(|| cpp_terminate(output))
         .or_else(|| assertion(output))
@@ -105,6 +106,14 @@ fn node_place(line: &str) -> Option<SourceLocation> {
     place_at(file, line, function)
 }
 
+/// Reads the calls that a traceback of Node lists, newest first.
+pub(crate) fn node_calls(output: &str) -> Vec<SourceLocation> {
+    let lines: Vec<&str> = output.lines().collect();
+    let Some(at) = lines.iter().rposition(|line| error_in(line).is_some()) else { return Vec::new() };
+    let below = lines[at + 1..].iter().take_while(|line| line.trim_start().starts_with("at "));
+    below.filter_map(|line| node_place(line)).collect()
+}
+
 /// `/me/wrong.js:3`, before the line that Node could not parse.
 fn bare_place(line: &str) -> Option<SourceLocation> {
     let (file, number) = line.rsplit_once(':')?;
@@ -119,7 +128,7 @@ fn python_place(line: &str) -> Option<SourceLocation> {
 }
 
 /// Returns the location if the file has such a line: output may contain anything.
-fn place_at(file: &str, line: i64, function: &str) -> Option<SourceLocation> {
+pub(super) fn place_at(file: &str, line: i64, function: &str) -> Option<SourceLocation> {
     if !file.starts_with('/') {
         return None;
     }
@@ -142,6 +151,12 @@ fn rust_panic(output: &str) -> Option<Exception> {
         .take(8)
         .collect();
     Some(Exception { kind: "panic".to_owned(), message: message.join("\n") })
+}
+
+/// `thread 'main' (7) has overflowed its stack`.
+fn rust_overflow(output: &str) -> Option<Exception> {
+    let line = output.lines().find(|line| line.ends_with(" has overflowed its stack"))?;
+    Some(Exception { kind: "stack overflow".to_owned(), message: line.trim().to_owned() })
 }
 
 /// `panic: runtime error: index out of range [3] with length 3`.

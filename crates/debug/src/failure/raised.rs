@@ -16,7 +16,7 @@ use super::value_history::{Scope, scope_at};
 use super::writes::Passage;
 use super::{
     Exception, FailureFrame, FailureReport, FrameValue, Seen, SourceLocation, VALUE, VARIABLES, Verdict,
-    program_output, report_of, test_output,
+    program_output, report_of, set_frames, test_output,
 };
 use crate::adapters::{described, shown, value_kind};
 use crate::function_finder::FunctionFinder;
@@ -70,6 +70,12 @@ pub(super) fn report_of_run(
         let at = report.failure.unwrap_or(1).saturating_sub(1);
         report.place = tests.get(at).and_then(|test| place_of(test, plan)).or(report.place);
     }
+    let is_unexplained =
+        report.verdict == Verdict::Failed && report.exception.is_none() && report.place.is_none();
+    let frames = frames_at_exit(run, exit_code, workspace);
+    if let Some(frames) = frames.filter(|_| is_unexplained && tests.is_empty()) {
+        set_frames(&mut report, StopSnapshot { frames, ..StopSnapshot::default() }, finder);
+    }
     for record in &run.records {
         if let Record::Problem { message } = record {
             report.notes.push(format!("the recorder failed: {message}"));
@@ -85,23 +91,43 @@ fn place_of(test: &test_output::FailedTest, plan: &LaunchPlan) -> Option<SourceL
     Some(SourceLocation::at(&path.to_string_lossy(), line, ""))
 }
 
+/// Returns the frames of the last place where a process chose the exit code that the command ended with.
+pub(super) fn frames_at_exit(
+    run: &RecordedRun,
+    exit_code: Option<i64>,
+    workspace: &Path,
+) -> Option<Vec<FailureFrame>> {
+    let ended = run.records.iter().rev().find_map(|record| match record {
+        // The kernel keeps eight bits of it.
+        Record::EndedItself(ended) if Some(ended.code & 0xff) == exit_code => Some(ended),
+        _ => None,
+    });
+    ended.map(|ended| own_frames(&ended.frames, workspace))
+}
+
+/// The frames of the workspace, or all where there are none.
+fn own_frames(frames: &[RaisedFrame], workspace: &Path) -> Vec<FailureFrame> {
+    let is_inside = |frame: &&RaisedFrame| Path::new(&frame.file).starts_with(workspace);
+    let own: Vec<&RaisedFrame> = frames.iter().filter(is_inside).collect();
+    if own.is_empty() {
+        frames.iter().map(frame_of).collect()
+    } else {
+        own.into_iter().map(frame_of).collect()
+    }
+}
+
 fn snapshot_of(raised: &RaisedRecord, workspace: &Path) -> StopSnapshot {
     let (kind, message) = described(Some(&raised.thrown));
-    let is_inside = |frame: &&RaisedFrame| Path::new(&frame.file).starts_with(workspace);
-    let mut own: Vec<&RaisedFrame> = raised.frames.iter().filter(is_inside).collect();
-    if own.is_empty() {
-        own = raised.frames.iter().collect();
-    }
     StopSnapshot {
         // Packages give classes names that start with `_` where two of a name meet.
         exception: Some(Exception {
             kind: shortened(kind.trim_start_matches('_'), 200),
             message: shortened(&message, 2000),
         }),
-        frames: own.into_iter().map(frame_of).collect(),
+        frames: own_frames(&raised.frames, workspace),
         library_frames: raised.library_frames,
         is_final: raised.uncaught,
-        signal: None,
+        ..StopSnapshot::default()
     }
 }
 

@@ -30,6 +30,7 @@ impl Debugger {
     pub(super) async fn explain_recorded(
         &self,
         plan: &LaunchPlan,
+        runs_again: bool,
         wanted: Option<usize>,
         wait: &Wait,
     ) -> Result<Option<FailureReport>> {
@@ -47,7 +48,7 @@ impl Debugger {
         }
         let mut report = report_of(&run, command.language(), wanted);
         // A program that computed for long was not followed to its end: once more, the failing functions alone.
-        let lost = chosen_failure(&run, wanted).filter(|failure| failure.exhausted);
+        let lost = chosen_failure(&run, wanted).filter(|failure| failure.exhausted && runs_again);
         if let Some(failure) = lost {
             let functions: Vec<(String, i64)> =
                 failure.frames.iter().take(3).map(|frame| (frame.file.clone(), frame.first_line)).collect();
@@ -123,17 +124,25 @@ fn report_of(run: &RecordedRun, language: RecordedLanguage, wanted: Option<usize
         }
         Ending::TimedOut | Ending::Cancelled => (None, None, true),
     };
+    let lost_thread = run
+        .records
+        .iter()
+        .any(|record| matches!(record, Record::Failure(failure) if failure.how == FailureOrigin::Thread));
     let mut report = FailureReport {
         exit_code,
         signal,
         output: output_tail(&run.output),
         verdict: match exit_code {
             _ if hangs => Verdict::Hangs,
-            Some(0) => Verdict::Passed,
+            // Python ends a thread that raises, and then the program as if nothing had happened.
+            Some(0) if !lost_thread => Verdict::Passed,
             _ => Verdict::Failed,
         },
         ..FailureReport::default()
     };
+    if exit_code == Some(0) && lost_thread {
+        report.notes.push("the program ended with exit code 0 all the same".to_owned());
+    }
     match report.verdict {
         Verdict::Passed => {}
         Verdict::Hangs => add_hang(&mut report, run),

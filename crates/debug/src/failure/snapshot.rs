@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::origin::{line_of, names, variables_in};
-use super::{Exception, FRAMES, FailureFrame, FrameValue, VALUE, VARIABLES};
+use super::{
+    Exception, FRAMES, FailureFrame, FrameValue, Recursion, SourceLocation, VALUE, VARIABLES, cycle,
+};
 use crate::Result;
 use crate::dap::types::{ExceptionInfo, StackFrame, Variable};
 use crate::session::{Paging, Session, Stop};
@@ -18,6 +20,9 @@ const ITEMS: usize = 6;
 const ITEMS_DEEP: usize = 1;
 /// Frames whose values are looked into; the others are shown as the debugger has them.
 const LOOKED_INTO: usize = 3;
+/// Frames of the program's own from which on a stack is searched for calls that repeat, and how often they must.
+const DEEP: usize = 60;
+const ROUNDS: usize = 10;
 /// Names of a line that are asked for one by one.
 const MOST_NAMED: usize = 6;
 
@@ -26,7 +31,7 @@ const NO_VALUE: &str = "Has Value=false";
 const ACTIVE_TYPE: &str = "Active Type = ";
 
 /// What was recorded at a stop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StopSnapshot {
     pub exception: Option<Exception>,
     pub frames: Vec<FailureFrame>,
@@ -35,6 +40,8 @@ pub(crate) struct StopSnapshot {
     pub is_final: bool,
     /// The signal that the debugger stopped at.
     pub signal: Option<String>,
+    /// Calls that repeat, where the stack is full of them.
+    pub recursion: Option<Recursion>,
 }
 
 impl Session {
@@ -55,6 +62,19 @@ impl Session {
         for (at, frame) in own.iter().take(FRAMES).enumerate() {
             frames.push(self.failure_frame(frame, at < LOOKED_INTO).await?);
         }
+        let calls = own.iter().map(|frame| {
+            let file = frame.source.as_ref().and_then(|source| source.path.as_deref()).unwrap_or_default();
+            SourceLocation::at(file, frame.line, without_parameters(&plain_name(&frame.name)))
+        });
+        // A deep stack is no fault; one that ends in a signal or an overflow is told by what repeats in it.
+        let mut recursion = None;
+        if own.len() >= DEEP {
+            let calls: Vec<SourceLocation> = calls.collect();
+            if let Some((found, above)) = cycle::recursion_of(&calls, &frames, ROUNDS) {
+                frames.drain(..above.min(frames.len().saturating_sub(1)));
+                recursion = Some(found);
+            }
+        }
         let told = [stop.text.as_deref(), stop.description.as_deref()];
         let described = info.as_ref().and_then(|info| info.description.as_deref());
         let signal = told.into_iter().flatten().chain(described).find_map(signal_in);
@@ -65,6 +85,7 @@ impl Session {
             is_final: !self.adapter.quirks().stops_at_handled_exceptions
                 || info.is_some_and(|info| info.break_mode.as_deref() == Some("unhandled")),
             signal,
+            recursion,
         })
     }
 

@@ -28,8 +28,17 @@ pub(crate) struct Probe {
 
 /// Returns the command line of a configuration for js-debug; `None` for what it alone can do.
 pub(super) fn command_of(resolved: &Resolved, search: &Search) -> Option<RecordedCommand> {
+    if needs_js_debug(&resolved.arguments, &search.workspace) {
+        any_command_of(resolved, search)
+    } else {
+        None
+    }
+}
+
+/// The same for scripts that a debugger outside of Node can run as well.
+pub(super) fn any_command_of(resolved: &Resolved, search: &Search) -> Option<RecordedCommand> {
     let arguments = &resolved.arguments;
-    if !needs_js_debug(arguments, &search.workspace) || arguments.contains_key("outFiles") {
+    if arguments.contains_key("outFiles") {
         return None;
     }
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());

@@ -20,6 +20,8 @@ pub(crate) enum Record {
     End(EndRecord),
     /// An exception was thrown in Node, which may be caught.
     Raised(RaisedRecord),
+    /// A program in Node chose an exit code that is not zero.
+    EndedItself(EndedRecord),
     /// A line that is followed was about to run.
     Passage(PassageRecord),
     /// Too many lines ran to be followed.
@@ -73,6 +75,12 @@ pub(crate) struct RaisedRecord {
     pub frames: Vec<RaisedFrame>,
     #[serde(default)]
     pub library_frames: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct EndedRecord {
+    pub code: i64,
+    pub frames: Vec<RaisedFrame>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

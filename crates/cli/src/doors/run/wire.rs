@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use stepwell_protocol::{Event, EventRecord, RunEnd, Seq, TaskId, Timestamp};
+use stepwell_protocol::{ErrorKind, ErrorReport, Event, EventRecord, RunEnd, Seq, TaskId, Timestamp, Usage};
 use stepwell_transcript::Transcript;
 
 use super::Show;
@@ -23,7 +23,7 @@ impl Show for JsonShow {
     fn event(&mut self, _record: &EventRecord, _transcript: &Transcript) {}
 
     fn end(&mut self, result: &RunResult) {
-        terminal::out_line(&result_object(result).to_string());
+        terminal::out_json(&result_object(result));
     }
 }
 
@@ -43,14 +43,11 @@ impl Show for StreamShow {
 
     fn event(&mut self, record: &EventRecord, _transcript: &Transcript) {
         let line = EventLine { kind: "event", seq: record.seq, ts: record.ts, event: &record.event };
-        // Types of ours always have a JSON form.
-        let mut text = serde_json::to_string(&line).unwrap_or_default();
-        text.push('\n');
-        terminal::out(&text);
+        terminal::out_json(&line);
     }
 
     fn end(&mut self, result: &RunResult) {
-        terminal::out_line(&result_object(result).to_string());
+        terminal::out_json(&result_object(result));
     }
 }
 
@@ -65,7 +62,7 @@ struct EventLine<'a> {
 }
 
 /// The object of a run that did not begin.
-pub fn print_failure(error: &stepwell_protocol::ErrorReport, exit: crate::exit::Exit) {
+pub fn print_failure(error: &ErrorReport, exit: crate::exit::Exit) {
     let object = json!({
         "type": "result",
         "subtype": "error_during_execution",
@@ -77,7 +74,29 @@ pub fn print_failure(error: &stepwell_protocol::ErrorReport, exit: crate::exit::
 }
 
 /// The last line of both forms; the field names are those other agents' scripts know.
-fn result_object(result: &RunResult) -> Value {
+#[derive(Serialize)]
+struct ResultLine<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    subtype: &'static str,
+    is_error: bool,
+    exit_code: u8,
+    task: &'a TaskId,
+    number: Option<u32>,
+    result: Option<&'a str>,
+    error: Option<&'a ErrorReport>,
+    num_turns: u64,
+    duration_ms: u64,
+    total_cost_usd: Option<f64>,
+    usage: Usage,
+    permission_denials: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_output: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema_errors: Option<&'a [String]>,
+}
+
+fn result_object(result: &RunResult) -> ResultLine<'_> {
     let (subtype, text, error) = match &result.end {
         RunEnd::Answered if result.misfit().is_some() => ("error_output_schema", None, None),
         RunEnd::Answered if result.refused.is_empty() => ("success", result.answer(), None),
@@ -85,32 +104,32 @@ fn result_object(result: &RunResult) -> Value {
         RunEnd::Paused => ("paused", None, None),
         RunEnd::Cancelled => ("interrupted", None, None),
         RunEnd::Stopped { error } => match error.kind {
-            stepwell_protocol::ErrorKind::Budget => ("error_max_budget_usd", None, Some(error)),
-            stepwell_protocol::ErrorKind::TokenBudget => ("error_max_tokens", None, Some(error)),
-            stepwell_protocol::ErrorKind::MaxIterations => ("error_max_turns", None, Some(error)),
+            ErrorKind::Budget => ("error_max_budget_usd", None, Some(error)),
+            ErrorKind::TokenBudget => ("error_max_tokens", None, Some(error)),
+            ErrorKind::MaxIterations => ("error_max_turns", None, Some(error)),
             _ => ("error_during_execution", None, Some(error)),
         },
         RunEnd::Failed { error } => ("error_during_execution", None, Some(error)),
     };
-    let mut object = json!({
-        "type": "result",
-        "subtype": subtype,
-        "is_error": result.exit != crate::exit::Exit::Done,
-        "exit_code": result.exit.number(),
-        "task": result.task,
-        "number": result.number,
-        "result": text,
-        "error": error,
-        "num_turns": result.turns,
-        "duration_ms": result.duration.as_millis() as u64,
-        "total_cost_usd": result.usage.cost_usd,
-        "usage": result.usage,
-        "permission_denials": result.refused,
-    });
-    match &result.fit {
-        Some(Ok(fitting)) => object["structured_output"] = fitting.value.clone(),
-        Some(Err(problems)) => object["schema_errors"] = json!(problems),
-        None => {}
+    ResultLine {
+        kind: "result",
+        subtype,
+        is_error: result.exit != crate::exit::Exit::Done,
+        exit_code: result.exit.number(),
+        task: &result.task,
+        number: result.number,
+        result: text,
+        error,
+        num_turns: result.turns,
+        duration_ms: result.duration.as_millis() as u64,
+        total_cost_usd: result.usage.cost_usd,
+        usage: result.usage,
+        permission_denials: &result.refused,
+        structured_output: result
+            .fit
+            .as_ref()
+            .and_then(|fit| fit.as_ref().ok())
+            .map(|fitting| &fitting.value),
+        schema_errors: result.misfit(),
     }
-    object
 }

@@ -258,7 +258,9 @@ pub fn further(report: &FailureReport, language: Language) -> Vec<(&'static str,
     if let Some(recursion) = &report.recursion {
         let rows = recursion.steps.iter().map(|step| {
             let arguments = step.arguments.iter().map(|argument| {
-                format!("{} = {}, …, {}", argument.name, argument.first.join(", "), argument.last.join(", "))
+                let values = argument.first.iter().map(String::as_str).chain(["…"]);
+                let values = values.chain(argument.last.iter().map(String::as_str));
+                format!("{} = {}", argument.name, values.collect::<Vec<_>>().join(", "))
             });
             let arguments: Vec<String> = arguments.collect();
             format!("{} {}:{}  {}", step.function, shown(&step.file), step.line, arguments.join("; "))

@@ -67,7 +67,7 @@ fn visit<'t>(x: &mut Extractor<'t>, node: Node<'t>) {
         "method_elem" | "method_spec" => {
             if let Some(name) = node.field("name") {
                 let index = x.define(Kind::Method, name, node, NameScope::Member);
-                let declared = x.kept_text(node.field("result"));
+                let declared = result_text(x, node.field("result"));
                 if let Some(definition) = x.definition_mut(index) {
                     definition.declared = declared;
                     definition.is_declaration = true;
@@ -237,7 +237,7 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
     let owner = receiver.map(|receiver| plain_type(x.text_of(receiver)));
     let kind = if owner.is_some() { Kind::Method } else { Kind::Function };
     let index = x.define(kind, name, node, NameScope::Here);
-    let declared = x.kept_text(node.field("result"));
+    let declared = result_text(x, node.field("result"));
     if let Some(definition) = x.definition_mut(index) {
         definition.declared = declared;
         definition.is_member = owner.is_some();
@@ -247,6 +247,23 @@ fn function(x: &mut Extractor<'_>, node: Node<'_>) {
     parameters(x, node, "receiver");
     parameters(x, node, "parameters");
     parameters(x, node, "result");
+}
+
+/// The types of what a function gives, without the names of its results: `(item Item)` is `Item`.
+fn result_text(x: &Extractor<'_>, result: Option<Node<'_>>) -> String {
+    let Some(list) = result.filter(|result| result.kind() == "parameter_list") else {
+        return x.kept_text(result);
+    };
+    let mut types = Vec::new();
+    for one in children(list) {
+        let of = x.kept_text(one.field("type"));
+        let names = children_by_field(one, "name").len().max(1);
+        types.extend(std::iter::repeat_n(of, names));
+    }
+    match types.as_slice() {
+        [one] => one.clone(),
+        _ => format!("({})", types.join(", ")),
+    }
 }
 
 /// `(c *Command[T])` is `Command`.

@@ -13,7 +13,7 @@ use crate::resolve::languages::{Key, LanguageRules, TypeArguments, language_view
 use crate::resolve::modules::folder;
 use crate::resolve::type_ref::{has_word, split_top};
 use crate::resolve::types::Value;
-use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, owner_name};
+use crate::resolve::{Certainty, DefinitionSite, Reference, Resolution, Resolver, Want, owner_name};
 
 pub(crate) use modules::GoModule;
 
@@ -113,6 +113,15 @@ impl LanguageRules for Go<'_, '_> {
                 _ => None,
             };
         }
+        // `new(T).method()`, for which there is no definition to begin with.
+        if let Some(end) = text.strip_prefix("new").filter(|rest| rest.starts_with('(')).and_then(closing)
+            && let Some((made_of, rest)) = text.split_at_checked("new".len() + end)
+            && !rest.is_empty()
+        {
+            let of = made_of.trim_start_matches("new(").trim_end_matches(')').trim().to_owned();
+            let value = Value::Instance { file, offset, text: of };
+            return Some(self.value_after(value, file, rest, offset));
+        }
         for (word, is_type) in [("make(", true), ("new(", true), ("append(", false)] {
             if let Some(inside) = text.strip_prefix(word).and_then(|inside| inside.strip_suffix(')')) {
                 let first = split_top(inside, ',').first().copied().unwrap_or_default();
@@ -149,6 +158,11 @@ impl LanguageRules for Go<'_, '_> {
             let text = function_result(&one.definition.declared)?.to_owned();
             Some(Value::Instance { file: one.file, offset: one.definition.span.start, text })
         })
+    }
+
+    /// What begins in lower case is known in its own package alone, so no library has it.
+    fn is_library_member(&self, name: &str, _: Want) -> bool {
+        name.starts_with(char::is_uppercase)
     }
 
     /// The methods of a type stand on its own name, whatever it is a name for.

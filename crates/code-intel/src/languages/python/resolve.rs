@@ -1,5 +1,6 @@
 //! The rules of Python.
 
+mod by_text;
 mod outside;
 
 use std::collections::HashSet;
@@ -233,6 +234,10 @@ impl LanguageRules for Python<'_, '_> {
             return Some("Python itself".to_owned());
         }
         self.asked_for_outside(target)
+    }
+
+    fn reached_by_text(&self, sites: &[DefinitionSite]) -> Option<String> {
+        self.text_reaching(sites)
     }
 
     fn renamed_with(&self, one: &DefinitionSite) -> HashSet<Key> {

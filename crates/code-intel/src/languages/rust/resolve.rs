@@ -406,7 +406,7 @@ impl LanguageRules for Rust<'_, '_> {
     }
 
     fn asked_for_by(&self, target: &DefinitionSite) -> Option<String> {
-        if self.is_bound_by_cfg(target) || self.is_in_cfg_if(target) {
+        if self.is_bound_by_cfg(target) || self.is_in_cfg_if(target) || self.is_in_twin_module(target) {
             return Some("What another `#[cfg]` compiles".to_owned());
         }
         let by_name = self.asked_for_by_attribute(target).or_else(|| self.asked_for_by_linker(target));
@@ -422,6 +422,33 @@ impl LanguageRules for Rust<'_, '_> {
 }
 
 impl Rust<'_, '_> {
+    /// Whether another module of the same name in the file has a member of the same type and name.
+    fn is_in_twin_module(&self, target: &DefinitionSite) -> bool {
+        let own = &target.definition;
+        if !own.is_member {
+            return false;
+        }
+        let whole = self.index.whole(target.file);
+        // The names of what a definition stands in, and where the outermost of them does.
+        let around = |one: &Definition| {
+            let (mut names, mut place) = (Vec::new(), None);
+            let mut next = one.container;
+            while let Some(outer) = next.and_then(|at| whole.1.definitions.get(at as usize)) {
+                names.push(outer.name.clone());
+                place = Some(outer.name_span);
+                next = outer.container;
+            }
+            (names, place)
+        };
+        let known = whole.1.defined_at(own.name_span).find(|(_, one)| one.is_member).map(|(_, one)| one);
+        let own = known.unwrap_or(own);
+        let (names, place) = around(own);
+        whole.1.named(&own.name).filter(|other| other.is_member && other.owner == own.owner).any(|other| {
+            let (other_names, other_place) = around(other);
+            !names.is_empty() && other_names == names && other_place != place
+        })
+    }
+
     /// A member of the impl around a place: what `Self::name` means first of all.
     pub(crate) fn of_this_impl(&self, file: FileId, name: &str, offset: u32) -> Vec<DefinitionSite> {
         let whole = self.index.whole(file);

@@ -364,7 +364,8 @@ impl Script<'_, '_> {
     /// Whether a text in another file names a member: `value['name']`, `Omit<Type, 'name'>`.
     fn is_key_elsewhere(&self, target: &DefinitionSite) -> bool {
         let name = &target.definition.name;
-        let files = self.index.using(name).into_iter();
+        // A file that has the name in texts alone uses it nowhere.
+        let files = self.index.entries().map(|(file, _)| file);
         let others = files.filter(|file| *file != target.file && self.can_use(*file, target.file));
         { others }.any(|file| {
             let source = self.index.source(file);

@@ -19,11 +19,19 @@ pub(super) struct Judge<'j, 't> {
     tokens: RefCell<HashMap<FileId, Vec<TokenTree>>>,
     /// Whether an import of the name brings something else too: a function and a module of Rust may share one.
     has_namesake: bool,
+    /// Whether a trait of Rust gives the member to types outside of the workspace.
+    is_for_foreign: bool,
 }
 
 impl<'j, 't> Judge<'j, 't> {
     pub(super) fn new(index: &'j Index, family: &'j Family<'t>) -> Self {
-        Self { index, family, tokens: RefCell::default(), has_namesake: has_namesake(index, family.target) }
+        Self {
+            index,
+            family,
+            tokens: RefCell::default(),
+            has_namesake: has_namesake(index, family.target),
+            is_for_foreign: is_for_foreign(index, family),
+        }
     }
 
     /// How sure it is that an occurrence means the family, and whether as a member; `None` where it means something
@@ -125,8 +133,11 @@ impl<'j, 't> Judge<'j, 't> {
             (Some(Language::Rust), Receiver::None) => self.is_token(file, occurrence.span, |_| true),
             (Some(Language::Rust), Receiver::Path(path)) => {
                 let text = path.of(&whole.0);
+                // An impl may stand on another name of the type, or on its reference.
+                let is_type = || !Resolver::new(self.index).types_of(file, path.start, text).is_empty();
                 path.is_empty()
                     || text.starts_with('$')
+                    || self.family.is_member() && is_type()
                     || self.is_token(file, occurrence.span, |tree| tree.is_definition)
                         && Resolver::new(self.index).is_known_at_use(file, text, occurrence.span.start)
             }
@@ -146,7 +157,8 @@ impl<'j, 't> Judge<'j, 't> {
                 // A trait may be implemented for the types of literals.
                 let may_be_literal = language == Some(Language::Rust) && is_of_trait(self.index, target);
                 self.family.is_member()
-                    && (may_be_literal && is_literal(of.of(&whole.0))
+                    && (self.is_for_foreign
+                        || may_be_literal && is_literal(of.of(&whole.0))
                         || Resolver::new(self.index).may_be_of_workspace(
                             file,
                             of,
@@ -182,6 +194,24 @@ fn has_namesake(index: &Index, target: &DefinitionSite) -> bool {
     outline.named(&own.name).any(|one| {
         let is_open = one.scope.is_none() && !one.is_member && one.kind != Kind::Macro;
         is_open && one.container == own.container && is_value(one.kind) != is_value(own.kind)
+    })
+}
+
+/// Whether one of the members is of an impl of a trait of Rust for a type that is not in the workspace.
+fn is_for_foreign(index: &Index, family: &Family<'_>) -> bool {
+    let language = index.entry(family.target.file).and_then(|entry| entry.language);
+    if language != Some(Language::Rust) || !family.is_member() {
+        return false;
+    }
+    let resolver = Resolver::new(index);
+    family.keys.iter().any(|(file, start)| {
+        let whole = index.whole(*file);
+        let mut same = whole.1.named(&family.target.definition.name);
+        same.any(|one| {
+            one.name_span.start == *start
+                && !one.bases.is_empty()
+                && resolver.owner_types(&DefinitionSite::new(*file, one)).is_empty()
+        })
     })
 }
 

@@ -62,6 +62,7 @@ function start(folder) {
   });
   session.on('Debugger.paused', ({ params }) => guarded(write, () => recorder.paused(params)));
   ask('Debugger.enable', {});
+  recorder.watchExit?.();
 }
 
 // A fault of the recorder is no fault of the program.
@@ -80,7 +81,7 @@ class Scripts {
 
   add({ scriptId, url, sourceMapURL }) {
     const file = fileOf(url);
-    const script = { id: scriptId, file, isOwn: isOwn(file), sourceMapURL, map: undefined };
+    const script = { id: scriptId, url, file, isOwn: isOwn(file), sourceMapURL, map: undefined };
     this.known.set(scriptId, script);
     return script;
   }
@@ -120,7 +121,7 @@ function isOwn(file) {
 /** Records exceptions that were thrown while code of the program's own was running. */
 class Thrown {
   constructor(ask, write, scripts) {
-    Object.assign(this, { ask, write, scripts, seen: 0, recorded: 0, places: new Map(), isOn: false });
+    Object.assign(this, { ask, write, scripts, seen: 0, recorded: 0, places: new Map(), isOn: false, exits: new Set() });
   }
 
   // Test runners and Node's loader throw hundreds of exceptions before they come to the program.
@@ -130,16 +131,15 @@ class Thrown {
     this.ask('Debugger.setPauseOnExceptions', { state: 'all' });
   }
 
-  paused({ reason, data, callFrames }) {
+  paused({ reason, data, callFrames, hitBreakpoints }) {
+    if (hitBreakpoints?.some((id) => this.exits.has(id))) {
+      this.ended(callFrames);
+      return;
+    }
     if (reason !== 'exception' && reason !== 'promiseRejection') return;
     this.seen += 1;
     if (this.seen === MOST_SEEN) this.ask('Debugger.setPauseOnExceptions', { state: 'uncaught' });
-    const own = [];
-    for (const frame of callFrames) {
-      const place = this.scripts.place(frame.location);
-      if (place && place.isOwn) own.push({ frame, place });
-      if (own.length === FRAMES) break;
-    }
+    const own = this.ownFrames(callFrames);
     if (own.length === 0) return;
     const uncaught = data?.uncaught === true;
     const key = own.slice(0, 2).map(({ place }) => `${place.file}:${place.line}`).join(' ');
@@ -147,12 +147,45 @@ class Thrown {
     this.places.set(key, before + 1);
     if (!uncaught && (before >= AT_ONE_PLACE || this.recorded >= MOST_RECORDED)) return;
     this.recorded += 1;
-    const frames = own.map(({ frame, place }) => ({
-      function: frame.functionName, file: place.file, line: place.line, ...this.variables(frame),
-    }));
+    const frames = own.map((one) => this.recordedFrame(one));
     this.write({
       event: 'raised', uncaught, thrown: shortened(this.opened(data)), frames, library_frames: callFrames.length - frames.length,
     });
+  }
+
+  /** Stops where the program chooses an exit code, in functions of Node's own: nothing of the program is replaced. */
+  watchExit() {
+    for (const expression of ['process.exit', 'Object.getOwnPropertyDescriptor(process, "exitCode")?.set']) {
+      const objectId = this.ask('Runtime.evaluate', { expression, silent: true })?.result?.objectId;
+      const set = objectId && this.ask('Debugger.setBreakpointOnFunctionCall', { objectId });
+      if (set) this.exits.add(set.breakpointId);
+    }
+  }
+
+  ended(callFrames) {
+    // Node's own `process.exit` sets the code too; who called it was recorded already.
+    const [callee, caller] = callFrames;
+    if (!caller || this.scripts.known.get(caller.location.scriptId)?.url.startsWith('node:')) return;
+    const answer = this.ask('Debugger.evaluateOnCallFrame', {
+      callFrameId: callee.callFrameId, expression: 'arguments[0] ?? process.exitCode', returnByValue: true, silent: true,
+    });
+    const code = Number(answer?.result?.value);
+    const frames = code ? this.ownFrames(callFrames).map((one) => this.recordedFrame(one)) : [];
+    if (frames.length > 0) this.write({ event: 'ended_itself', code, frames });
+  }
+
+  ownFrames(callFrames) {
+    const own = [];
+    for (const frame of callFrames) {
+      const place = this.scripts.place(frame.location);
+      if (place && place.isOwn) own.push({ frame, place });
+      if (own.length === FRAMES) break;
+    }
+    return own;
+  }
+
+  recordedFrame({ frame, place }) {
+    return { function: frame.functionName, file: place.file, line: place.line, ...this.variables(frame) };
   }
 
   /** Anything can be thrown; what is in an object is told when it is asked for. */

@@ -11,11 +11,15 @@ use crate::resolve::names::words;
 use crate::resolve::{DefinitionSite, owner_name};
 
 /// Functions that take the name of an attribute as a text, or of the variable that they are assigned to.
-const TAKE_NAMES: [&str; 14] = [
+const TAKE_NAMES: [&str; 18] = [
     "getattr",
     "setattr",
     "hasattr",
     "delattr",
+    "__getattribute__",
+    "__getattr__",
+    "__setattr__",
+    "__delattr__",
     "attrgetter",
     "methodcaller",
     "patch.object",
@@ -88,14 +92,30 @@ impl Python<'_, '_> {
         Some((DefinitionSite::new(parameter.file, function), is_free))
     }
 
+    /// A stub beside a module, which type checkers read in its place, or the module beside a stub.
+    fn stub_with(&self, target: &DefinitionSite) -> Option<String> {
+        let path = self.index.path(target.file);
+        let twin = path.strip_suffix(".pyi").map(|module| format!("{module}.py"));
+        let twin = twin.unwrap_or_else(|| format!("{path}i"));
+        let (file, _) = self.index.entries().find(|(_, entry)| entry.path == twin)?;
+        let source = self.index.source(file);
+        words(&source, &target.definition.name).next().map(|_| format!("`{twin}`"))
+    }
+
     pub(super) fn asked_for_outside(&self, target: &DefinitionSite) -> Option<String> {
         let definition = &target.definition;
+        let is_local = definition.scope.is_some() && definition.kind != Kind::Parameter;
+        if let Some(stub) = self.stub_with(target).filter(|_| !is_local) {
+            return Some(stub);
+        }
         if definition.kind == Kind::Parameter {
             let method = self.overriding_method(target);
             let by =
                 method.and_then(|method| self.external_base(&method).or_else(|| self.protocol_with(&method)));
             let by = by.or_else(|| self.asked_for_by_pytest(target));
-            let by = by.or_else(|| self.key_of_arguments(target));
+            let by =
+                by.or_else(|| self.key_of_arguments(target)).or_else(|| self.other_name_of_method(target));
+            let by = by.or_else(|| self.dictionary_with(target));
             return by.or_else(|| self.imported_instead(target));
         }
         if definition.is_member {
@@ -107,6 +127,35 @@ impl Python<'_, '_> {
             return import;
         }
         import.or_else(|| self.text_with(target)).or_else(|| self.path_with(target))
+    }
+
+    /// `other = method` in the class of the method that a parameter is of: whoever calls the other may be one that a class
+    /// above has, with its own names of parameters.
+    fn other_name_of_method(&self, parameter: &DefinitionSite) -> Option<String> {
+        let (method, _) = self.function_of(parameter)?;
+        let whole = self.index.whole(parameter.file);
+        let (_, own) = whole.1.defined_at(method.definition.name_span).next()?;
+        let is_other_name = |one: &&Definition| {
+            one.is_member && one.container == own.container && one.value.trim() == own.name.as_str()
+        };
+        let other = whole.1.definitions.iter().filter(|_| own.is_member).find(is_other_name)?;
+        Some(format!("The other name `{}` of the method", other.name))
+    }
+
+    /// A `TypedDict` with a key of the name of a parameter, where functions take such by `**options: Unpack[...]`.
+    fn dictionary_with(&self, parameter: &DefinitionSite) -> Option<String> {
+        if self.index.using("Unpack").is_empty() {
+            return None;
+        }
+        let found = self.everywhere(&parameter.definition.name, |file, one, facts| {
+            let of = one.container.and_then(|index| facts.definitions.get(index as usize));
+            self.can_use(file, parameter.file)
+                && one.is_member
+                && of.is_some_and(|of| of.bases.iter().any(|base| base.ends_with("TypedDict")))
+        });
+        let first = found.first()?;
+        let outline = self.index.outline(first.file);
+        Some(format!("The dictionary `{}`", owner_name(&outline, &first.definition)?))
     }
 
     /// `function(**{"name": 1})` and `Thread(target=function, kwargs={"name": 1})`.
@@ -284,7 +333,7 @@ fn is_fixture(source: &str, start: u32) -> bool {
 }
 
 /// Whether a text that begins behind `before` names an attribute.
-fn is_name_of_attribute(before: &str) -> bool {
+pub(super) fn is_name_of_attribute(before: &str) -> bool {
     const FARTHEST: usize = 400;
     let mut depth = 0_i32;
     for (at, character) in before.char_indices().rev().take(FARTHEST) {

@@ -81,9 +81,14 @@ impl Script<'_, '_> {
         if definition.is_member || definition.is_callable() {
             return None;
         }
-        // `const { name } = value` takes the member of that name.
+        // `const { name } = value` takes the member of that name; `{ name: name }` has a key for it.
         let path = format!(".{}", definition.name);
-        let before = definition.value.strip_suffix(&path).filter(|before| !before.is_empty());
+        let whole = self.index.whole(file);
+        let has_key = whole
+            .0
+            .get(..occurrence.span.start as usize)
+            .is_some_and(|before| before.trim_end().ends_with(':'));
+        let before = definition.value.strip_suffix(&path).filter(|before| !before.is_empty() && !has_key);
         if let Some(before) = before.filter(|before| before.ends_with([')', ']']) && before.starts_with('('))
         {
             let value = self.value(file, before, definition.span.start);
