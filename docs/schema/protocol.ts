@@ -19,7 +19,11 @@ reason: string, preview: Preview,
  * What "for this session" and "always" would allow, word for word as it is kept. Absent where only a yes to
  * this one call is possible.
  */
-grant?: string | null, };
+grant?: string | null, 
+/**
+ * The sub-task that asks, where it is not the task itself.
+ */
+from?: TaskOrigin | null, };
 
 export type ApprovalSource = "person" | "policy" | "hook" | "timeout";
 
@@ -73,7 +77,7 @@ reason?: string | null,
 /**
  * Paths of [`Preview::files`] that are left out of what is approved.
  */
-refused_files?: Array<string>, } | { "type": "answer_question", task: TaskId, question: QuestionId, answer: QuestionAnswer, } | { "type": "fork_task", task: TaskId, new_task: TaskId, message?: MessageId | null, } | { "type": "edit_message", task: TaskId, message: MessageId, parts: Array<Part>, } | { "type": "rename_task", task: TaskId, title: string, } | { "type": "set_favourite", task: TaskId, favourite: boolean, } | { "type": "set_model", task: TaskId, model: string, } | { "type": "set_mode", task: TaskId, mode: string, } | { "type": "set_permission_mode", task: TaskId, permission_mode: PermissionMode, } | { "type": "decide_plan", task: TaskId, decision: PlanDecision, } | { "type": "condense_task", task: TaskId, } | { "type": "undo", workspace: string, 
+refused_files?: Array<string>, } | { "type": "answer_question", task: TaskId, question: QuestionId, answer: QuestionAnswer, } | { "type": "fork_task", task: TaskId, new_task: TaskId, message?: MessageId | null, } | { "type": "edit_message", task: TaskId, message: MessageId, parts: Array<Part>, } | { "type": "rename_task", task: TaskId, title: string, } | { "type": "set_favourite", task: TaskId, favourite: boolean, } | { "type": "set_model", task: TaskId, model: string, } | { "type": "set_mode", task: TaskId, mode: string, } | { "type": "set_permission_mode", task: TaskId, permission_mode: PermissionMode, } | { "type": "decide_plan", task: TaskId, decision: PlanDecision, } | { "type": "condense_task", task: TaskId, } | { "type": "undo_condensing", task: TaskId, } | { "type": "undo", workspace: string, 
 /**
  * How many calls.
  */
@@ -97,6 +101,8 @@ export type CommandReply = { "result": "done" } | { "result": "task", task: Task
  */
 obstacles: Array<RestoreObstacle>, } | { "result": "failed", error: ErrorReport, };
 
+export type CondenseReason = "window" | "overflow" | "person";
+
 export type CriticalFile = { path: string, type: PlannedChange, };
 
 export type DebugSessionState = "starting" | "running" | "stopped" | "terminated";
@@ -113,6 +119,12 @@ stop?: StopSummary | null, };
 
 export type DecisionKind = "branch" | "method" | "confirmation" | "risk" | "custom";
 
+export type DroppedOutput = { call_id: ToolCallId, bytes: number, 
+/**
+ * The file it can be read from again.
+ */
+path: string, };
+
 export type ErrorClass = "CONNECTION_ERROR" | "TIMEOUT_ERROR" | "PARAMETER_ERROR" | "VALIDATION_ERROR" | "PERMISSION_ERROR" | "EXECUTION_ERROR" | "SANDBOX_NOT_FOUND" | "SANDBOX_TERMINATED" | "INTERRUPTED";
 
 export type ErrorKind = "llm_connection" | "llm_rate_limit" | "llm_authentication" | "llm_quota" | "llm_unknown_model" | "llm_context_too_long" | "llm_protocol" | "max_iterations" | "budget" | "token_budget" | "loop" | "cancelled" | "needs_person" | "step_failed" | "rejected" | "unsupported" | "store" | "internal";
@@ -127,7 +139,28 @@ export type Event = { "type": "task_created", info: TaskInfo, } | { "type": "tas
 /**
  * The files the text is made of, as they were.
  */
-files: Array<SeenFile>, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, answer: ApprovalDecision, 
+files: Array<SeenFile>, } | { "type": "thought", message_id: MessageId, parts: Array<Part>, } | { "type": "action", message_id: MessageId, call: ToolCall, } | { "type": "observation", result: ToolResult, } | { "type": "answer", message_id: MessageId, content: string, origin: AnswerOrigin, } | { "type": "partial_answer", message_id: MessageId, kind: PartialKind, offset: number, content: string, } | { "type": "answer_restarted", message_id: MessageId, } | { "type": "answer_interrupted", message_id: MessageId, reason: InterruptReason, } | { "type": "context_truncated", dropped_messages: number, estimated_tokens: number, } | { "type": "outputs_dropped", outputs: Array<DroppedOutput>, } | { "type": "context_condensed", 
+/**
+ * Of the message that holds the summary.
+ */
+message_id: MessageId, 
+/**
+ * Made by the model.
+ */
+summary: string, 
+/**
+ * What stands word for word beside it: later words of the person, plan, todo list, breakpoints, refuted hypotheses,
+ * files being edited.
+ */
+pinned: string, 
+/**
+ * The first message that is sent as it was; absent where all are summed up.
+ */
+kept_from?: MessageId | null, 
+/**
+ * How many messages the summary stands for.
+ */
+replaced: number, tokens_before: number, tokens_after: number, reason: CondenseReason, } | { "type": "condensing_undone" } | { "type": "approval_requested", request: ApprovalRequest, } | { "type": "approval_resolved", id: ApprovalId, source: ApprovalSource, answer: ApprovalDecision, 
 /**
  * What the model reads: why the call was refused, or what to mind from here on.
  */
@@ -135,7 +168,7 @@ reason?: string | null,
 /**
  * Paths of [`Preview::files`] that are left out of what is approved.
  */
-refused_files?: Array<string>, } | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "plan", plan: Plan, 
+refused_files?: Array<string>, } | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "hypotheses", items: Array<Hypothesis>, } | { "type": "plan", plan: Plan, 
 /**
  * The text of the plan document, where it is another one than before.
  */
@@ -151,7 +184,15 @@ changed: number,
 /**
  * The first of them.
  */
-files: Array<ChangedFile>, } | { "type": "files_seen", files: Array<SeenFile>, } | { "type": "notice", text: string, } | { "type": "subtask_started", task: TaskId, number: number, title: string, mode: string, } | { "type": "subtask_ended", task: TaskId, end: RunEnd, } | { "type": "token", message_id: MessageId, offset: number, content: string, } | { "type": "reasoning_token", message_id: MessageId, offset: number, content: string, } | { "type": "call_forming", message_id: MessageId, call_id: ToolCallId, name: string, offset: number, 
+files: Array<ChangedFile>, } | { "type": "files_seen", files: Array<SeenFile>, } | { "type": "notice", text: string, } | { "type": "subtask_started", task: TaskId, number: number, title: string, mode: string, 
+/**
+ * The sub-agent that works on it, where one does.
+ */
+agent?: string | null, 
+/**
+ * The call that waits for its result.
+ */
+call_id?: ToolCallId | null, } | { "type": "subtask_ended", task: TaskId, end: RunEnd, } | { "type": "token", message_id: MessageId, offset: number, content: string, } | { "type": "reasoning_token", message_id: MessageId, offset: number, content: string, } | { "type": "call_forming", message_id: MessageId, call_id: ToolCallId, name: string, offset: number, 
 /**
  * JSON as far as it has come.
  */
@@ -168,6 +209,20 @@ export type FileDiff = { path: string, change: FileChange, moved_from?: string |
 diff: string, added: number, removed: number, };
 
 export type FrameSummary = { name: string, file?: string | null, line?: number | null, };
+
+export type Hypothesis = { 
+/**
+ * Counted from 1 in each task.
+ */
+id: number, claim: string, probe: string, predicted: string, observed?: string | null, status: HypothesisStatus, 
+/**
+ * Where the observed value comes from; absent before there is one.
+ */
+evidence?: HypothesisEvidence | null, };
+
+export type HypothesisEvidence = { "from": "debugger", expression: string, } | { "from": "call", call_id: ToolCallId, } | { "from": "reported" };
+
+export type HypothesisStatus = "open" | "confirmed" | "refuted";
 
 export type Image = { 
 /**
@@ -322,6 +377,10 @@ warnings?: Array<string>,
  */
 continues_approved?: boolean, 
 /**
+ * Whether it starts a sub-task that may do no more than the task that starts it. Its calls are judged one by one.
+ */
+within_rights?: boolean, 
+/**
  * Why the command would run without a sandbox, or without a part of it. Nothing but the person's word, or
  * the mode in which nothing asks, allows such a call.
  */
@@ -349,7 +408,7 @@ offset: number,
 /**
  * How many to list; 0 stands for 50.
  */
-limit: number, } | { "type": "task", task: TaskId, } | { "type": "history", task: TaskId, before?: Seq | null, limit: number, } | { "type": "plan", task: TaskId, } | { "type": "models", workspace: string, } | { "type": "modes", workspace: string, } | { "type": "tools", workspace: string, } | { "type": "commands" } | { "type": "settings", workspace: string, } | { "type": "checkpoints", workspace: string, limit: number, } | { "type": "checkpoint_diff", workspace: string, checkpoint: number, since: boolean, } | { "type": "files", workspace: string, text: string, limit: number, } | { "type": "symbols", workspace: string, text: string, limit: number, } | { "type": "debug_sessions", workspace: string, } | { "type": "background_commands", workspace: string, };
+limit: number, } | { "type": "task", task: TaskId, } | { "type": "history", task: TaskId, before?: Seq | null, limit: number, } | { "type": "plan", task: TaskId, } | { "type": "models", workspace: string, } | { "type": "modes", workspace: string, } | { "type": "tools", workspace: string, } | { "type": "commands" } | { "type": "slash_commands", workspace: string, } | { "type": "skills", workspace: string, } | { "type": "settings", workspace: string, } | { "type": "checkpoints", workspace: string, limit: number, } | { "type": "checkpoint_diff", workspace: string, checkpoint: number, since: boolean, } | { "type": "files", workspace: string, text: string, limit: number, } | { "type": "symbols", workspace: string, text: string, limit: number, } | { "type": "debug_sessions", workspace: string, } | { "type": "background_commands", workspace: string, };
 
 export type QueryReply = { "type": "tasks", tasks: Array<TaskListItem>, 
 /**
@@ -363,7 +422,7 @@ records: Array<EventRecord>,
 /**
  * Whether there are older ones.
  */
-more: boolean, } | { "type": "plan", plan: PlanView | null, } | { "type": "models", models: Array<ModelItem>, } | { "type": "modes", modes: Array<ModeItem>, } | { "type": "tools", tools: Array<ToolItem>, } | { "type": "commands", commands: Array<CommandItem>, } | { "type": "settings", settings: Array<SettingItem>, } | { "type": "checkpoints", checkpoints: Array<CheckpointItem>, } | { "type": "checkpoint_diff", files: Array<FileDiff>, } | { "type": "files", files: Array<string>, } | { "type": "symbols", symbols: Array<SymbolItem>, } | { "type": "debug_sessions", sessions: Array<DebugSessionSummary>, } | { "type": "background_commands", commands: Array<BackgroundCommand>, } | { "type": "failed", error: ErrorReport, };
+more: boolean, } | { "type": "plan", plan: PlanView | null, } | { "type": "models", models: Array<ModelItem>, } | { "type": "modes", modes: Array<ModeItem>, } | { "type": "tools", tools: Array<ToolItem>, } | { "type": "commands", commands: Array<CommandItem>, } | { "type": "slash_commands", commands: Array<SlashCommandItem>, } | { "type": "skills", skills: Array<SkillItem>, } | { "type": "settings", settings: Array<SettingItem>, } | { "type": "checkpoints", checkpoints: Array<CheckpointItem>, } | { "type": "checkpoint_diff", files: Array<FileDiff>, } | { "type": "files", files: Array<string>, } | { "type": "symbols", symbols: Array<SymbolItem>, } | { "type": "debug_sessions", sessions: Array<DebugSessionSummary>, } | { "type": "background_commands", commands: Array<BackgroundCommand>, } | { "type": "failed", error: ErrorReport, };
 
 export type Question = { id: QuestionId, text: string, context?: string | null, options: Array<QuestionOption>, 
 /**
@@ -373,7 +432,11 @@ allow_custom: boolean,
 /**
  * The option taken when nobody answers in time.
  */
-default_option?: string | null, timeout_seconds?: number | null, } & ({ "kind": "clarification", "about": ClarificationKind } | { "kind": "decision", "about": DecisionKind } | { "kind": "continue" });
+default_option?: string | null, timeout_seconds?: number | null, 
+/**
+ * The sub-task that asks, where it is not the task itself.
+ */
+from?: TaskOrigin | null, } & ({ "kind": "clarification", "about": ClarificationKind } | { "kind": "decision", "about": DecisionKind } | { "kind": "continue" });
 
 export type QuestionAnswer = { option?: string | null, text?: string | null, by: AnsweredBy, };
 
@@ -481,6 +544,10 @@ forked_from?: TaskId | null,
  */
 number: number, title: string, mode: string, 
 /**
+ * The sub-agent that works on it, where one does.
+ */
+agent?: string | null, 
+/**
  * `PROVIDER/MODEL`.
  */
 model: string, 
@@ -510,6 +577,12 @@ bytes: number,
  * What was found, where words were searched for.
  */
 excerpt?: string | null, };
+
+export type TaskOrigin = { task: TaskId, number: number, 
+/**
+ * Its sub-agent, or its mode.
+ */
+name: string, };
 
 export type TaskState = "created" | "running" | "waiting" | "paused" | "completed" | "aborted" | "failed";
 
