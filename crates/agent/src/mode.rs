@@ -14,6 +14,7 @@ use stepwell_tool_runtime::{EditScope, FilePattern, ModeLimits, ToolGroup};
 
 use crate::plan::PLAN_MODE;
 
+pub(crate) use builtin::DEBUGGING;
 pub use roo_file::{ModeProblem, read_roo_modes};
 
 /// A mode.
@@ -28,6 +29,8 @@ pub struct Mode {
     /// Stands among the instructions while the mode is in use.
     pub instructions: Option<String>,
     pub groups: Vec<ModeGroup>,
+    /// Tools it is shown from the start that others load on demand.
+    pub shown_tools: Vec<String>,
     /// The model to switch to with the mode.
     pub model: Option<String>,
     pub source: ModeSource,

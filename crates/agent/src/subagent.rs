@@ -35,6 +35,8 @@ pub struct Subagent {
     /// The only tools it has of its groups; all of them where absent.
     pub tools: Option<BTreeSet<String>>,
     pub excluded_tools: BTreeSet<String>,
+    /// Tools it is shown from the start that others load on demand.
+    pub shown_tools: Vec<String>,
     /// As `PROVIDER/MODEL`; that of the task that starts it where absent.
     pub model: Option<String>,
     /// Holds where it is narrower than that of the task that starts it.
@@ -54,6 +56,7 @@ impl Subagent {
             description: Some(self.description.clone()),
             instructions: None,
             groups: self.groups.iter().map(|group| ModeGroup { group: *group, files: None }).collect(),
+            shown_tools: self.shown_tools.clone(),
             model: self.model.clone(),
             source: self.source.clone(),
         }
@@ -61,8 +64,9 @@ impl Subagent {
 
     /// What it may use of a workspace's tools.
     pub fn tool_set(&self, base: ToolSet, modes: &Modes) -> ToolSet {
-        let mut set = base.within_mode(modes.limits(&self.mode()));
+        let mut set = base.within_mode(modes.limits(&self.mode())).showing(self.shown_tools.iter().cloned());
         if let Some(tools) = &self.tools {
+            set = set.showing(tools.iter().cloned());
             set = set.with_names(tools.iter().cloned().chain(ALWAYS.iter().map(ToString::to_string)));
         }
         let is_named = |name: &str| self.tools.as_ref().is_some_and(|tools| tools.contains(name));

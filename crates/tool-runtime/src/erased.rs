@@ -62,6 +62,11 @@ pub trait DynTool: Send + Sync + 'static {
         false
     }
 
+    /// See [`Tool::brings`].
+    fn brings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// See [`Tool::runs_side_by_side`].
     fn runs_side_by_side(&self) -> bool {
         false
@@ -163,6 +168,10 @@ impl<T: Tool> DynTool for T {
 
     fn is_basic(&self) -> bool {
         Tool::is_basic(self)
+    }
+
+    fn brings(&self) -> &'static [&'static str] {
+        Tool::brings(self)
     }
 
     fn runs_side_by_side(&self) -> bool {

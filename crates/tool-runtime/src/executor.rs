@@ -270,6 +270,8 @@ impl Executor {
         self.after_checkpoint(env, kept).await;
         let time = started.elapsed();
         let mut outcome = self.finish(call, tool, env, ran).await;
+        let brought = tool.tool().brings().iter().filter_map(|name| self.registry.get(name));
+        brought.for_each(|tool| env.tools.load(&tool));
         tool.count(time, outcome.result.error.as_ref().map(|error| error.message.as_str()));
         self.after_hooks(call, tool, env, arguments, &mut outcome).await;
         outcome.append(&permitted.notes);

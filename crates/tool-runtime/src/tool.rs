@@ -46,6 +46,11 @@ pub trait Tool: Send + Sync + 'static {
         false
     }
 
+    /// Deferred tools that the model is offered once it has called this one, such as those that step a program.
+    fn brings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether calls of this tool run beside each other. Those that only read always may.
     fn runs_side_by_side(&self) -> bool {
         false

@@ -22,6 +22,8 @@ pub struct ToolSet {
     denied: BTreeMap<String, String>,
     deferred: BTreeSet<Category>,
     deferred_names: BTreeSet<String>,
+    /// Names that are not deferred, whatever else says so.
+    shown: BTreeSet<String>,
     source_tokens: Option<usize>,
     /// Limits that hold together: those of the mode, and those of what is going on in it, such as planning.
     modes: Vec<Arc<ModeLimits>>,
@@ -86,6 +88,12 @@ impl ToolSet {
         self
     }
 
+    /// Shows tools from the start that would be deferred.
+    pub fn showing(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.shown.extend(names);
+        self
+    }
+
     /// Defers the tools of sources, such as MCP servers, that would cost more than so many tokens together. A source is
     /// offered as a whole or deferred as a whole; those that were plugged in first come first.
     pub fn with_source_tokens(mut self, tokens: usize) -> Self {
@@ -133,7 +141,8 @@ impl ToolSet {
     }
 
     fn defers(&self, tool: &RegisteredTool) -> bool {
-        self.deferred.contains(&tool.spec().category) || is_named(&self.deferred_names, tool)
+        let deferred = self.deferred.contains(&tool.spec().category) || is_named(&self.deferred_names, tool);
+        deferred && !is_named(&self.shown, tool)
     }
 }
 
@@ -395,14 +404,14 @@ fn estimated_tokens(definition: &ToolDefinition) -> usize {
     (definition.name.len() + definition.description.len() + schema).div_ceil(4)
 }
 
-/// The deferred tools with a line each. All of them, also those that are loaded: the text must not change.
+/// The names of the deferred tools by category. All of them, also those that are loaded: the text must not change.
 fn listing(deferred: &[Arc<RegisteredTool>]) -> String {
-    let line = |tool: &Arc<RegisteredTool>| {
-        let description = &tool.definition().description;
-        let first = description.split(['.', '\n']).next().unwrap_or_default();
-        format!("\n- {}: {}", tool.name(), first.trim())
-    };
-    format!("\n\nTools that can be loaded:{}", deferred.iter().map(line).collect::<String>())
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for tool in deferred {
+        groups.entry(tool.spec().category.name()).or_default().push(tool.name());
+    }
+    let line = |(category, names): (&str, Vec<&str>)| format!("\n- {category}: {}", names.join(", "));
+    format!("\n\nTools that can be loaded:{}", groups.into_iter().map(line).collect::<String>())
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn deferred_tools_are_listed_by_name_and_appended_once_loaded() {
     let before = gate.definitions(&registry);
     assert!(Arc::ptr_eq(&before, &gate.definitions(&registry)), "the same object until something changes");
     assert!(before[2].description.ends_with(
-        "Tools that can be loaded:\n- debug_trace: Does debug_trace\n- debug_watch: Does debug_watch\n- write: Does write"
+        "Tools that can be loaded:\n- debug: debug_trace, debug_watch\n- files: write"
     ));
     gate.load(&registry.get("write").unwrap());
     gate.load(&registry.get("debug_trace").unwrap());

@@ -31,6 +31,23 @@ pub use functions::SyntaxFunctions;
 pub use sandbox::LaunchSandboxes;
 pub use service::{DebugOptions, DebugService};
 
+/// What a model needs next once it has called one of the tools that it is shown from the start.
+fn brought_by(tool: &str) -> &'static [&'static str] {
+    match tool {
+        "debug_failure" => &["start_debugging", "set_breakpoint", "debug_trace", "hypothesis"],
+        "start_debugging" => &[
+            "set_breakpoint",
+            "continue_debugging",
+            "step_execution",
+            "evaluate_expression",
+            "get_variables",
+            "get_call_stack",
+            "stop_debugging",
+        ],
+        _ => &[],
+    }
+}
+
 /// Declares a tool whose work a method of the service does: its type, name, aliases, types of input and output, risk, the
 /// method that runs it, and the one that previews it. A tool that works something out before it runs names the type of its
 /// plan between input and output, and its planning method instead of the preview.
@@ -82,6 +99,10 @@ macro_rules! debug_tool {
                 input: Self::Input,
             ) -> stepwell_tool_runtime::Planned<Self::Plan> {
                 ($planned)(&self.0, input)
+            }
+
+            fn brings(&self) -> &'static [&'static str] {
+                $crate::debug::brought_by($name)
             }
 
             fn guidance(&self) -> Option<&'static str> {

@@ -187,7 +187,8 @@ impl Engine {
             }
             None => {
                 let mode = settings.mode(&slug)?;
-                (Arc::clone(mode), settings.tools.clone().within_mode(settings.modes.limits(mode)))
+                let tools = settings.tools.clone().showing(mode.shown_tools.iter().cloned());
+                (Arc::clone(mode), tools.within_mode(settings.modes.limits(mode)))
             }
         };
         let mode = &mode;

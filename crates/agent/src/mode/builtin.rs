@@ -12,9 +12,13 @@ struct BuiltIn {
     role: &'static str,
     instructions: Option<&'static str>,
     groups: &'static [ToolGroup],
+    shown_tools: &'static [&'static str],
     /// What files may be changed, where not all.
     files: Option<(&'static str, &'static str)>,
 }
+
+/// The way into a running program, for who debugs.
+pub(crate) const DEBUGGING: &[&str] = &["start_debugging", "set_breakpoint", "debug_trace", "hypothesis"];
 
 const BUILT_IN: [BuiltIn; 5] = [
     BuiltIn {
@@ -25,6 +29,7 @@ const BUILT_IN: [BuiltIn; 5] = [
         role: "",
         instructions: None,
         groups: &ToolGroup::ALL,
+        shown_tools: &[],
         files: None,
     },
     BuiltIn {
@@ -41,6 +46,7 @@ const BUILT_IN: [BuiltIn; 5] = [
              ruled out and why. You may only change Markdown files; offer to switch to `code` when the plan is agreed.",
         ),
         groups: &[ToolGroup::Read, ToolGroup::Edit, ToolGroup::Browser, ToolGroup::Mcp],
+        shown_tools: &[],
         files: Some((r"\.md$", "Markdown files")),
     },
     BuiltIn {
@@ -54,6 +60,7 @@ const BUILT_IN: [BuiltIn; 5] = [
             "Answer the question completely before you suggest anything. Do not change code; you have no tools for it.",
         ),
         groups: &[ToolGroup::Read, ToolGroup::Browser, ToolGroup::Mcp],
+        shown_tools: &[],
         files: None,
     },
     BuiltIn {
@@ -69,6 +76,7 @@ const BUILT_IN: [BuiltIn; 5] = [
              for a cause you saw, run the same probe again after the fix, and give both values as proof.",
         ),
         groups: &ToolGroup::ALL,
+        shown_tools: DEBUGGING,
         files: None,
     },
     BuiltIn {
@@ -86,6 +94,7 @@ const BUILT_IN: [BuiltIn; 5] = [
              by whom it was verified, and what remains.",
         ),
         groups: &[],
+        shown_tools: &["new_task"],
         files: None,
     },
 ];
@@ -111,6 +120,7 @@ impl BuiltIn {
             description: Some(self.description.to_owned()),
             instructions: self.instructions.map(str::to_owned),
             groups: groups.collect(),
+            shown_tools: self.shown_tools.iter().map(ToString::to_string).collect(),
             model: None,
             source: ModeSource::BuiltIn,
         }

@@ -154,6 +154,7 @@ fn mode(value: serde_json::Value, path: &Path) -> std::result::Result<Mode, Stri
         description: read.description,
         instructions: read.custom_instructions,
         groups,
+        shown_tools: Vec::new(),
         model: read.model,
         source: ModeSource::File(path.to_path_buf()),
     })

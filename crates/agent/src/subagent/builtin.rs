@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stepwell_tool_runtime::ToolGroup;
 
 use super::Subagent;
-use crate::mode::ModeSource;
+use crate::mode::{DEBUGGING, ModeSource};
 
 struct BuiltIn {
     name: &'static str,
@@ -91,6 +91,11 @@ impl BuiltIn {
             prompt: self.prompt.to_owned(),
             groups: self.groups.to_vec(),
             tools: None,
+            shown_tools: if self.name == "debugger" {
+                DEBUGGING.iter().map(ToString::to_string).collect()
+            } else {
+                Vec::new()
+            },
             excluded_tools: self.excluded_tools.iter().map(ToString::to_string).collect::<BTreeSet<_>>(),
             model: None,
             permission_mode: None,

@@ -56,6 +56,7 @@ impl ModeSettings {
             description: self.description.clone(),
             instructions: self.instructions.clone(),
             groups: self.groups.iter().map(group).collect::<Result<_, String>>()?,
+            shown_tools: Vec::new(),
             model: self.model.clone(),
             source: ModeSource::Settings,
         })

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_tool_runtime::{Category, Hooks, Registry, Rule, ToolSet, denied_tool};
+use stepwell_tool_runtime::{Category, Hooks, RegisteredTool, Registry, Rule, ToolSet, denied_tool};
 
 use super::Settings;
 
@@ -10,8 +10,11 @@ use super::Settings;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolSettings {
-    /// Categories (`debug`, `code`, `files`, ...) or names of tools that the model sees by name only and loads with
-    /// `tool_search` when it needs them. Saves tokens in every request.
+    /// Categories (`debug`, `code`, `files`, ...) or names of tools that the model is shown from the start, besides the
+    /// basic ones. It sees the others by name only and loads them with `tool_search` when it needs them.
+    pub shown: Vec<String>,
+    /// Categories or names of tools that the model sees by name only, although they are basic ones. Saves tokens in every
+    /// request.
     pub deferred: Vec<String>,
     /// Names of tools the agent does not have.
     pub disabled: Vec<String>,
@@ -21,18 +24,49 @@ pub struct ToolSettings {
     pub mcp_tokens: Option<usize>,
 }
 
-/// Tools that few tasks need: their definitions are loaded on demand.
-const RARE: &[&str] = &["fetch_instructions", "generate_image", "run_slash_command", "skill_installer"];
+/// Tools that most tasks need. The others are loaded on demand, so that they cost nothing where they are not used.
+const SHOWN: &[&str] = &[
+    "ask_clarification",
+    "attempt_completion",
+    "bash",
+    "debug_failure",
+    "edit",
+    "find_definition",
+    "glob",
+    "grep",
+    "plan_enter",
+    "plan_exit",
+    "plan_update",
+    "read",
+    "skill_loader",
+    "step_complete",
+    "task",
+    "todowrite",
+    "tool_search",
+    "write",
+];
 
 impl Settings {
     /// The tools a task begins with. A tool that a rule refuses altogether is not shown to the model.
     pub fn tool_set(&self, rules: &[Rule], registry: &Registry) -> ToolSet {
         let settings = self.value(|layer| layer.tools.clone()).unwrap_or_default();
-        let (categories, names): (Vec<&String>, Vec<&String>) =
-            settings.deferred.iter().partition(|name| Category::by_name(name).is_some());
-        let categories = categories.into_iter().filter_map(|name| Category::by_name(name));
-        let rare = RARE.iter().map(|name| (*name).to_owned());
-        let set = ToolSet::all().deferring(categories, names.into_iter().cloned().chain(rare));
+        let is_in = |list: &[String], tool: &RegisteredTool| {
+            list.iter().any(|name| {
+                *name == tool.spec().category.name()
+                    || registry.get(name).is_some_and(|known| known.name() == tool.name())
+            })
+        };
+        // Tools of MCP servers are deferred by what they cost.
+        let own = registry.list(None, None).into_iter().filter(|tool| tool.source().is_none());
+        let is_deferred = |tool: &RegisteredTool| {
+            let is_shown = SHOWN.contains(&tool.name()) || is_in(&settings.shown, tool);
+            is_in(&settings.deferred, tool) || !is_shown
+        };
+        let deferred = own.filter(|tool| is_deferred(tool)).map(|tool| tool.name().to_owned());
+        let external = settings.deferred.iter().filter_map(|name| Category::by_name(name));
+        let named = settings.deferred.iter().filter(|name| name.starts_with("mcp__")).cloned();
+        let external = external.filter(|category| *category == Category::External);
+        let set = ToolSet::all().deferring(external, deferred.chain(named));
         let set = set.with_source_tokens(self.mcp_tokens());
         let set = settings.disabled.iter().fold(set, |set, name| set.without(name.clone()));
         registry.list(None, None).iter().fold(set, |set, tool| match denied_tool(rules, tool) {
@@ -58,9 +92,11 @@ impl Settings {
         for matcher in hooks.unknown_tools(registry) {
             told.push(format!("the matcher `{matcher}` of a hook names no tool{}", near(&matcher)));
         }
-        for (list, names) in [("deferred", &settings.deferred), ("disabled", &settings.disabled)] {
+        let lists =
+            [("shown", &settings.shown), ("deferred", &settings.deferred), ("disabled", &settings.disabled)];
+        for (list, names) in lists {
             let is_unknown = |name: &&String| {
-                let is_category = list == "deferred" && Category::by_name(name).is_some();
+                let is_category = list != "disabled" && Category::by_name(name).is_some();
                 !is_category && !name.starts_with("mcp__") && registry.get(name).is_none()
             };
             for name in names.iter().filter(is_unknown) {
