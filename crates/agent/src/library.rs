@@ -111,7 +111,7 @@ pub struct LibraryFolder {
 }
 
 /// The agents whose folders are read, the weakest first.
-const AGENT_FOLDERS: &[&str] = &[".gemini", ".codex", ".agents", ".roo", ".claude", ".stepwell"];
+const AGENT_FOLDERS: &[&str] = &[".codex", ".agents", ".roo", ".claude", ".stepwell"];
 
 impl LibraryPlaces {
     /// The folders of a kind (`commands`, `skills`), the strongest last.

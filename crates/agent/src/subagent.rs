@@ -9,7 +9,7 @@ mod file;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use stepwell_protocol::PermissionMode;
+use stepwell_protocol::{PermissionMode, Risk};
 use stepwell_tool_runtime::{ToolGroup, ToolSet, near_names};
 
 use crate::error::{Error, Result};
@@ -35,6 +35,8 @@ pub struct Subagent {
     /// The only tools it has of its groups; all of them where absent.
     pub tools: Option<BTreeSet<String>>,
     pub excluded_tools: BTreeSet<String>,
+    /// Whether it has the tools that change files.
+    pub may_edit: bool,
     /// Tools it is shown from the start that others load on demand.
     pub shown_tools: Vec<String>,
     /// As `PROVIDER/MODEL`; that of the task that starts it where absent.
@@ -68,6 +70,9 @@ impl Subagent {
         if let Some(tools) = &self.tools {
             set = set.showing(tools.iter().cloned());
             set = set.with_names(tools.iter().cloned().chain(ALWAYS.iter().map(ToString::to_string)));
+        }
+        if !self.may_edit {
+            set = set.without_risk(Risk::Write);
         }
         let is_named = |name: &str| self.tools.as_ref().is_some_and(|tools| tools.contains(name));
         for name in NAMED_ONLY.iter().filter(|name| !is_named(name)) {

@@ -18,7 +18,7 @@ use crate::providers::openai_chat::OpenAiChat;
 use crate::providers::openai_responses::OpenAiResponses;
 use crate::retry::{RetryModel, RetryPolicy};
 use crate::window::{Question, WindowSource};
-use crate::wire::{Dialect, WireModel};
+use crate::wire::{Dialect, WireModel, key_header};
 use crate::xml_tool_calls::XmlToolCalls;
 
 /// Everything a model is made of.
@@ -102,6 +102,21 @@ pub(crate) fn peer(provider: &Provider, model: &str, key: Option<SecretString>) 
         start: provider.start.clone(),
         key,
     })
+}
+
+/// The headers of the provider's wire format: the key, and what else it asks for.
+pub(crate) fn own_headers(
+    provider: &Provider,
+    key: Option<&SecretString>,
+    peer: &Peer,
+) -> Result<HeaderMap, Error> {
+    match provider.kind {
+        ProviderKind::Anthropic => key_header(&Anthropic::default(), key, peer),
+        ProviderKind::Gemini => key_header(&Gemini::default(), key, peer),
+        ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses => {
+            key_header(&OpenAiChat::new(provider.quirks), key, peer)
+        }
+    }
 }
 
 pub(crate) fn headers(provider: &Provider) -> Result<HeaderMap, Error> {

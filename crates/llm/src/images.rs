@@ -1,7 +1,6 @@
-//! Images from a text, from servers with OpenAI's `/images/generations` and from Gemini.
+//! Images from a text. A wire format that makes them implements [`ImageFormat`].
 
-mod gemini;
-mod openai;
+pub(crate) mod openai;
 
 use std::time::Duration;
 
@@ -14,13 +13,12 @@ use stepwell_protocol::{ErrorKind, Image};
 use url::Url;
 
 use crate::advice::Peer;
-use crate::connect::{headers, peer};
+use crate::connect::{headers, own_headers, peer};
 use crate::exchange::{post, whole};
 use crate::model::Error;
-use crate::presets::{Provider, ProviderKind};
-use crate::providers::gemini::Gemini;
-use crate::providers::openai_chat::OpenAiChat;
-use crate::wire::{join, key_header};
+use crate::presets::Provider;
+use crate::providers::image_format;
+use crate::wire::join;
 
 /// The largest answer that is read; an image takes a third more as text.
 const MOST_BYTES: usize = 40 * 1024 * 1024;
@@ -38,38 +36,36 @@ pub struct ImageModel {
     peer: Peer,
     url: Url,
     headers: HeaderMap,
-    form: Form,
+    format: &'static dyn ImageFormat,
     client: HttpClient,
 }
 
-/// How the server is spoken to.
-#[derive(Clone, Copy)]
-enum Form {
-    OpenAi,
-    Gemini,
+/// How a server is asked for an image.
+pub(crate) trait ImageFormat: Send + Sync {
+    /// The address below the base of the server.
+    fn path(&self, model: &str) -> Vec<String>;
+
+    /// The request; `None` where the server takes no image to begin with.
+    fn body(&self, model: &str, prompt: &str, from: Option<&Image>) -> Option<Value>;
+
+    /// The image as base64, or what the server gave instead.
+    fn image(&self, answer: &Value) -> Result<String, String>;
 }
 
 impl ImageModel {
     pub fn new(options: ImageOptions) -> Result<Self, Error> {
         let ImageOptions { provider, model, key, client } = options;
         let peer = peer(&provider, &model, key.clone())?;
-        let mut all = headers(&provider)?;
-        let (form, url) = match provider.kind {
-            ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses => {
-                all.extend(key_header(&OpenAiChat::new(provider.quirks), key.as_ref(), &peer)?);
-                (Form::OpenAi, join(&peer.base_url, &["images", "generations"])?)
-            }
-            ProviderKind::Gemini => {
-                all.extend(key_header(&Gemini::default(), key.as_ref(), &peer)?);
-                (Form::Gemini, join(&peer.base_url, &["models", &format!("{model}:generateContent")])?)
-            }
-            ProviderKind::Anthropic => {
-                let message = format!("`{}` makes no images", provider.name);
-                return Err(Error::new(ErrorKind::LlmProtocol, message)
-                    .with_hint("name a model of an OpenAI-compatible server or of Gemini"));
-            }
+        let Some(format) = image_format(provider.kind) else {
+            let message = format!("`{}` makes no images", provider.name);
+            return Err(Error::new(ErrorKind::LlmProtocol, message)
+                .with_hint("name a model of another provider, such as an OpenAI-compatible server"));
         };
-        Ok(Self { peer, url, headers: all, form, client })
+        let mut all = headers(&provider)?;
+        all.extend(own_headers(&provider, key.as_ref(), &peer)?);
+        let path = format.path(&model);
+        let url = join(&peer.base_url, &path.iter().map(String::as_str).collect::<Vec<_>>())?;
+        Ok(Self { peer, url, headers: all, format, client })
     }
 
     /// Makes an image of a text; `from` is an image to begin with.
@@ -79,15 +75,10 @@ impl ImageModel {
         from: Option<&Image>,
         deadline: Duration,
     ) -> Result<MadeBytes, Error> {
-        let body = match (self.form, from) {
-            (Form::Gemini, _) => gemini::body(prompt, from),
-            (Form::OpenAi, None) => openai::body(&self.peer.model, prompt),
-            (Form::OpenAi, Some(_)) => {
-                let message = format!("`{}` takes no image to begin with", self.peer.model);
-                return Err(Error::new(ErrorKind::LlmProtocol, message)
-                    .with_hint("describe the whole image in words"));
-            }
-        };
+        let body = self.format.body(&self.peer.model, prompt, from).ok_or_else(|| {
+            let message = format!("`{}` takes no image to begin with", self.peer.model);
+            Error::new(ErrorKind::LlmProtocol, message).with_hint("describe the whole image in words")
+        })?;
         let body = body.to_string().into_bytes();
         let ask = async {
             let mut reply =
@@ -98,10 +89,7 @@ impl ImageModel {
             tokio::time::timeout(deadline, ask).await.unwrap_or_else(|_| Err(self.peer.silence(deadline)))?;
         let answer: Value =
             serde_json::from_slice(&bytes).map_err(|cause| self.peer.unreadable(&bytes, &cause))?;
-        let found = match self.form {
-            Form::OpenAi => openai::image(&answer),
-            Form::Gemini => gemini::image(&answer),
-        };
+        let found = self.format.image(&answer);
         let data = found.map_err(|what| self.unusable(&what))?;
         let content = base64::engine::general_purpose::STANDARD.decode(data.trim());
         let content = content.map_err(|error| self.unusable(&format!("its base64 is wrong: {error}")))?;

@@ -11,15 +11,12 @@ use stepwell_net::header::HeaderMap;
 use stepwell_protocol::{ErrorKind, Message, Usage};
 use url::Url;
 
-use crate::connect::{ConnectOptions, connect, headers, peer};
+use crate::connect::{ConnectOptions, connect, headers, own_headers, peer};
 use crate::exchange::{get, whole};
 use crate::model::{Delta, Error, Request, RequestOptions};
 use crate::presets::{Preset, Provider, ProviderKind, preset, preset_names};
-use crate::providers::anthropic::Anthropic;
-use crate::providers::gemini::Gemini;
-use crate::providers::openai_chat::OpenAiChat;
 use crate::retry::RetryPolicy;
-use crate::wire::{join, key_header};
+use crate::wire::join;
 
 /// A list of models is not longer than this.
 const MAX_LIST: usize = 8 * 1024 * 1024;
@@ -39,14 +36,7 @@ pub async fn list_models(
 ) -> Result<Vec<String>, Error> {
     let peer = peer(provider, "", key.clone())?;
     let mut all = headers(provider)?;
-    let own = match provider.kind {
-        ProviderKind::Anthropic => key_header(&Anthropic::default(), key.as_ref(), &peer)?,
-        ProviderKind::Gemini => key_header(&Gemini::default(), key.as_ref(), &peer)?,
-        ProviderKind::OpenaiChat | ProviderKind::OpenaiResponses => {
-            key_header(&OpenAiChat::new(provider.quirks), key.as_ref(), &peer)?
-        }
-    };
-    all.extend(own);
+    all.extend(own_headers(provider, key.as_ref(), &peer)?);
     let mut url = match (provider.kind, peer.base_url.path().trim_end_matches('/')) {
         (ProviderKind::Anthropic, "") => join(&peer.base_url, &["v1", "models"])?,
         _ => join(&peer.base_url, &["models"])?,

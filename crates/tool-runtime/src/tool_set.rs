@@ -14,6 +14,7 @@ use crate::{CallFacts, Category, EditScope, ModeLimits, PlanHold, PlanPhase, Too
 pub struct ToolSet {
     categories: Option<BTreeSet<Category>>,
     max_risk: Option<Risk>,
+    excluded_risk: Option<Risk>,
     /// Lists of names; a tool must be in each.
     names: Vec<BTreeSet<String>>,
     sources: Option<BTreeSet<String>>,
@@ -44,6 +45,12 @@ impl ToolSet {
     /// Only tools that risk no more than this.
     pub fn with_max_risk(mut self, risk: Risk) -> Self {
         self.max_risk = Some(risk);
+        self
+    }
+
+    /// Without tools of exactly this risk, such as those that change files.
+    pub fn without_risk(mut self, risk: Risk) -> Self {
+        self.excluded_risk = Some(risk);
         self
     }
 
@@ -116,7 +123,7 @@ impl ToolSet {
         if self.categories.as_ref().is_some_and(|categories| !categories.contains(&spec.category)) {
             return Some(Exclusion::Category(spec.category));
         }
-        if self.max_risk.is_some_and(|most| spec.risk > most) {
+        if self.max_risk.is_some_and(|most| spec.risk > most) || self.excluded_risk == Some(spec.risk) {
             return Some(Exclusion::Risk(spec.risk));
         }
         let from_other =

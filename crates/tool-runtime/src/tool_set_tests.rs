@@ -105,9 +105,11 @@ fn deferred_tools_are_listed_by_name_and_appended_once_loaded() {
     assert_eq!(names(&gate, &registry), "bash read tool_search");
     let before = gate.definitions(&registry);
     assert!(Arc::ptr_eq(&before, &gate.definitions(&registry)), "the same object until something changes");
-    assert!(before[2].description.ends_with(
-        "Tools that can be loaded:\n- debug: debug_trace, debug_watch\n- files: write"
-    ));
+    assert!(
+        before[2]
+            .description
+            .ends_with("Tools that can be loaded:\n- debug: debug_trace, debug_watch\n- files: write")
+    );
     gate.load(&registry.get("write").unwrap());
     gate.load(&registry.get("debug_trace").unwrap());
     let after = gate.definitions(&registry);

@@ -12,13 +12,10 @@ struct BuiltIn {
     description: &'static str,
     prompt: &'static str,
     groups: &'static [ToolGroup],
-    excluded_tools: &'static [&'static str],
+    /// The debugger builds and runs programs, but leaves the fix to others.
+    may_edit: bool,
     max_turns: u32,
 }
-
-/// Tools that change files. The debugger builds and runs programs, but leaves the fix to others.
-const EDITING: &[&str] =
-    &["write", "edit", "insert", "apply_diff", "patch", "batch_edit", "edit_by_ast", "generate_image"];
 
 const BUILT_IN: [BuiltIn; 5] = [
     BuiltIn {
@@ -29,7 +26,7 @@ const BUILT_IN: [BuiltIn; 5] = [
                  person: give the finding, the places as `path:line` with the lines that show it, and what you looked for \
                  and did not find. Change nothing.",
         groups: &[ToolGroup::Read, ToolGroup::Browser],
-        excluded_tools: &[],
+        may_edit: true,
         max_turns: 40,
     },
     BuiltIn {
@@ -39,7 +36,7 @@ const BUILT_IN: [BuiltIn; 5] = [
                  can carry out: ordered steps, each with the files and functions it touches, its expected outcome and how \
                  that is checked; what was ruled out and why; what only the user can decide. Change nothing.",
         groups: &[ToolGroup::Read, ToolGroup::Browser],
-        excluded_tools: &[],
+        may_edit: true,
         max_turns: 40,
     },
     BuiltIn {
@@ -49,7 +46,7 @@ const BUILT_IN: [BuiltIn; 5] = [
                  it, run what verifies it, and give back what you changed (`path:line`), what you ran and what it showed, \
                  and anything you noticed that was not part of the change. Do not widen the task.",
         groups: &ToolGroup::ALL,
-        excluded_tools: &[],
+        may_edit: true,
         max_turns: 80,
     },
     BuiltIn {
@@ -60,7 +57,7 @@ const BUILT_IN: [BuiltIn; 5] = [
                  workspace read-only. Give back the faults, the worst first, each with its place, how to show it, and what \
                  you observed; then what you checked and found right. No praise.",
         groups: &[ToolGroup::Read, ToolGroup::Command, ToolGroup::Debug],
-        excluded_tools: &[],
+        may_edit: true,
         max_turns: 40,
     },
     BuiltIn {
@@ -73,7 +70,7 @@ const BUILT_IN: [BuiltIn; 5] = [
                  cause in one sentence with its place, the values that prove it and the probe that shows them, the \
                  smallest fix you would make, and how to check it. Do not edit files.",
         groups: &ToolGroup::ALL,
-        excluded_tools: EDITING,
+        may_edit: false,
         max_turns: 60,
     },
 ];
@@ -96,7 +93,8 @@ impl BuiltIn {
             } else {
                 Vec::new()
             },
-            excluded_tools: self.excluded_tools.iter().map(ToString::to_string).collect::<BTreeSet<_>>(),
+            excluded_tools: BTreeSet::new(),
+            may_edit: self.may_edit,
             model: None,
             permission_mode: None,
             max_turns: Some(self.max_turns),

@@ -177,6 +177,7 @@ fn parse(text: &str, path: &Path) -> std::result::Result<(Subagent, Vec<String>)
         prompt: body.trim().to_owned(),
         groups: ToolGroup::ALL.to_vec(),
         shown_tools: Vec::new(),
+        may_edit: true,
         tools: front.tools.map(Names::tools).filter(|names| !names.contains("*")),
         excluded_tools: front.disallowed_tools.map(Names::tools).unwrap_or_default(),
         model,

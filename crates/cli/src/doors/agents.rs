@@ -61,11 +61,9 @@ fn tools(subagent: &Subagent) -> String {
         Some(tools) => tools.iter().cloned().collect::<Vec<_>>().join(", "),
         None => subagent.groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(", "),
     };
-    if subagent.excluded_tools.is_empty() {
-        return all;
-    }
-    let without: Vec<&str> = subagent.excluded_tools.iter().map(String::as_str).collect();
-    format!("{all} - {}", without.join(", "))
+    let editing = (!subagent.may_edit).then_some("edit");
+    let without: Vec<&str> = subagent.excluded_tools.iter().map(String::as_str).chain(editing).collect();
+    if without.is_empty() { all } else { format!("{all}, not {}", without.join(", ")) }
 }
 
 fn facts(subagent: &Subagent) -> Value {
@@ -76,6 +74,7 @@ fn facts(subagent: &Subagent) -> Value {
         "groups": subagent.groups,
         "tools": subagent.tools,
         "excluded_tools": subagent.excluded_tools,
+        "may_edit": subagent.may_edit,
         "model": subagent.model,
         "permission_mode": subagent.permission_mode,
         "max_turns": subagent.max_turns,

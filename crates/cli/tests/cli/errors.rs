@@ -120,7 +120,7 @@ fn an_unknown_mode() {
         expect![[r"
             exit code: 2
             --- stderr
-            error: unknown mode `yoga`; known: code, architect, ask, debug
+            error: unknown mode `yoga`; known: code, architect, ask, debug, orchestrator
         "]],
     );
 }

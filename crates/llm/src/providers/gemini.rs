@@ -1,6 +1,7 @@
 //! Google's Gemini API.
 
 mod decode;
+pub(crate) mod images;
 mod schema;
 
 use std::sync::Arc;

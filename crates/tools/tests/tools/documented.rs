@@ -29,9 +29,6 @@ const NOT_BUILT: &[&str] = &[
     "request_env_var",
     "get_env_var",
     "check_env_vars",
-    "plan_enter",
-    "plan_update",
-    "plan_exit",
     "terminal",
     "desktop",
     "skill_loader",
@@ -55,7 +52,6 @@ const NOT_BUILT: &[&str] = &[
     "analyze_coverage",
     "import_file",
     "import_files_batch",
-    "new_task",
     "run_slash_command",
     "skill",
     "generate_image",
@@ -77,6 +73,13 @@ fn prepared() -> Bench {
 fn memstack() -> Vec<Documented> {
     let patch = "--- a/note.txt\n+++ b/note.txt\n@@ -1,3 +1,3 @@\n one\n-2\n+deux\n three\n";
     vec![
+        documented("plan_enter", &["conversation_id", "title", "description"], vec![]),
+        documented(
+            "plan_update",
+            &["plan_id", "content", "mode", "section_name", "explored_files", "critical_files"],
+            vec![],
+        ),
+        documented("plan_exit", &["conversation_id", "plan_id", "approve", "summary"], vec![]),
         documented(
             "read",
             &["file_path", "offset", "limit"],
@@ -332,6 +335,7 @@ fn roo() -> Vec<Documented> {
         documented("attempt_completion", &["result"], vec![(json!({"result": "done"}), "complete")]),
         documented("read_command_output", &["artifact_id"], vec![]),
         documented("switch_mode", &["mode_slug", "reason"], vec![]),
+        documented("new_task", &["mode", "message", "todos"], vec![]),
     ]
 }
 
