@@ -28,8 +28,8 @@ const LARGE_OUTPUT: usize = 1_500;
 const FRESH_MESSAGES: usize = 6;
 /// The newest messages that are not summed up take this share of the window at most, in percent.
 const KEPT_PERCENT: u64 = 25;
-/// The same where the person asks for it.
-const KEPT_BY_HAND_PERCENT: u64 = 8;
+/// The same where the person asks for it, of what the context takes now.
+const KEPT_BY_HAND_PERCENT: u64 = 15;
 /// Dropping outputs alone is enough where the context comes below this share of the limit, in percent.
 const ENOUGH_PERCENT: u64 = 70;
 /// Fewer messages than this are not worth a summary.
@@ -155,11 +155,11 @@ async fn summarise(parts: &CondenseParts<'_>, tokens: u64) -> Result<Summarised>
     let history = parts.session.messages();
     let goal = history.iter().position(|message| message.role == Role::User);
     let first = goal.map_or(0, |goal| goal + 1);
-    let percent = match parts.reason {
-        CondenseReason::Window | CondenseReason::Overflow => KEPT_PERCENT,
-        CondenseReason::Person => KEPT_BY_HAND_PERCENT,
+    let kept = match parts.reason {
+        CondenseReason::Window | CondenseReason::Overflow => parts.window * KEPT_PERCENT / 100,
+        CondenseReason::Person => tokens.min(parts.window) * KEPT_BY_HAND_PERCENT / 100,
     };
-    let Some(cut) = cut(&history, first, parts.window * percent / 100) else {
+    let Some(cut) = cut(&history, first, kept) else {
         return Ok(Summarised::Nothing);
     };
     let older = &history[first..cut];
@@ -254,6 +254,7 @@ fn request(parts: &CondenseParts<'_>, older: &[Arc<Message>]) -> Request {
         system: PROMPT.into(),
         messages: vec![Arc::new(message)],
         tools: Arc::new([]),
+        deferred: Arc::new([]),
         options: RequestOptions { max_output_tokens: Some(answer), ..RequestOptions::default() },
     }
 }

@@ -40,9 +40,4 @@ impl Plugin {
         }
         Ok(Self { name, folder: folder.to_path_buf() })
     }
-
-    /// Where its sub-agents are described.
-    pub fn agents_folder(&self) -> Option<std::path::PathBuf> {
-        Some(self.folder.join("agents")).filter(|path| path.is_dir())
-    }
 }

@@ -405,7 +405,9 @@ impl Run {
         if !events.is_empty() {
             self.session.record(events).await?;
         }
-        Ok(Ok(Request { system, messages: fitted.messages, tools, options }))
+        let deferred = self.env.tools.deferred(self.env.services.executor.registry());
+        let deferred = deferred.iter().map(|tool| tool.definition().clone()).collect();
+        Ok(Ok(Request { system, messages: fitted.messages, tools, deferred, options }))
     }
 
     /// Tells the loop guard which results the model sees no more: it may ask for them again.

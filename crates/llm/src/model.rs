@@ -62,6 +62,8 @@ pub struct Request {
     pub system: Arc<str>,
     pub messages: Vec<Arc<Message>>,
     pub tools: Arc<[ToolDefinition]>,
+    /// Tools that are not described to the model but may be called, so that a call written as text is known as one.
+    pub deferred: Arc<[ToolDefinition]>,
     pub options: RequestOptions,
 }
 

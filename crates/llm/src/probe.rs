@@ -98,6 +98,7 @@ pub async fn validate(mut options: ConnectOptions) -> Result<Validation, Error> 
         system: "".into(),
         messages: vec![Message::user("Reply with the word OK.").into()],
         tools: [].into(),
+        deferred: std::sync::Arc::from([]),
         options: RequestOptions { max_output_tokens: Some(SHORT_ANSWER), ..RequestOptions::default() },
     });
     let mut validation = Validation { latency: Duration::ZERO, answer: String::new(), usage: None };

@@ -54,6 +54,7 @@ fn request(messages: Vec<Message>) -> Request {
         system: "Today is 2026-11-15.".into(),
         messages: messages.into_iter().map(Arc::new).collect(),
         tools: Arc::from([]),
+        deferred: Arc::from([]),
         options: RequestOptions::default(),
     }
 }

@@ -50,6 +50,7 @@ fn request() -> Request {
         system: "".into(),
         messages: Vec::new(),
         tools: Arc::from([]),
+        deferred: Arc::from([]),
         options: RequestOptions::default(),
     }
 }

@@ -67,11 +67,13 @@ impl Model for XmlToolCalls {
     }
 
     fn stream(&self, request: Request) -> DeltaStream {
-        let parser = Parser::new(Arc::clone(&request.tools));
+        let known = request.tools.iter().chain(request.deferred.iter()).cloned().collect();
+        let parser = Parser::new(known);
         let inner = self.inner.stream(Request {
             system: render::system(&request.system, &request.tools),
             messages: request.messages.iter().map(|message| self.tell(message)).collect(),
             tools: Arc::from([]),
+            deferred: Arc::from([]),
             options: crate::model::RequestOptions { tool_choice: ToolChoice::Auto, ..request.options },
         });
         Box::pin(XmlStream {

@@ -255,7 +255,7 @@ fn fits(predicted: &str, observed: &str) -> bool {
     if predicted == observed {
         return true;
     }
-    matches!((predicted.parse::<f64>(), observed.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
+    matches!((predicted.parse::<f64>(), observed.parse::<f64>()), (Ok(a), Ok(b)) if a.total_cmp(&b).is_eq())
 }
 
 #[cfg(test)]

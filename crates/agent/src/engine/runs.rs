@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use stepwell_llm::RequestOptions;
-use stepwell_protocol::{Event, Message, Part, PermissionMode, Role, RunEnd};
+use stepwell_protocol::{Event, Message, Part, Role, RunEnd};
 use stepwell_tool_runtime::{CallEnv, CallSetup, HookCall, HookOutcome, RuleJudge};
 use tokio_util::sync::CancellationToken;
 
@@ -179,17 +179,13 @@ impl Engine {
         let slug = mode;
         session.use_settings(settings);
         let subagent = session.read_summary(|summary| summary.info.as_ref()?.agent.clone());
-        let (mode, tools) = match &subagent {
-            Some(name) => {
-                let subagent = settings.subagents.find(name)?;
-                let tools = subagent.tool_set(settings.tools.clone(), &settings.modes);
-                (Arc::new(subagent.mode()), tools)
-            }
-            None => {
-                let mode = settings.mode(&slug)?;
-                let tools = settings.tools.clone().showing(mode.shown_tools.iter().cloned());
-                (Arc::clone(mode), tools.within_mode(settings.modes.limits(mode)))
-            }
+        let (mode, tools) = if let Some(name) = &subagent {
+            let subagent = settings.subagents.find(name)?;
+            (Arc::new(subagent.mode()), subagent.tool_set(settings.tools.clone(), &settings.modes))
+        } else {
+            let mode = settings.mode(&slug)?;
+            let tools = settings.tools.clone().showing(mode.shown_tools.iter().cloned());
+            (Arc::clone(mode), tools.within_mode(settings.modes.limits(mode)))
         };
         let mode = &mode;
         let skills = library.skills().listing(&slug);
@@ -231,11 +227,6 @@ impl Engine {
         Ok(TurnSetup { mode: slug, permission_mode, model, model_name, system })
     }
 
-    /// Whether a sub-task with this permission mode can be judged by the judge of its parent.
-    fn judges_alike(&self, parent: &Session, mode: PermissionMode) -> bool {
-        parent.judge().is_some_and(|judge| judge.mode() == mode)
-    }
-
     async fn prepare(&self, session: &Arc<Session>, cancel: CancellationToken) -> Result<Run> {
         let workspace = self.workspace_of(session).await?;
         session.hold(Arc::clone(&workspace.services));
@@ -263,9 +254,8 @@ impl Engine {
         });
         // What the person allows for the session holds for the whole tree.
         let parent = session.parent().and_then(|parent| self.session(&parent).ok());
-        let inherited = parent
-            .filter(|parent| self.judges_alike(parent, permission_mode))
-            .and_then(|parent| parent.judge());
+        let inherited =
+            parent.and_then(|parent| parent.judge()).filter(|judge| judge.mode() == permission_mode);
         let permission = session.permission(|| {
             if let Some(judge) = inherited {
                 return judge;

@@ -185,7 +185,7 @@ impl Engine {
         if !request.todos.is_empty() {
             child.record(vec![Event::Todo { items: request.todos }]).await?;
         }
-        self.limit_subtask(&child, workers.limits.budget_percent);
+        limit(&child, workers.limits.budget_percent);
         self.say_within(&child, prompt, cancel).await?;
         Ok(child)
     }
@@ -208,7 +208,7 @@ impl Engine {
         }
         let is_done = child.read_summary(|summary| summary.state == TaskState::Completed);
         if !is_done && !child.is_running() {
-            self.limit_subtask(&child, parent.workers().limits.budget_percent);
+            limit(&child, parent.workers().limits.budget_percent);
             if child.messages().is_empty() {
                 // It was made, but nothing was said in it yet.
                 self.say_within(&child, vec![Part::text(&request.prompt)], cancel).await?;
@@ -217,11 +217,6 @@ impl Engine {
             }
         }
         Ok(child)
-    }
-
-    /// Gives a sub-task its share of what is left of the budget of the tree.
-    fn limit_subtask(&self, child: &Session, percent: u64) {
-        child.set_share(child.tree.ledger.share(percent));
     }
 
     /// Waits for the end of a sub-task and shows what it does as progress of the call.
@@ -268,6 +263,11 @@ async fn next(follower: &mut Option<Follower>) -> Option<Event> {
             Ok(None) | Err(_) => None,
         },
     }
+}
+
+/// Gives a sub-task its share of what is left of the budget of the tree.
+fn limit(child: &Session, percent: u64) {
+    child.set_share(child.tree.ledger.share(percent));
 }
 
 fn cancelled() -> Error {

@@ -208,7 +208,8 @@ mod tests {
                 agent.permission_mode,
                 agent.max_turns,
                 agent.prompt,
-                ignored.iter().map(|line| format!("ignored: {line}\n")).collect::<String>(),
+                ignored.iter().map(|line| format!("ignored: {line}")).collect::<Vec<_>>().join("\n")
+                    + if ignored.is_empty() { "" } else { "\n" },
             ),
         };
         expected.assert_eq(&shown);

@@ -91,7 +91,7 @@ fn show(subagent: &Subagent) {
         ("when to use", Some(subagent.description.as_str())),
         ("tools", Some(tools.as_str())),
         ("model", subagent.model.as_deref()),
-        ("permission mode", subagent.permission_mode.map(|mode| mode.name())),
+        ("permission mode", subagent.permission_mode.map(stepwell_protocol::PermissionMode::name)),
         ("most turns", turns.as_deref()),
         ("from", Some(source.as_str())),
         ("prompt", Some(subagent.prompt.as_str())),

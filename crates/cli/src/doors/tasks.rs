@@ -73,7 +73,9 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
             let task = resolve(&home, &task, &here)?;
             let records = stepwell_store::read_log(&home, &task)?;
             let mut transcript = Transcript::default();
-            records.iter().for_each(|record| transcript.apply(record));
+            for record in &records {
+                transcript.apply(record);
+            }
             let card = EvidenceCard::of(&transcript);
             let number = transcript.summary.info.as_ref().map_or(0, |info| info.number);
             if card == EvidenceCard::default() && format == EvidenceFormat::Text {
@@ -99,9 +101,10 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
 async fn condense(task: TaskId, undo: bool) -> anyhow::Result<()> {
     let engine = Assembly::here()?.engine();
     let before = engine.open(&task).await?.last_seq();
-    let command = match undo {
-        true => Command::UndoCondensing { task: task.clone() },
-        false => Command::CondenseTask { task: task.clone() },
+    let command = if undo {
+        Command::UndoCondensing { task: task.clone() }
+    } else {
+        Command::CondenseTask { task: task.clone() }
     };
     engine.submit(command).await?;
     let session = engine.session(&task)?;

@@ -46,10 +46,13 @@ impl Settings {
     pub fn subagents(&self, places: &Places, workspace: &Path) -> anyhow::Result<(Subagents, Vec<String>)> {
         let mut found = Subagents::default();
         let mut problems = Vec::new();
-        for folder in personal_folders(places) {
+        let of_plugins = self.plugins().into_iter().map(|plugin| plugin.join("agents"));
+        for folder in of_plugins.chain(personal_folders(places)) {
             let (subagents, faults) = read_subagents(&folder)?;
             problems.extend(faults.iter().map(ToString::to_string));
-            subagents.into_iter().for_each(|subagent| found.add(subagent));
+            for subagent in subagents {
+                found.add(subagent);
+            }
         }
         let project = Places::project(workspace);
         for folder in [project.join(".claude/agents"), project.join(".stepwell/agents")] {

@@ -50,6 +50,7 @@ mod sandbox;
 mod scip;
 mod skills;
 mod small_window;
+mod subagents;
 mod tasks;
 mod tool;
 mod why;

@@ -81,6 +81,7 @@ pub fn request(messages: Vec<Message>) -> Request {
     Request {
         system: "You are a careful engineer.".into(),
         messages: messages.into_iter().map(Arc::new).collect(),
+        deferred: Arc::from([]),
         tools: Arc::from([ToolDefinition {
             name: "bash".into(),
             description: "Runs a command.".into(),

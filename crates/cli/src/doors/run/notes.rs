@@ -17,9 +17,25 @@ const LONGEST_DIFF: usize = 24;
 
 /// The call in one line: the tool and the argument that says most.
 pub fn action_line(style: Style, call: &ToolCall) -> String {
-    const SPEAKING: [&str; 7] = ["command", "file_path", "path", "pattern", "question", "result", "url"];
+    const SPEAKING: [&str; 12] = [
+        "command",
+        "file_path",
+        "path",
+        "pattern",
+        "question",
+        "result",
+        "url",
+        "symbol",
+        "claim",
+        "description",
+        "prompt",
+        "message",
+    ];
     const LONGEST: usize = 100;
-    let argument = SPEAKING.iter().find_map(|name| call.arguments.get(name)?.as_str()).unwrap_or_default();
+    let text = |name: &str| call.arguments.get(name)?.as_str();
+    let argument = SPEAKING.iter().find_map(|name| text(name)).unwrap_or_default();
+    let whom = text("agent").map(|agent| format!("{agent}: ")).unwrap_or_default();
+    let argument = format!("{whom}{argument}");
     let line = argument.lines().next().unwrap_or_default();
     let mut short: String = line.chars().take(LONGEST).collect();
     if short.len() < argument.len() {

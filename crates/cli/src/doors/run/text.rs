@@ -172,6 +172,10 @@ impl Show for TextShow {
                 let told = evidence.as_deref().unwrap_or(result);
                 self.note(&step_line(self.style, *step, *status, told));
             }
+            Event::SubtaskStarted { number, title, mode, agent, .. } => {
+                let who = agent.as_deref().unwrap_or(mode);
+                self.note(&self.style.dim(&format!("  ↳ #{number} {}: {}", harmless(who), harmless(title))));
+            }
             Event::Todo { items } => {
                 for line in todo_lines(self.style, items) {
                     self.note(&line);

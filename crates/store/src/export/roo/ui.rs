@@ -38,7 +38,7 @@ impl Chat {
             }
             Entry::Tool(card) => self.action(&card.call, card.result.as_ref()),
             // Roo-Code's ask of the call itself stands for it.
-            Entry::Approval { .. } => {}
+            Entry::Approval { .. } | Entry::OutputsDropped { .. } | Entry::CondensingUndone => {}
             Entry::Question { question, answer } => {
                 let suggest: Vec<Value> =
                     question.options.iter().map(|option| json!({ "answer": option.label })).collect();
@@ -97,7 +97,6 @@ impl Chat {
                 );
                 self.messages.push(Value::Object(message));
             }
-            Entry::OutputsDropped { .. } | Entry::CondensingUndone => {}
             Entry::ContextTruncated { dropped_messages } => {
                 let mut message = self.message("say", "sliding_window_truncation", "");
                 message.insert(
