@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use stepwell_agent::subagent::Subagent;
+use stepwell_tool_runtime::ToolGroup;
 
 use crate::args::AgentsCommand;
 use crate::assemble::Assembly;
@@ -59,10 +60,12 @@ fn origin(subagent: &Subagent) -> String {
 fn tools(subagent: &Subagent) -> String {
     let all = match &subagent.tools {
         Some(tools) => tools.iter().cloned().collect::<Vec<_>>().join(", "),
-        None => subagent.groups.iter().map(|group| group.name()).collect::<Vec<_>>().join(", "),
+        None => {
+            let has = |group: &&ToolGroup| subagent.may_edit || **group != ToolGroup::Edit;
+            subagent.groups.iter().filter(has).map(|group| group.name()).collect::<Vec<_>>().join(", ")
+        }
     };
-    let editing = (!subagent.may_edit).then_some("edit");
-    let without: Vec<&str> = subagent.excluded_tools.iter().map(String::as_str).chain(editing).collect();
+    let without: Vec<&str> = subagent.excluded_tools.iter().map(String::as_str).collect();
     if without.is_empty() { all } else { format!("{all}, not {}", without.join(", ")) }
 }
 
