@@ -15,7 +15,7 @@ use stepwell_tool_runtime::{EditScope, FilePattern, ModeLimits, ToolGroup};
 use crate::plan::PLAN_MODE;
 
 pub(crate) use builtin::DEBUGGING;
-pub use roo_file::{ModeProblem, read_roo_modes};
+pub use roo_file::read_roo_modes;
 
 /// A mode.
 #[derive(Clone, Debug, PartialEq, Eq)]

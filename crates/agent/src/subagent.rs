@@ -15,7 +15,7 @@ use stepwell_tool_runtime::{ToolGroup, ToolSet, near_names};
 use crate::error::{Error, Result};
 use crate::mode::{Mode, ModeGroup, ModeSource, Modes};
 
-pub use file::{SubagentProblem, read_subagents};
+pub use file::read_subagents;
 
 /// Tools that every sub-agent has, whatever list it is given: they only keep its own books.
 const ALWAYS: &[&str] =

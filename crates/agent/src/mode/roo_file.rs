@@ -1,7 +1,7 @@
 //! Custom modes as Roo-Code writes them: `.roomodes` of a project and `custom_modes.yaml`, in YAML or JSON.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 use stepwell_tool_runtime::{FilePattern, ToolGroup};
@@ -9,29 +9,12 @@ use stepwell_workspace::files;
 
 use super::{Mode, ModeGroup, ModeSource};
 use crate::error::Result;
+use crate::file_problem::FileProblem;
 
 /// A file of modes larger than this is not read.
 const LARGEST: usize = 1024 * 1024;
 /// More modes than this are not taken from one file.
 const MOST_MODES: usize = 100;
-
-/// What is wrong with a file of modes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModeProblem {
-    pub file: PathBuf,
-    /// Counted from 1, where the place is known.
-    pub line: Option<usize>,
-    pub message: String,
-}
-
-impl std::fmt::Display for ModeProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.file.display(), self.message),
-            None => write!(f, "{}: {}", self.file.display(), self.message),
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -69,12 +52,12 @@ struct RooFiles {
 }
 
 /// Reads a file of modes if it is there. A mode that is wrong is left out and told; the others are used.
-pub fn read_roo_modes(path: &Path) -> Result<(Vec<Mode>, Vec<ModeProblem>)> {
+pub fn read_roo_modes(path: &Path) -> Result<(Vec<Mode>, Vec<FileProblem>)> {
     if !path.is_file() {
         return Ok((Vec::new(), Vec::new()));
     }
     let bytes = files::read(path)?;
-    let problem = |line, message| ModeProblem { file: path.to_path_buf(), line, message };
+    let problem = |line, message| FileProblem { file: path.to_path_buf(), line, message };
     if bytes.len() > LARGEST {
         return Ok((
             Vec::new(),
@@ -84,8 +67,8 @@ pub fn read_roo_modes(path: &Path) -> Result<(Vec<Mode>, Vec<ModeProblem>)> {
     Ok(parse(&cleaned(&String::from_utf8_lossy(&bytes)), path))
 }
 
-fn parse(text: &str, path: &Path) -> (Vec<Mode>, Vec<ModeProblem>) {
-    let problem = |line, message| ModeProblem { file: path.to_path_buf(), line, message };
+fn parse(text: &str, path: &Path) -> (Vec<Mode>, Vec<FileProblem>) {
+    let problem = |line, message| FileProblem { file: path.to_path_buf(), line, message };
     // JSON is YAML too, but for tabs and some escapes.
     let file = match serde_json::from_str::<FileOfModes>(text) {
         Ok(file) => file,

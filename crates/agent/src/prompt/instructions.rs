@@ -4,7 +4,7 @@
 //! the user's `~/.roo/rules*`, then for each folder from the repository's root down to the workspace `AGENTS.md` (or
 //! `CLAUDE.md` where there is none), then the rules folders for every mode and for this one.
 //!
-//! What lies below the workspace comes with [`mod@nested`], when a tool first touches a file there.
+//! What lies below the workspace comes with `nested`, when a tool first touches a file there.
 
 mod imports;
 mod nested;

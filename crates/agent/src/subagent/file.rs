@@ -11,6 +11,7 @@ use stepwell_workspace::files;
 
 use super::Subagent;
 use crate::error::Result;
+use crate::file_problem::FileProblem;
 use crate::mode::ModeSource;
 
 /// A file larger than this is not read.
@@ -33,24 +34,6 @@ const TOOL_NAMES: &[(&str, &[&str])] = &[
     ("NotebookEdit", &["edit"]),
     ("NotebookRead", &["read"]),
 ];
-
-/// What is wrong with a file of a sub-agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubagentProblem {
-    pub file: PathBuf,
-    /// Counted from 1, where the place is known.
-    pub line: Option<usize>,
-    pub message: String,
-}
-
-impl std::fmt::Display for SubagentProblem {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}:{line}: {}", self.file.display(), self.message),
-            None => write!(f, "{}: {}", self.file.display(), self.message),
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -99,12 +82,12 @@ fn ours(name: &str) -> Vec<String> {
 }
 
 /// Reads the sub-agents of a folder, by file name. A file that is wrong is left out and told; the others are used.
-pub fn read_subagents(folder: &Path) -> Result<(Vec<Subagent>, Vec<SubagentProblem>)> {
+pub fn read_subagents(folder: &Path) -> Result<(Vec<Subagent>, Vec<FileProblem>)> {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     let is_markdown = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
     for path in files::list_dir(folder)?.into_iter().filter(is_markdown).take(MOST_FILES) {
         let bytes = files::read(&path)?;
-        let problem = |line, message| SubagentProblem { file: path.clone(), line, message };
+        let problem = |line, message| FileProblem { file: path.clone(), line, message };
         if bytes.len() > LARGEST {
             problems.push(problem(None, format!("larger than {} KB, so it is not read", LARGEST >> 10)));
             continue;

@@ -58,13 +58,10 @@ fn origin(subagent: &Subagent) -> String {
 }
 
 fn tools(subagent: &Subagent) -> String {
-    let all = match &subagent.tools {
-        Some(tools) => tools.iter().cloned().collect::<Vec<_>>().join(", "),
-        None => {
-            let has = |group: &&ToolGroup| subagent.may_edit || **group != ToolGroup::Edit;
-            subagent.groups.iter().filter(has).map(|group| group.name()).collect::<Vec<_>>().join(", ")
-        }
-    };
+    let has = |group: &&ToolGroup| subagent.may_edit || **group != ToolGroup::Edit;
+    let groups = || subagent.groups.iter().filter(has).map(|group| group.name().to_owned()).collect();
+    let names = subagent.tools.as_ref().map(|tools| tools.iter().cloned().collect::<Vec<_>>());
+    let all = names.unwrap_or_else(groups).join(", ");
     let without: Vec<&str> = subagent.excluded_tools.iter().map(String::as_str).collect();
     if without.is_empty() { all } else { format!("{all}, not {}", without.join(", ")) }
 }
