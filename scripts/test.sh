@@ -43,9 +43,9 @@ target="${CARGO_TARGET_DIR:-target}"
 # A virtual environment beside the build, not the system's Python.
 step "Python packages, for the tests with real debuggers"
 python="$(mkdir -p "$target" && cd "$target" && pwd)/python"
-if ! python3 -c 'import debugpy, pytest' 2>/dev/null || ! command -v bash-dap >/dev/null; then
+if ! python3 -c 'import debugpy, pytest' 2>/dev/null || ! command -v bash-dap >/dev/null || ! command -v agentskills >/dev/null; then
   [ -x "$python/bin/python3" ] || optional python3 -m venv --system-site-packages "$python"
-  [ -x "$python/bin/python3" ] && optional "$python/bin/python3" -m pip install --quiet debugpy==1.8.22 bash-dap==0.3 pytest==9.2.0
+  [ -x "$python/bin/python3" ] && optional "$python/bin/python3" -m pip install --quiet debugpy==1.8.22 bash-dap==0.3 pytest==9.2.0 skills-ref==0.1.1
   [ -d "$python/bin" ] && export PATH="$python/bin:$PATH"
 fi
 
