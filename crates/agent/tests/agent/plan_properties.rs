@@ -135,7 +135,9 @@ fn apply(home: &Home, task: &TaskId, edits: &[Edit]) {
                 if let Some(at) = step(*at)
                     && let Some(start) = lines[at].find('[')
                 {
-                    lines[at].replace_range(start + 1..start + 2, &mark.to_string());
+                    // Garbage may end in a bracket, or have a long character behind it.
+                    let old = lines[at][start + 1..].chars().next().map_or(0, char::len_utf8);
+                    lines[at].replace_range(start + 1..start + 1 + old, &mark.to_string());
                 }
             }
             Edit::Reword(at, text) => {
