@@ -405,8 +405,7 @@ impl Run {
         if !events.is_empty() {
             self.session.record(events).await?;
         }
-        let deferred = self.env.tools.deferred(self.env.services.executor.registry());
-        let deferred = deferred.iter().map(|tool| tool.definition().clone()).collect();
+        let deferred = self.env.tools.deferred_definitions(self.env.services.executor.registry());
         Ok(Ok(Request { system, messages: fitted.messages, tools, deferred, options }))
     }
 

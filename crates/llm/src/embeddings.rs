@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::advice::Peer;
 use crate::connect::{headers, peer};
-use crate::exchange::{post, whole};
+use crate::exchange::{AnswerLimits, post_for};
 use crate::model::Error;
 use crate::presets::Provider;
 use crate::providers::openai_chat::OpenAiChat;
@@ -70,16 +70,9 @@ impl EmbeddingModel {
         if let Some(dimensions) = self.dimensions {
             body["dimensions"] = json!(dimensions);
         }
-        let body = body.to_string().into_bytes();
-        let ask = async {
-            let mut reply =
-                post(&self.client, &self.url, self.headers.clone(), body.into(), &self.peer).await?;
-            whole(&mut reply, MOST_BYTES, &self.peer).await
-        };
-        let bytes =
-            tokio::time::timeout(deadline, ask).await.unwrap_or_else(|_| Err(self.peer.silence(deadline)))?;
-        let answer: Answer =
-            serde_json::from_slice(&bytes).map_err(|cause| self.peer.unreadable(&bytes, &cause))?;
+        let limits = AnswerLimits { bytes: MOST_BYTES, deadline };
+        let headers = self.headers.clone();
+        let answer: Answer = post_for(&self.client, &self.url, headers, &body, limits, &self.peer).await?;
         self.checked(answer, texts.len())
     }
 

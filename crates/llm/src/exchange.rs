@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use stepwell_net::header::HeaderMap;
 use stepwell_net::{BodyKind, HttpClient, Response};
 use url::Url;
@@ -22,6 +24,31 @@ pub(crate) async fn post(
     peer: &Peer,
 ) -> Result<Response, Error> {
     accepted(client.post_json(url, headers, body).await, peer).await
+}
+
+/// Limits of an answer that is read as a whole.
+#[derive(Clone, Copy)]
+pub(crate) struct AnswerLimits {
+    pub bytes: usize,
+    pub deadline: Duration,
+}
+
+/// Posts a JSON body and reads the whole answer as JSON, within its limits.
+pub(crate) async fn post_for<T: DeserializeOwned>(
+    client: &HttpClient,
+    url: &Url,
+    headers: HeaderMap,
+    body: &Value,
+    limits: AnswerLimits,
+    peer: &Peer,
+) -> Result<T, Error> {
+    let AnswerLimits { bytes, deadline } = limits;
+    let ask = async {
+        let body = body.to_string().into_bytes();
+        whole(&mut post(client, url, headers, body.into(), peer).await?, bytes, peer).await
+    };
+    let answer = tokio::time::timeout(deadline, ask).await.unwrap_or_else(|_| Err(peer.silence(deadline)))?;
+    serde_json::from_slice(&answer).map_err(|cause| peer.unreadable(&answer, &cause))
 }
 
 /// Asks for JSON; an answer with a failing status becomes an error.

@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::advice::Peer;
 use crate::connect::{headers, own_headers, peer};
-use crate::exchange::{post, whole};
+use crate::exchange::{AnswerLimits, post_for};
 use crate::model::Error;
 use crate::presets::Provider;
 use crate::providers::image_format;
@@ -79,16 +79,9 @@ impl ImageModel {
             let message = format!("`{}` takes no image to begin with", self.peer.model);
             Error::new(ErrorKind::LlmProtocol, message).with_hint("describe the whole image in words")
         })?;
-        let body = body.to_string().into_bytes();
-        let ask = async {
-            let mut reply =
-                post(&self.client, &self.url, self.headers.clone(), body.into(), &self.peer).await?;
-            whole(&mut reply, MOST_BYTES, &self.peer).await
-        };
-        let bytes =
-            tokio::time::timeout(deadline, ask).await.unwrap_or_else(|_| Err(self.peer.silence(deadline)))?;
-        let answer: Value =
-            serde_json::from_slice(&bytes).map_err(|cause| self.peer.unreadable(&bytes, &cause))?;
+        let limits = AnswerLimits { bytes: MOST_BYTES, deadline };
+        let headers = self.headers.clone();
+        let answer: Value = post_for(&self.client, &self.url, headers, &body, limits, &self.peer).await?;
         let found = self.format.image(&answer);
         let data = found.map_err(|what| self.unusable(&what))?;
         let content = base64::engine::general_purpose::STANDARD.decode(data.trim());

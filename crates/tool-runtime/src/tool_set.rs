@@ -224,6 +224,8 @@ struct Offered {
     gate: u64,
     plan: (PlanPhase, bool),
     definitions: Arc<[ToolDefinition]>,
+    /// Deferred tools, loaded or not.
+    deferred: Arc<[ToolDefinition]>,
 }
 
 impl ToolGate {
@@ -351,8 +353,16 @@ impl ToolGate {
             gate: state.changes,
             plan: of_plan,
             definitions: Arc::clone(&definitions),
+            deferred: deferred.iter().map(|tool| tool.definition().clone()).collect(),
         });
         definitions
+    }
+
+    /// The deferred tools that go with [`ToolGate::definitions`]: they may be called although they are not described. The
+    /// same object until something changes.
+    pub fn deferred_definitions(&self, registry: &Registry) -> Arc<[ToolDefinition]> {
+        self.definitions(registry);
+        self.definitions.lock().as_ref().map(|offered| Arc::clone(&offered.deferred)).unwrap_or_default()
     }
 
     /// What the tools of the set want the model to be told about their use, each text once.

@@ -186,7 +186,8 @@ impl Engine {
             child.record(vec![Event::Todo { items: request.todos }]).await?;
         }
         limit(&child, workers.limits.budget_percent);
-        self.say_within(&child, prompt, cancel).await?;
+        // A sub-task that cannot begin must not stay open.
+        self.say_within(&child, prompt, cancel).await.inspect_err(|_| self.close(&child.task))?;
         Ok(child)
     }
 
