@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use stepwell_protocol::{BackgroundCommand, CommandEnd, DebugSessionState, SeenFile, TodoStatus};
+use stepwell_protocol::{BackgroundCommand, CommandEnd, DebugSessionState, SeenFile};
 use stepwell_tool_runtime::WorkspaceServices;
 
 use crate::mentions::end_of;
@@ -16,10 +16,10 @@ const MOST: usize = 4 * 1024;
 const MOST_OUTPUT: usize = 600;
 const MOST_COMMANDS: usize = 8;
 const MOST_FILES: usize = 20;
-/// After so long the time alone is told.
+/// Interval after which the time is sent even if nothing else changed.
 const TIME_IS_NEWS: Duration = Duration::from_mins(15);
 
-/// What of the surroundings is told.
+/// Settings of the environment details.
 #[derive(Clone, Debug)]
 pub struct EnvironmentSettings {
     pub enabled: bool,
@@ -33,7 +33,7 @@ impl Default for EnvironmentSettings {
     }
 }
 
-/// What the model knows already, kept while the task is open. A task that is resumed is told anew.
+/// Environment details the model was last sent. Kept while the task is open; a resumed task starts with none.
 #[derive(Debug, Default)]
 pub struct Told {
     time: Option<Instant>,
@@ -72,13 +72,7 @@ pub fn details(
     }
     let mut list = String::new();
     for item in &todo {
-        let mark = match item.status {
-            TodoStatus::Pending => " ",
-            TodoStatus::InProgress => "-",
-            TodoStatus::Completed => "x",
-            TodoStatus::Cancelled => "~",
-        };
-        writeln!(list, "- [{mark}] {}", item.content).ok();
+        writeln!(list, "- [{}] {}", item.status.mark(), item.content).ok();
     }
     if told.todo.as_deref() != Some(list.as_str()) && (told.todo.is_some() || !list.is_empty()) {
         write!(text, "Todo:\n{}", if list.is_empty() { "(empty)\n" } else { &list }).ok();

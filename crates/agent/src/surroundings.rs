@@ -1,4 +1,4 @@
-//! What a turn is told beside the messages: instructions of folders that tools have touched, what a person's message
+//! Context added to a turn beside the messages: instructions of folders that tools have touched, what a person's message
 //! names, skills that its words bring, and what changed around the task.
 
 use std::collections::HashSet;

@@ -24,6 +24,18 @@ pub enum TodoStatus {
     Cancelled,
 }
 
+impl TodoStatus {
+    /// The mark in a checklist: `[x]` for a completed item.
+    pub fn mark(self) -> char {
+        match self {
+            Self::Pending => ' ',
+            Self::InProgress => '-',
+            Self::Completed => 'x',
+            Self::Cancelled => '~',
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoPriority {

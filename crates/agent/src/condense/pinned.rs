@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use stepwell_llm::estimate_text;
-use stepwell_protocol::{HypothesisStatus, MessageId, TodoStatus};
+use stepwell_protocol::{HypothesisStatus, MessageId, TodoItem};
 use stepwell_transcript::TaskSummary;
 
 use super::CondenseParts;
@@ -46,19 +46,8 @@ fn books(text: &mut String, summary: &TaskSummary) {
         let lines: Vec<String> = std::iter::once(format!("Goal: {}", plan.goal)).chain(steps).collect();
         section(text, "The plan", lines.iter().map(String::as_str));
     }
-    let todo: Vec<String> = summary
-        .todo
-        .iter()
-        .map(|item| {
-            let mark = match item.status {
-                TodoStatus::Pending => " ",
-                TodoStatus::InProgress => "-",
-                TodoStatus::Completed => "x",
-                TodoStatus::Cancelled => "~",
-            };
-            format!("[{mark}] {}", item.content)
-        })
-        .collect();
+    let line = |item: &TodoItem| format!("[{}] {}", item.status.mark(), item.content);
+    let todo: Vec<String> = summary.todo.iter().map(line).collect();
     section(text, "The todo list", todo.iter().map(String::as_str));
     let hypotheses: Vec<String> = summary
         .hypotheses

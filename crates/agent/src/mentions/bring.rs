@@ -42,7 +42,7 @@ enum Found {
 }
 
 impl MentionReader<'_> {
-    /// Brings everything; what is refused or unknown is told.
+    /// Reads what each mention names. Refused and unknown mentions become notes in the result.
     pub async fn bring(&self, mentions: &[Mention]) -> Brought {
         let mut brought = Brought::default();
         for mention in mentions {

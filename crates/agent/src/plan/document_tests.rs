@@ -1,4 +1,4 @@
-//! Plan documents: how steps are found, what is kept, which faults are told with which line.
+//! Parsing and rendering plan documents: steps, text that is preserved, faults with their line.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

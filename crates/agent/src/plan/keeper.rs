@@ -56,7 +56,8 @@ impl Keeper<'_> {
         self.session.plan_path()
     }
 
-    /// Takes in what the person changed in the document. Faults are told and change nothing.
+    /// Merges the person's edits of the document into the plan. Returns the faults of a document that cannot be used; the
+    /// plan then stays as it was.
     pub async fn sync(&self) -> Result<Vec<PlanFault>> {
         let _changing = self.session.plan.changing.lock().await;
         self.sync_locked().await

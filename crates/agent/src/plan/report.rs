@@ -7,7 +7,7 @@ use stepwell_protocol::{Plan, PlanFault, PlanStep};
 /// Faults that one message names.
 const MOST_FAULTS: usize = 5;
 
-/// What the model is told when planning begins or goes on.
+/// Formats the message that starts or resumes planning.
 pub fn planning(plan: &Plan, path: &str) -> String {
     let mut text = format!(
         "You are planning (plan `{}`): {}\nUntil the user approves the plan you may read, search, run programs and look \
@@ -24,7 +24,7 @@ pub fn planning(plan: &Plan, path: &str) -> String {
     text
 }
 
-/// What the model is told when the person has edited the plan.
+/// Formats the message about the person's edits of the plan.
 pub fn edited(plan: &Plan) -> String {
     format!("The user edited the plan document. The plan is now \"{}\":\n{}", plan.goal, details(plan))
 }
@@ -37,7 +37,7 @@ fn details(plan: &Plan) -> String {
     plan.steps.iter().map(step).collect::<Vec<_>>().join("\n")
 }
 
-/// What the model is told about the step it is to carry out.
+/// Formats the message that starts a step.
 pub fn step(plan: &Plan, step: &PlanStep) -> String {
     format!(
         "The approved plan: {}\n{}\n\nNow carry out step {} of {}, and nothing beyond it:\n{}\nExpected outcome: {}\n\n\
@@ -62,7 +62,7 @@ pub fn listing(plan: &Plan) -> String {
     plan.steps.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What the person is told about a document with faults.
+/// Formats the notice about faults in the document.
 pub fn unusable(faults: &[PlanFault]) -> String {
     format!("the plan document cannot be used, so the plan stays as it was: {}", in_words(faults))
 }
@@ -74,7 +74,7 @@ pub fn in_words(faults: &[PlanFault]) -> String {
     format!("{}{more}", told.join("; "))
 }
 
-/// What the person is told about steps that cannot be changed.
+/// Formats the notice about edits of finished steps.
 pub fn restored(steps: &[u32]) -> Option<String> {
     (!steps.is_empty())
         .then(|| format!("finished steps cannot be changed; restored in the plan: {}", numbers(steps)))

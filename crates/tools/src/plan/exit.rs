@@ -12,7 +12,7 @@ use super::{PlanOutput, ask, preview, spec};
 
 pub struct PlanExit;
 
-/// Ends planning: asks the user to approve the plan. After that its steps are told one by one.
+/// Ends planning: asks the user to approve the plan. After that you get its steps one by one.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct PlanExitInput {
     plan_id: Option<String>,
