@@ -53,11 +53,19 @@ command: string, started_at: Timestamp,
  */
 ended?: CommandEnd | null, };
 
+export type BreakpointItem = { id: string, 
+/**
+ * Absolute.
+ */
+file: string, line: number, condition?: string | null, log_message?: string | null, };
+
 export type ChangedFile = { 
 /**
  * Relative to the folder.
  */
 path: string, change: FileChange, };
+
+export type CheckState = "ok" | "absent" | "failed";
 
 export type CheckpointItem = { checkpoint: number, ts: Timestamp, task?: TaskId | null, call_id?: ToolCallId | null, summary: string, files: Array<ChangedFile>, };
 
@@ -67,7 +75,11 @@ export type ClientMessage = { "type": "hello",
 /**
  * Whether a person sits here who can answer for the tasks this door starts, goes on with or follows.
  */
-attended: boolean, } | { "type": "command", id: RequestId, command: Command, } | { "type": "query", id: RequestId, query: Query, } | { "type": "follow", id: RequestId, task: TaskId, after: Seq, } | { "type": "unfollow", id: RequestId, task: TaskId, } | { "type": "follow_tasks", id: RequestId, };
+attended: boolean, 
+/**
+ * What others call this end, such as `Firefox on lab-3`: they see who answered.
+ */
+name?: string | null, } | { "type": "command", id: RequestId, command: Command, } | { "type": "query", id: RequestId, query: Query, } | { "type": "follow", id: RequestId, task: TaskId, after: Seq, } | { "type": "unfollow", id: RequestId, task: TaskId, } | { "type": "follow_tasks", id: RequestId, };
 
 export type Command = { "type": "start_task", task: TaskId, prompt: Array<Part>, workspace: string, mode?: string | null, model?: string | null, permission_mode?: PermissionMode | null, parent?: TaskId | null, } | { "type": "send_message", task: TaskId, parts: Array<Part>, } | { "type": "resume_task", task: TaskId, } | { "type": "cancel", task: TaskId, } | { "type": "pause", task: TaskId, } | { "type": "approve", task: TaskId, approval: ApprovalId, answer: ApprovalDecision, 
 /**
@@ -77,11 +89,31 @@ reason?: string | null,
 /**
  * Paths of [`Preview::files`] that are left out of what is approved.
  */
-refused_files?: Array<string>, } | { "type": "answer_question", task: TaskId, question: QuestionId, answer: QuestionAnswer, } | { "type": "fork_task", task: TaskId, new_task: TaskId, message?: MessageId | null, } | { "type": "edit_message", task: TaskId, message: MessageId, parts: Array<Part>, } | { "type": "rename_task", task: TaskId, title: string, } | { "type": "set_favourite", task: TaskId, favourite: boolean, } | { "type": "set_model", task: TaskId, model: string, } | { "type": "set_mode", task: TaskId, mode: string, } | { "type": "set_permission_mode", task: TaskId, permission_mode: PermissionMode, } | { "type": "decide_plan", task: TaskId, decision: PlanDecision, } | { "type": "condense_task", task: TaskId, } | { "type": "undo_condensing", task: TaskId, } | { "type": "undo", workspace: string, 
+refused_files?: Array<string>, 
+/**
+ * Hunks of [`PreviewFile::diff`] that are left out of what is approved.
+ */
+refused_hunks?: Array<RefusedHunk>, 
+/**
+ * The front end that answered, as it calls itself; the engine fills it in.
+ */
+answered_from?: string | null, } | { "type": "answer_question", task: TaskId, question: QuestionId, answer: QuestionAnswer, } | { "type": "fork_task", task: TaskId, new_task: TaskId, message?: MessageId | null, } | { "type": "edit_message", task: TaskId, message: MessageId, parts: Array<Part>, } | { "type": "rename_task", task: TaskId, title: string, } | { "type": "set_favourite", task: TaskId, favourite: boolean, } | { "type": "set_model", task: TaskId, model: string, } | { "type": "set_mode", task: TaskId, mode: string, } | { "type": "set_permission_mode", task: TaskId, permission_mode: PermissionMode, } | { "type": "decide_plan", task: TaskId, decision: PlanDecision, } | { "type": "condense_task", task: TaskId, } | { "type": "undo_condensing", task: TaskId, } | { "type": "undo", workspace: string, 
 /**
  * How many calls.
  */
-count: number, force: boolean, } | { "type": "redo", workspace: string, force: boolean, } | { "type": "restore", workspace: string, checkpoint: number, what: RestoreWhat, force: boolean, } | { "type": "stop_background_command", workspace: string, process_id: number, } | { "type": "delete_task", task: TaskId, };
+count: number, force: boolean, } | { "type": "redo", workspace: string, force: boolean, } | { "type": "restore", workspace: string, checkpoint: number, what: RestoreWhat, force: boolean, } | { "type": "stop_background_command", workspace: string, process_id: number, } | { "type": "delete_task", task: TaskId, } | { "type": "call_tool", workspace: string, 
+/**
+ * The task whose followers see what happens meanwhile.
+ */
+task?: TaskId | null, name: string, arguments: JsonValue, 
+/**
+ * Whether the person has seen what the call does and wants it.
+ */
+confirmed: boolean, } | { "type": "open_terminal", workspace: string, columns: number, rows: number, confirmed: boolean, } | { "type": "write_terminal", terminal: TerminalId, data: string, } | { "type": "resize_terminal", terminal: TerminalId, columns: number, rows: number, } | { "type": "close_terminal", terminal: TerminalId, } | { "type": "set_setting", workspace: string, scope: SettingScope, 
+/**
+ * Dotted, as in the file.
+ */
+name: string, value?: JsonValue | null, } | { "type": "set_model_key", provider: string, key: SecretText, } | { "type": "trust_workspace", workspace: string, trusted: boolean, } | { "type": "restart_mcp_server", workspace: string, server: string, } | { "type": "import_task", workspace: string, content: string, };
 
 export type CommandEnd = { "how": "exited", code: number, } | { "how": "signalled", signal: number, } | { "how": "stopped" };
 
@@ -99,7 +131,11 @@ export type CommandReply = { "result": "done" } | { "result": "task", task: Task
 /**
  * Files that were changed by others since; nothing was restored while there are any.
  */
-obstacles: Array<RestoreObstacle>, } | { "result": "failed", error: ErrorReport, };
+obstacles: Array<RestoreObstacle>, } | { "result": "tool", outcome: ToolResult, 
+/**
+ * The structured answer, where the tool has one.
+ */
+output?: JsonValue | null, } | { "result": "needs_confirmation", request: ApprovalRequest, } | { "result": "terminal", terminal: TerminalId, } | { "result": "failed", error: ErrorReport, };
 
 export type CondenseReason = "window" | "overflow" | "person";
 
@@ -118,6 +154,8 @@ adapter: string, state: DebugSessionState,
 stop?: StopSummary | null, };
 
 export type DecisionKind = "branch" | "method" | "confirmation" | "risk" | "custom";
+
+export type DoctorCheck = { check: string, state: CheckState, detail: string, hint?: string | null, };
 
 export type DroppedOutput = { call_id: ToolCallId, bytes: number, 
 /**
@@ -168,7 +206,15 @@ reason?: string | null,
 /**
  * Paths of [`Preview::files`] that are left out of what is approved.
  */
-refused_files?: Array<string>, } | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "hypotheses", items: Array<Hypothesis>, } | { "type": "plan", plan: Plan, 
+refused_files?: Array<string>, 
+/**
+ * Hunks of [`PreviewFile::diff`] that are left out of what is approved.
+ */
+refused_hunks?: Array<RefusedHunk>, 
+/**
+ * The front end that answered, as it calls itself; the engine fills it in.
+ */
+answered_from?: string | null, } | { "type": "question_asked", question: Question, } | { "type": "question_answered", id: QuestionId, answer: QuestionAnswer, } | { "type": "usage", model: string, usage: Usage, } | { "type": "todo", items: Array<TodoItem>, } | { "type": "hypotheses", items: Array<Hypothesis>, } | { "type": "plan", plan: Plan, 
 /**
  * The text of the plan document, where it is another one than before.
  */
@@ -200,6 +246,46 @@ arguments: string, } | { "type": "tool_progress", call_id: ToolCallId, text: str
 
 export type EventRecord = { seq: Seq, ts: Timestamp, event: Event, };
 
+export type EvidenceCard = { 
+/**
+ * Those that were made again after the last change come first.
+ */
+probes: Array<EvidenceProbe>, files: Array<FileDiff>, hypotheses: Array<Hypothesis>, 
+/**
+ * Whether files were changed before any program was run or looked into.
+ */
+changed_unseen: boolean, };
+
+export type EvidenceProbe = { tool: string, 
+/**
+ * The command, or the arguments.
+ */
+what: string, before: Observed, 
+/**
+ * Absent where it was not made again after the last change.
+ */
+after?: Observed | null, };
+
+export type ExplainedValue = { name: string, value: string, 
+/**
+ * Lines that set it, as they were seen to run, the newest first.
+ */
+writes: Array<ObservedWrite>, 
+/**
+ * Where it came from, where no write was seen.
+ */
+origin: string | null, };
+
+export type ExportFormat = "json" | "markdown";
+
+export type FailureFrameDetail = { function: string, file: string, line: number, source: string | null, variables: Array<VariableSummary>, };
+
+export type FailureItem = { 
+/**
+ * From 1; the argument `failure` of `debug_failure`.
+ */
+number: number, test: string | null, file: string | null, line: number | null, message: string, };
+
 export type FileChange = "created" | "modified" | "deleted";
 
 export type FileDiff = { path: string, change: FileChange, moved_from?: string | null, 
@@ -208,7 +294,33 @@ export type FileDiff = { path: string, change: FileChange, moved_from?: string |
  */
 diff: string, added: number, removed: number, };
 
+export type FileView = { 
+/**
+ * As it was asked for.
+ */
+path: string, 
+/**
+ * The beginning where the file is too long.
+ */
+text: string, bytes: number, truncated: boolean, 
+/**
+ * `rust`, `python`, ... where the language is known.
+ */
+language?: string | null, };
+
 export type FrameSummary = { name: string, file?: string | null, line?: number | null, };
+
+export type GraphEdge = { from: string, to: string, 
+/**
+ * Whether it is certain; otherwise only the name fits.
+ */
+sure: boolean, };
+
+export type GraphNode = { id: string, label: string, file?: string | null, line?: number | null, 
+/**
+ * Whether the graph was asked for this one.
+ */
+root: boolean, };
 
 export type Hypothesis = { 
 /**
@@ -233,6 +345,26 @@ media_type: string, data: string, };
 export type InterruptReason = "cancelled" | "crashed" | "stream_failed";
 
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
+
+export type McpServerItem = { name: string, 
+/**
+ * The program or the address.
+ */
+target: string, 
+/**
+ * The file that names it.
+ */
+source: string, state: McpServerState, 
+/**
+ * Why it is not connected.
+ */
+problem?: string | null, 
+/**
+ * Names of its tools.
+ */
+tools: Array<string>, };
+
+export type McpServerState = "connecting" | "connected" | "failed" | "needs_login" | "disabled";
 
 export type Message = { id: MessageId, role: Role, parts: Array<Part>, ts: Timestamp, 
 /**
@@ -269,6 +401,36 @@ window_assumed?: boolean, images: boolean,
  * Dollars for a million tokens, where known.
  */
 input_price?: number | null, output_price?: number | null, };
+
+export type Observed = { succeeded: boolean, text: string, };
+
+export type ObservedHit = { 
+/**
+ * Which point, from 0.
+ */
+point: number, 
+/**
+ * One for each expression of the point.
+ */
+values: Array<string>, };
+
+export type ObservedPoint = { file: string, line: number, expressions: Array<string>, };
+
+export type ObservedRun = { 
+/**
+ * The command.
+ */
+label: string, 
+/**
+ * In the order in which they happened.
+ */
+hits: Array<ObservedHit>, 
+/**
+ * How the run ended, in a few words.
+ */
+end: string, };
+
+export type ObservedWrite = { file: string, line: number, source: string, value: string | null, };
 
 export type OutputStream = "stdout" | "stderr";
 
@@ -396,6 +558,24 @@ path: string,
  */
 diff?: string | null, };
 
+export type ProviderItem = { name: string, 
+/**
+ * Where its key comes from, such as `$OPENAI_API_KEY`; `missing` where there is none.
+ */
+key: string, 
+/**
+ * Whether requests can be sent: a key is there, or none is needed and the server answers.
+ */
+usable: boolean, 
+/**
+ * Whether it is a server on this machine.
+ */
+local: boolean, 
+/**
+ * The model that is used where none is named.
+ */
+default_model?: string | null, };
+
 export type Query = { "type": "tasks", 
 /**
  * Words that must occur in the task.
@@ -408,7 +588,11 @@ offset: number,
 /**
  * How many to list; 0 stands for 50.
  */
-limit: number, } | { "type": "task", task: TaskId, } | { "type": "history", task: TaskId, before?: Seq | null, limit: number, } | { "type": "plan", task: TaskId, } | { "type": "models", workspace: string, } | { "type": "modes", workspace: string, } | { "type": "tools", workspace: string, } | { "type": "commands" } | { "type": "slash_commands", workspace: string, } | { "type": "skills", workspace: string, } | { "type": "settings", workspace: string, } | { "type": "checkpoints", workspace: string, limit: number, } | { "type": "checkpoint_diff", workspace: string, checkpoint: number, since: boolean, } | { "type": "files", workspace: string, text: string, limit: number, } | { "type": "symbols", workspace: string, text: string, limit: number, } | { "type": "debug_sessions", workspace: string, } | { "type": "background_commands", workspace: string, };
+limit: number, } | { "type": "task", task: TaskId, } | { "type": "history", task: TaskId, before?: Seq | null, limit: number, } | { "type": "plan", task: TaskId, } | { "type": "models", workspace: string, } | { "type": "modes", workspace: string, } | { "type": "tools", workspace: string, } | { "type": "commands" } | { "type": "slash_commands", workspace: string, } | { "type": "skills", workspace: string, } | { "type": "settings", workspace: string, } | { "type": "checkpoints", workspace: string, limit: number, } | { "type": "checkpoint_diff", workspace: string, checkpoint: number, since: boolean, } | { "type": "files", workspace: string, text: string, limit: number, } | { "type": "symbols", workspace: string, text: string, limit: number, } | { "type": "debug_sessions", workspace: string, } | { "type": "background_commands", workspace: string, } | { "type": "task_view", task: TaskId, limit: number, } | { "type": "evidence", task: TaskId, } | { "type": "export_task", task: TaskId, format: ExportFormat, } | { "type": "workspaces" } | { "type": "workspace", workspace: string, } | { "type": "file", workspace: string, path: string, } | { "type": "mcp_servers", workspace: string, } | { "type": "doctor", workspace: string, 
+/**
+ * Asks no server.
+ */
+offline: boolean, } | { "type": "settings_schema" } | { "type": "settings_files", workspace: string, } | { "type": "providers", workspace: string, } | { "type": "test_model", workspace: string, model: string, };
 
 export type QueryReply = { "type": "tasks", tasks: Array<TaskListItem>, 
 /**
@@ -422,7 +606,11 @@ records: Array<EventRecord>,
 /**
  * Whether there are older ones.
  */
-more: boolean, } | { "type": "plan", plan: PlanView | null, } | { "type": "models", models: Array<ModelItem>, } | { "type": "modes", modes: Array<ModeItem>, } | { "type": "tools", tools: Array<ToolItem>, } | { "type": "commands", commands: Array<CommandItem>, } | { "type": "slash_commands", commands: Array<SlashCommandItem>, } | { "type": "skills", skills: Array<SkillItem>, } | { "type": "settings", settings: Array<SettingItem>, } | { "type": "checkpoints", checkpoints: Array<CheckpointItem>, } | { "type": "checkpoint_diff", files: Array<FileDiff>, } | { "type": "files", files: Array<string>, } | { "type": "symbols", symbols: Array<SymbolItem>, } | { "type": "debug_sessions", sessions: Array<DebugSessionSummary>, } | { "type": "background_commands", commands: Array<BackgroundCommand>, } | { "type": "failed", error: ErrorReport, };
+more: boolean, } | { "type": "plan", plan: PlanView | null, } | { "type": "models", models: Array<ModelItem>, } | { "type": "modes", modes: Array<ModeItem>, } | { "type": "tools", tools: Array<ToolItem>, } | { "type": "commands", commands: Array<CommandItem>, } | { "type": "slash_commands", commands: Array<SlashCommandItem>, } | { "type": "skills", skills: Array<SkillItem>, } | { "type": "settings", settings: Array<SettingItem>, } | { "type": "checkpoints", checkpoints: Array<CheckpointItem>, } | { "type": "checkpoint_diff", files: Array<FileDiff>, } | { "type": "files", files: Array<string>, } | { "type": "symbols", symbols: Array<SymbolItem>, } | { "type": "debug_sessions", sessions: Array<DebugSessionSummary>, } | { "type": "background_commands", commands: Array<BackgroundCommand>, } | { "type": "task_view", view: TaskView, } | { "type": "evidence", card: EvidenceCard, } | { "type": "export_task", 
+/**
+ * What to call the file.
+ */
+file_name: string, media_type: string, content: string, } | { "type": "workspaces", workspaces: Array<WorkspaceItem>, } | { "type": "workspace", workspace: WorkspaceView, } | { "type": "file", file: FileView, } | { "type": "mcp_servers", servers: Array<McpServerItem>, } | { "type": "doctor", checks: Array<DoctorCheck>, } | { "type": "settings_schema", schema: JsonValue, } | { "type": "settings_files", files: Array<SettingsFile>, } | { "type": "providers", providers: Array<ProviderItem>, } | { "type": "test_model", duration_ms: number, } | { "type": "failed", error: ErrorReport, };
 
 export type Question = { id: QuestionId, text: string, context?: string | null, options: Array<QuestionOption>, 
 /**
@@ -438,13 +626,29 @@ default_option?: string | null, timeout_seconds?: number | null,
  */
 from?: TaskOrigin | null, } & ({ "kind": "clarification", "about": ClarificationKind } | { "kind": "decision", "about": DecisionKind } | { "kind": "continue" });
 
-export type QuestionAnswer = { option?: string | null, text?: string | null, by: AnsweredBy, };
+export type QuestionAnswer = { option?: string | null, text?: string | null, by: AnsweredBy, 
+/**
+ * The front end that answered, as it calls itself; the engine fills it in.
+ */
+answered_from?: string | null, };
 
 export type QuestionId = string;
 
 export type QuestionOption = { id: string, label: string, description?: string | null, recommended: boolean, estimated_time?: string | null, estimated_cost?: string | null, risks?: Array<string>, };
 
+export type RefusedHunk = { 
+/**
+ * As it stands in [`PreviewFile::path`].
+ */
+path: string, 
+/**
+ * Its place in the diff, from 0.
+ */
+hunk: number, };
+
 export type RequestId = number;
+
+export type RequestUsage = { ts: Timestamp, model: string, usage: Usage, };
 
 export type RestoreObstacle = { path: string, reason: string, };
 
@@ -462,6 +666,8 @@ export type Role = "user" | "assistant" | "tool";
 
 export type RunEnd = { "outcome": "answered" } | { "outcome": "stopped", error: ErrorReport, } | { "outcome": "paused" } | { "outcome": "cancelled" } | { "outcome": "failed", error: ErrorReport, };
 
+export type SecretText = string;
+
 export type SeenFile = { 
 /**
  * Absolute.
@@ -474,7 +680,15 @@ digest?: string | null, };
 
 export type Seq = number;
 
-export type ServerMessage = { "type": "rejected", error: ErrorReport, } | { "type": "command_reply", id: RequestId, reply: CommandReply, } | { "type": "query_reply", id: RequestId, reply: QueryReply, } | { "type": "following", id: RequestId, task: TaskId, last_seq: Seq, } | { "type": "follow_failed", id: RequestId, error: ErrorReport, } | { "type": "follow_ended", task: TaskId, } | { "type": "event", task: TaskId, record: EventRecord, } | { "type": "task_changed", task: TaskListItem, } | { "type": "task_deleted", task: TaskId, };
+export type ServerMessage = { "type": "rejected", error: ErrorReport, } | { "type": "command_reply", id: RequestId, reply: CommandReply, } | { "type": "query_reply", id: RequestId, reply: QueryReply, } | { "type": "following", id: RequestId, task: TaskId, last_seq: Seq, } | { "type": "follow_failed", id: RequestId, error: ErrorReport, } | { "type": "follow_ended", task: TaskId, } | { "type": "event", task: TaskId, record: EventRecord, } | { "type": "task_changed", task: TaskListItem, } | { "type": "task_deleted", task: TaskId, } | { "type": "terminal_output", terminal: TerminalId, 
+/**
+ * Bytes printed before.
+ */
+offset: number, 
+/**
+ * Base64: a piece may end within a character.
+ */
+data: string, } | { "type": "terminal_closed", terminal: TerminalId, exit_code?: number | null, };
 
 export type SettingItem = { 
 /**
@@ -485,6 +699,18 @@ name: string, value: JsonValue,
  * The file, variable or option it comes from; `default` for none.
  */
 source: string, };
+
+export type SettingScope = "user" | "project";
+
+export type SettingsFile = { scope: SettingScope, path: string, 
+/**
+ * Empty where the file does not exist.
+ */
+text: string, 
+/**
+ * Why it cannot be used.
+ */
+problem?: string | null, };
 
 export type SkillItem = { name: string, description: string, 
 /**
@@ -588,6 +814,46 @@ export type TaskState = "created" | "running" | "waiting" | "paused" | "complete
 
 export type TaskTotals = { usage: Usage, requests: number, messages: number, tool_calls: number, tool_errors: number, };
 
+export type TaskView = { item: TaskListItem, 
+/**
+ * The record up to which this is true. What comes after is followed.
+ */
+last_seq: Seq, 
+/**
+ * Where the person chose one for this task; else that of the workspace holds.
+ */
+permission_mode?: PermissionMode | null, todo: Array<TodoItem>, plan?: Plan | null, hypotheses: Array<Hypothesis>, 
+/**
+ * Files that calls of this task changed, the last ones last.
+ */
+edited: Array<string>, 
+/**
+ * Messages that wait for the next turn.
+ */
+queued: Array<Message>, open_approvals: Array<ApprovalRequest>, open_questions: Array<Question>, 
+/**
+ * The tasks that work for this one, and theirs, in the order in which they began.
+ */
+subtasks: Array<TaskListItem>, 
+/**
+ * What each request to the model used, the oldest first. Bounded: of a very long task the newest are told.
+ */
+requests: Array<RequestUsage>, 
+/**
+ * How many tokens the model's window has, where that is known.
+ */
+context_window?: number | null, debug_sessions: Array<DebugSessionSummary>, background: Array<BackgroundCommand>, 
+/**
+ * The newest records, oldest first.
+ */
+records: Array<EventRecord>, 
+/**
+ * Whether there are older ones.
+ */
+more: boolean, };
+
+export type TerminalId = string;
+
 export type Timestamp = number;
 
 export type TodoItem = { id: string, content: string, status: TodoStatus, priority: TodoPriority, };
@@ -633,7 +899,51 @@ frames: Array<FrameSummary>,
 /**
  * Variables of the innermost frame, as the debugger prints them.
  */
-variables: Array<VariableSummary>, } | { "kind": "link", url: string, title?: string | null, };
+variables: Array<VariableSummary>, } | { "kind": "link", url: string, title?: string | null, } | { "kind": "trace", function: string, arguments: Array<VariableSummary>, 
+/**
+ * In the order in which they ran.
+ */
+lines: Array<TracedLine>, returned: string | null, 
+/**
+ * `returned`, `raised`, `ended`, `full`, `timed_out` or `interrupted`.
+ */
+end: string, } | { "kind": "tracepoints", points: Array<ObservedPoint>, 
+/**
+ * The command.
+ */
+label: string, 
+/**
+ * In the order in which they happened.
+ */
+hits: Array<ObservedHit>, 
+/**
+ * How the run ended, in a few words.
+ */
+end: string, } | { "kind": "comparison", points: Array<ObservedPoint>, first: ObservedRun, second: ObservedRun, 
+/**
+ * The first hit that differs, counted from 0; absent where the runs are alike.
+ */
+difference?: number | null, } | { "kind": "failure", 
+/**
+ * One sentence.
+ */
+summary: string, command: string, 
+/**
+ * Whether the command failed at all.
+ */
+failed: boolean, test: string | null, exception: string | null, 
+/**
+ * The values that the failing line names.
+ */
+values: Array<ExplainedValue>, 
+/**
+ * The program's own frames, innermost first.
+ */
+frames: Array<FailureFrameDetail>, 
+/**
+ * Every failure of the run, where there are several.
+ */
+failures: Array<FailureItem>, } | { "kind": "graph", nodes: Array<GraphNode>, edges: Array<GraphEdge>, };
 
 export type ToolFailure = { class: ErrorClass, message: string, };
 
@@ -657,6 +967,16 @@ artifacts?: Array<Artifact>,
  */
 detail?: ToolDetail | null, duration_ms: number, };
 
+export type TracedLine = { 
+/**
+ * Calls between the traced one and this line.
+ */
+depth: number, function: string, file: string | null, line: number, text: string, 
+/**
+ * Variables that were set or changed, with their values after the line.
+ */
+changed: Array<VariableSummary>, };
+
 export type Usage = { input_tokens: number, output_tokens: number, cache_read_tokens: number, cache_write_tokens: number, reasoning_tokens: number, 
 /**
  * In US dollars; absent when the model's price is not known.
@@ -664,3 +984,35 @@ export type Usage = { input_tokens: number, output_tokens: number, cache_read_to
 cost_usd: number | null, };
 
 export type VariableSummary = { name: string, value: string, type_name?: string | null, };
+
+export type WorkspaceItem = { 
+/**
+ * Absolute.
+ */
+path: string, tasks: number, used_at: Timestamp, };
+
+export type WorkspaceView = { 
+/**
+ * Absolute, without links.
+ */
+path: string, 
+/**
+ * Whether the folder's own settings, hooks and programs may be used.
+ */
+trusted: boolean, 
+/**
+ * What the folder's settings want and do not get without trust.
+ */
+withheld: Array<string>, mode: string, 
+/**
+ * Absent where none is set or found.
+ */
+model?: string | null, permission_mode: PermissionMode, 
+/**
+ * Layers of the sandbox that this machine lacks.
+ */
+sandbox_gaps: Array<string>, 
+/**
+ * Breakpoints that are set.
+ */
+breakpoints: Array<BreakpointItem>, };

@@ -24,6 +24,9 @@ const OUTBOX: usize = 64;
 /// Workspaces that a conversation keeps open at most, besides those of its tasks.
 const HELD_WORKSPACES: usize = 8;
 
+/// Characters of the name of a front end at most.
+const LONGEST_NAME: usize = 80;
+
 /// Both ends of a conversation. Dropping it ends everything that was followed.
 pub struct Connection {
     to_engine: mpsc::Sender<ClientMessage>,
@@ -87,6 +90,7 @@ pub(crate) fn connect(engine: Engine) -> Connection {
         outbox,
         followed: HashMap::new(),
         present: None,
+        name: None,
         workspaces: Arc::default(),
         queries: JoinSet::new(),
         followers: JoinSet::new(),
@@ -102,6 +106,8 @@ struct Conversation {
     followed: HashMap<TaskId, CancellationToken>,
     /// The person at the other end, at the tasks they have to do with; `None` when nobody is there.
     present: Option<HashMap<TaskId, Presence>>,
+    /// What the other end calls itself.
+    name: Option<String>,
     /// The services of the workspaces that were asked about last: the next question finds them open.
     workspaces: Arc<HeldWorkspaces>,
     queries: JoinSet<()>,
@@ -143,20 +149,21 @@ impl Conversation {
     async fn take(&mut self, message: ClientMessage) {
         let (engine, outbox) = (self.engine.clone(), self.outbox.clone());
         match message {
-            ClientMessage::Hello { attended: true } => {
+            ClientMessage::Hello { attended: true, name } => {
+                self.name = name.map(|name| name.chars().take(LONGEST_NAME).collect());
                 let mut present = HashMap::new();
                 for task in self.followed.keys() {
                     present.insert(task.clone(), engine.attend(task));
                 }
                 self.present = Some(present);
             }
-            ClientMessage::Hello { attended: false } => self.present = None,
+            ClientMessage::Hello { attended: false, .. } => self.present = None,
             // In order: a message must not overtake the start of its task.
             ClientMessage::Command { id, command } => {
                 if let Some(task) = command.task() {
                     self.attend(task);
                 }
-                let reply = match engine.submit(command).await {
+                let reply = match engine.submit(command.answered_from(self.name.as_deref())).await {
                     Ok(reply) => reply,
                     Err(error) => CommandReply::Failed { error: error.report() },
                 };

@@ -4,6 +4,8 @@ mod commands;
 mod queries;
 mod restore;
 mod runs;
+mod setup;
+
 mod slash;
 mod subtasks;
 

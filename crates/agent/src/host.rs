@@ -184,7 +184,7 @@ fn told(error: Error) -> HostError {
 }
 
 fn nobody() -> QuestionAnswer {
-    QuestionAnswer { option: None, text: None, by: AnsweredBy::Nobody }
+    QuestionAnswer::new(None, None, AnsweredBy::Nobody)
 }
 
 /// The safe outcome where nobody answers: the declared default; for a clarification also the recommended
@@ -196,7 +196,7 @@ fn by_policy(question: &Question, by: AnsweredBy) -> QuestionAnswer {
         matches!(question.kind, QuestionKind::Clarification(kind) if kind != ClarificationKind::Prerequisite);
     let option = question.default_option.clone().or_else(|| may_assume.then(recommended).flatten());
     match option {
-        Some(option) => QuestionAnswer { option: Some(option), text: None, by },
+        Some(option) => QuestionAnswer::new(Some(option), None, by),
         None => nobody(),
     }
 }

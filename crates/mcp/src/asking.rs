@@ -64,7 +64,7 @@ impl Pending {
             Self::Question(question, reply) => {
                 let answer = match content.filter(|_| accepted) {
                     Some(content) => read_answer(&question, content),
-                    None => QuestionAnswer { option: None, text: None, by: AnsweredBy::Nobody },
+                    None => QuestionAnswer::new(None, None, AnsweredBy::Nobody),
                 };
                 reply.send(answer).ok();
             }
@@ -92,7 +92,7 @@ impl Pending {
             Self::Question(question, reply) => {
                 let by =
                     if question.default_option.is_some() { AnsweredBy::Policy } else { AnsweredBy::Nobody };
-                reply.send(QuestionAnswer { option: question.default_option, text: None, by }).ok();
+                reply.send(QuestionAnswer::new(question.default_option, None, by)).ok();
             }
         }
     }
@@ -105,7 +105,7 @@ impl Pending {
             }
             Self::Question(question, reply) => {
                 let option = question.default_option;
-                reply.send(QuestionAnswer { option, text: None, by: AnsweredBy::Timeout }).ok();
+                reply.send(QuestionAnswer::new(option, None, AnsweredBy::Timeout)).ok();
             }
         }
     }
@@ -176,7 +176,7 @@ fn read_answer(question: &Question, content: &Map<String, Value>) -> QuestionAns
     let custom = if question.options.is_empty() { answer } else { text_of("other") };
     let text = custom.filter(|_| question.allow_custom || question.options.is_empty());
     let by = if option.is_some() || text.is_some() { AnsweredBy::Person } else { AnsweredBy::Nobody };
-    QuestionAnswer { option, text, by }
+    QuestionAnswer::new(option, text, by)
 }
 
 /// Text of a call as it may stand in a form: what cannot be seen is spelled out, and the end of a long one is told.

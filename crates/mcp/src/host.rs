@@ -93,7 +93,7 @@ impl Host for CallHost {
         {
             return answer;
         }
-        QuestionAnswer { option: default, text: None, by: AnsweredBy::Timeout }
+        QuestionAnswer::new(default, None, AnsweredBy::Timeout)
     }
 
     fn show(&self, event: Event) {

@@ -138,6 +138,21 @@ pub struct ApprovalAnswer {
     /// Paths of [`Preview::files`] that are left out of what is approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_files: Vec<String>,
+    /// Hunks of [`PreviewFile::diff`] that are left out of what is approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_hunks: Vec<RefusedHunk>,
+    /// The front end that answered, as it calls itself; the engine fills it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_from: Option<String>,
+}
+
+/// One hunk of a file's diff.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+pub struct RefusedHunk {
+    /// As it stands in [`PreviewFile::path`].
+    pub path: String,
+    /// Its place in the diff, from 0.
+    pub hunk: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
@@ -153,7 +168,13 @@ pub enum ApprovalDecision {
 
 impl ApprovalAnswer {
     pub fn new(decision: ApprovalDecision) -> Self {
-        Self { decision, reason: None, refused_files: Vec::new() }
+        Self {
+            decision,
+            reason: None,
+            refused_files: Vec::new(),
+            refused_hunks: Vec::new(),
+            answered_from: None,
+        }
     }
 
     pub fn yes() -> Self {

@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use ts_rs::TS;
 
 use crate::{
-    ApprovalAnswer, ApprovalId, ErrorReport, MessageId, Part, PermissionMode, Plan, QuestionAnswer,
-    QuestionId, TaskId,
+    ApprovalAnswer, ApprovalId, ApprovalRequest, ErrorReport, MessageId, Part, PermissionMode, Plan,
+    QuestionAnswer, QuestionId, SecretText, SettingScope, TaskId, TerminalId, ToolResult,
 };
 
 /// Something to do. Each command gets one [`CommandReply`]; what takes long goes on after the reply, and events tell of
@@ -98,6 +99,51 @@ pub enum Command {
     StopBackgroundCommand { workspace: String, process_id: u32 },
     /// Deletes a task with everything kept of it.
     DeleteTask { task: TaskId },
+    /// Runs a tool for the person, such as a step of the debugger or a search in the code, with the rules of the
+    /// workspace. A call that would ask replies [`CommandReply::NeedsConfirmation`] first.
+    CallTool {
+        workspace: String,
+        /// The task whose followers see what happens meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        name: String,
+        arguments: Value,
+        /// Whether the person has seen what the call does and wants it.
+        #[serde(default)]
+        confirmed: bool,
+    },
+    /// Opens a shell on a pseudo-terminal. Its output comes as [`crate::ServerMessage::TerminalOutput`] to this
+    /// connection, and it ends with the connection.
+    OpenTerminal {
+        workspace: String,
+        columns: u16,
+        rows: u16,
+        #[serde(default)]
+        confirmed: bool,
+    },
+    /// Types into a terminal.
+    WriteTerminal { terminal: TerminalId, data: String },
+    /// Tells a terminal how large its window is.
+    ResizeTerminal { terminal: TerminalId, columns: u16, rows: u16 },
+    /// Ends a terminal and what runs in it.
+    CloseTerminal { terminal: TerminalId },
+    /// Changes a setting in one of the files, or removes it from there.
+    SetSetting {
+        workspace: String,
+        scope: SettingScope,
+        /// Dotted, as in the file.
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+    },
+    /// Keeps the key of a model's provider in a file that only the person can read.
+    SetModelKey { provider: String, key: SecretText },
+    /// Says whether the folder's own settings, hooks and programs may be used.
+    TrustWorkspace { workspace: String, trusted: bool },
+    /// Ends the connection to an MCP server and connects anew.
+    RestartMcpServer { workspace: String, server: String },
+    /// Makes a task from an exported one.
+    ImportTask { workspace: String, content: String },
 }
 
 /// What a person decides about a plan.
@@ -129,7 +175,7 @@ pub enum RestoreWhat {
 }
 
 /// What came of a command.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum CommandReply {
     /// It was carried out, or has begun.
@@ -144,6 +190,21 @@ pub enum CommandReply {
         files: Vec<RestoredFile>,
         /// Files that were changed by others since; nothing was restored while there are any.
         obstacles: Vec<RestoreObstacle>,
+    },
+    /// A tool ran for the person.
+    Tool {
+        outcome: Box<ToolResult>,
+        /// The structured answer, where the tool has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Value>,
+    },
+    /// Nothing was done yet: the person has to see this first and send the command again, confirmed.
+    NeedsConfirmation {
+        request: Box<ApprovalRequest>,
+    },
+    /// A terminal was opened.
+    Terminal {
+        terminal: TerminalId,
     },
     Failed {
         error: ErrorReport,
@@ -163,6 +224,19 @@ pub struct RestoreObstacle {
 }
 
 impl Command {
+    /// Says in an answer which front end gave it, whatever the answer said before.
+    pub fn answered_from(mut self, name: Option<&str>) -> Self {
+        let slot = match &mut self {
+            Self::Approve { answer, .. } => Some(&mut answer.answered_from),
+            Self::AnswerQuestion { answer, .. } => Some(&mut answer.answered_from),
+            _ => None,
+        };
+        if let Some(slot) = slot {
+            *slot = name.map(str::to_owned);
+        }
+        self
+    }
+
     /// The task a command is about, where it is about one.
     pub fn task(&self) -> Option<&TaskId> {
         match self {
@@ -187,7 +261,17 @@ impl Command {
             Self::Undo { .. }
             | Self::Redo { .. }
             | Self::Restore { .. }
-            | Self::StopBackgroundCommand { .. } => None,
+            | Self::StopBackgroundCommand { .. }
+            | Self::CallTool { .. }
+            | Self::OpenTerminal { .. }
+            | Self::WriteTerminal { .. }
+            | Self::ResizeTerminal { .. }
+            | Self::CloseTerminal { .. }
+            | Self::SetSetting { .. }
+            | Self::SetModelKey { .. }
+            | Self::TrustWorkspace { .. }
+            | Self::RestartMcpServer { .. }
+            | Self::ImportTask { .. } => None,
         }
     }
 }

@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::{Command, CommandReply, ErrorReport, EventRecord, Query, QueryReply, Seq, TaskId, TaskListItem};
+use crate::{
+    Command, CommandReply, ErrorReport, EventRecord, Query, QueryReply, Seq, TaskId, TaskListItem, TerminalId,
+};
 
 /// The number a door gives to a message; the reply has the same.
 #[derive(
@@ -24,6 +26,9 @@ pub enum ClientMessage {
     Hello {
         /// Whether a person sits here who can answer for the tasks this door starts, goes on with or follows.
         attended: bool,
+        /// What others call this end, such as `Firefox on lab-3`: they see who answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     Command {
         id: RequestId,
@@ -90,5 +95,20 @@ pub enum ServerMessage {
     },
     TaskDeleted {
         task: TaskId,
+    },
+    /// What a terminal of this connection printed.
+    TerminalOutput {
+        terminal: TerminalId,
+        /// Bytes printed before.
+        #[ts(type = "number")]
+        offset: u64,
+        /// Base64: a piece may end within a character.
+        data: String,
+    },
+    /// The shell of a terminal ended.
+    TerminalClosed {
+        terminal: TerminalId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
     },
 }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use ts_rs::TS;
 
-use crate::{FileChange, StopSummary};
+use crate::{
+    FailureDetail, FileChange, GraphEdge, GraphNode, ObservedPoint, ObservedRun, StopSummary, TraceDetail,
+};
 
 /// The facts of a tool result for a front end; never sent to the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, TS)]
@@ -33,6 +35,36 @@ pub enum ToolDetail {
         url: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+    },
+    /// A call of the program, line by line.
+    Trace {
+        #[serde(flatten)]
+        trace: TraceDetail,
+    },
+    /// What was seen at points of a run.
+    Tracepoints {
+        points: Vec<ObservedPoint>,
+        #[serde(flatten)]
+        run: ObservedRun,
+    },
+    /// Two runs at the same points.
+    Comparison {
+        points: Vec<ObservedPoint>,
+        first: ObservedRun,
+        second: ObservedRun,
+        /// The first hit that differs, counted from 0; absent where the runs are alike.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        difference: Option<u32>,
+    },
+    /// Why a command failed.
+    Failure {
+        #[serde(flatten)]
+        failure: FailureDetail,
+    },
+    /// Who calls or imports whom.
+    Graph {
+        nodes: Vec<GraphNode>,
+        edges: Vec<GraphEdge>,
     },
 }
 
@@ -76,7 +108,7 @@ impl ToolDetail {
     pub fn files(&self) -> &[FileDiff] {
         match self {
             Self::Diff { files } => files,
-            Self::Command { .. } | Self::Table { .. } | Self::Stop { .. } | Self::Link { .. } => &[],
+            _ => &[],
         }
     }
 
@@ -84,7 +116,7 @@ impl ToolDetail {
     pub fn diff(&self) -> Option<String> {
         match self {
             Self::Diff { files } => Some(files.iter().map(|file| file.diff.as_str()).collect()),
-            Self::Command { .. } | Self::Table { .. } | Self::Stop { .. } | Self::Link { .. } => None,
+            _ => None,
         }
     }
 

@@ -83,6 +83,10 @@ string_id!(
     PlanId, "plan_"
 );
 string_id!(
+    /// One terminal of a connection.
+    TerminalId, "term_"
+);
+string_id!(
     /// One kept tool output.
     ArtifactId, "art_"
 );

@@ -20,9 +20,11 @@ mod condensing;
 mod connection;
 mod detail;
 mod event;
+mod evidence;
 mod hypothesis;
 mod ids;
 mod message;
+mod observation;
 mod plan;
 mod protected;
 mod query;
@@ -33,6 +35,7 @@ mod task;
 mod todo;
 mod tool;
 mod usage;
+mod view;
 
 pub use activity::{
     BackgroundCommand, CommandEnd, DebugSessionState, DebugSessionSummary, FrameSummary, StopSummary,
@@ -40,7 +43,7 @@ pub use activity::{
 };
 pub use approval::{
     ApprovalAnswer, ApprovalDecision, ApprovalRequest, ApprovalSource, PermissionMode, Preview, PreviewFile,
-    Risk,
+    RefusedHunk, Risk,
 };
 pub use command::{Command, CommandReply, PlanDecision, RestoreObstacle, RestoreWhat, RestoredFile};
 pub use condensing::{CondenseReason, Condensing, DroppedOutput};
@@ -50,9 +53,16 @@ pub use event::{
     AnswerOrigin, ChangedFile, ErrorKind, ErrorReport, Event, EventRecord, FileChange, OutputStream,
     PartialKind, SeenFile,
 };
+pub use evidence::{EvidenceCard, EvidenceProbe, Observed};
 pub use hypothesis::{Hypothesis, HypothesisEvidence, HypothesisStatus};
-pub use ids::{ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId, Timestamp, ToolCallId};
+pub use ids::{
+    ApprovalId, ArtifactId, MessageId, PlanId, QuestionId, Seq, TaskId, TerminalId, Timestamp, ToolCallId,
+};
 pub use message::{Image, Message, Part, Role};
+pub use observation::{
+    ExplainedValue, FailureDetail, FailureFrameDetail, FailureItem, GraphEdge, GraphNode, ObservedHit,
+    ObservedPoint, ObservedRun, ObservedWrite, TraceDetail, TracedLine,
+};
 pub use plan::{CriticalFile, Plan, PlanFault, PlanStatus, PlanStep, PlanView, PlannedChange, StepStatus};
 pub use protected::{PROTECTED_FILES, PROTECTED_FOLDERS, protected_part};
 pub use query::{
@@ -68,3 +78,8 @@ pub use task::{AgentState, InterruptReason, TaskInfo, TaskOrigin, TaskState, Tas
 pub use todo::{TodoItem, TodoPriority, TodoStatus};
 pub use tool::{Artifact, CallForms, ErrorClass, ToolCall, ToolDefinition, ToolFailure, ToolResult};
 pub use usage::Usage;
+pub use view::{
+    BreakpointItem, CheckState, DoctorCheck, ExportFormat, FileView, McpServerItem, McpServerState,
+    ProviderItem, RequestUsage, SecretText, SettingScope, SettingsFile, TaskView, WorkspaceItem,
+    WorkspaceView,
+};

@@ -6,8 +6,9 @@ use serde_json::Value;
 use ts_rs::TS;
 
 use crate::{
-    BackgroundCommand, ChangedFile, DebugSessionSummary, ErrorReport, EventRecord, FileDiff, PlanView, Risk,
-    Seq, TaskId, TaskInfo, TaskState, TaskTotals, Timestamp, ToolCallId,
+    BackgroundCommand, ChangedFile, DebugSessionSummary, DoctorCheck, ErrorReport, EventRecord, EvidenceCard,
+    ExportFormat, FileDiff, FileView, McpServerItem, PlanView, ProviderItem, Risk, Seq, SettingsFile, TaskId,
+    TaskInfo, TaskState, TaskTotals, TaskView, Timestamp, ToolCallId, WorkspaceItem, WorkspaceView,
 };
 
 /// A question. Each gets one [`QueryReply`].
@@ -87,6 +88,56 @@ pub enum Query {
     BackgroundCommands {
         workspace: String,
     },
+    /// A task as a screen begins with it: what is open, and the newest page of its log. Follow it after `last_seq`.
+    TaskView {
+        task: TaskId,
+        limit: u32,
+    },
+    /// What was seen before and after the changes of a task.
+    Evidence {
+        task: TaskId,
+    },
+    /// A task in a form for others.
+    ExportTask {
+        task: TaskId,
+        format: ExportFormat,
+    },
+    /// Folders that tasks worked in, the ones used last first.
+    Workspaces,
+    /// A folder as a new task would find it.
+    Workspace {
+        workspace: String,
+    },
+    /// The text of a file.
+    File {
+        workspace: String,
+        path: String,
+    },
+    McpServers {
+        workspace: String,
+    },
+    /// What works, what does not, and what to do about it.
+    Doctor {
+        workspace: String,
+        /// Asks no server.
+        #[serde(default)]
+        offline: bool,
+    },
+    /// JSON schema of the settings.
+    SettingsSchema,
+    /// The files that hold settings, with their text.
+    SettingsFiles {
+        workspace: String,
+    },
+    /// Providers of models, and whether each has a key.
+    Providers {
+        workspace: String,
+    },
+    /// Sends a short request to a model.
+    TestModel {
+        workspace: String,
+        model: String,
+    },
 }
 
 impl Query {
@@ -104,11 +155,23 @@ impl Query {
             | Self::Files { workspace, .. }
             | Self::Symbols { workspace, .. }
             | Self::DebugSessions { workspace }
-            | Self::BackgroundCommands { workspace } => Some(workspace),
+            | Self::BackgroundCommands { workspace }
+            | Self::Workspace { workspace }
+            | Self::File { workspace, .. }
+            | Self::McpServers { workspace }
+            | Self::Doctor { workspace, .. }
+            | Self::SettingsFiles { workspace }
+            | Self::Providers { workspace }
+            | Self::TestModel { workspace, .. } => Some(workspace),
             Self::Tasks { .. }
             | Self::Task { .. }
             | Self::History { .. }
             | Self::Plan { .. }
+            | Self::TaskView { .. }
+            | Self::Evidence { .. }
+            | Self::ExportTask { .. }
+            | Self::Workspaces
+            | Self::SettingsSchema
             | Self::Commands => None,
         }
     }
@@ -193,6 +256,47 @@ pub enum QueryReply {
     },
     BackgroundCommands {
         commands: Vec<BackgroundCommand>,
+    },
+    TaskView {
+        view: Box<TaskView>,
+    },
+    /// Empty where nothing was changed.
+    Evidence {
+        card: Box<EvidenceCard>,
+    },
+    ExportTask {
+        /// What to call the file.
+        file_name: String,
+        media_type: String,
+        content: String,
+    },
+    Workspaces {
+        workspaces: Vec<WorkspaceItem>,
+    },
+    Workspace {
+        workspace: Box<WorkspaceView>,
+    },
+    File {
+        file: Box<FileView>,
+    },
+    McpServers {
+        servers: Vec<McpServerItem>,
+    },
+    Doctor {
+        checks: Vec<DoctorCheck>,
+    },
+    SettingsSchema {
+        schema: Value,
+    },
+    SettingsFiles {
+        files: Vec<SettingsFile>,
+    },
+    Providers {
+        providers: Vec<ProviderItem>,
+    },
+    TestModel {
+        #[ts(type = "number")]
+        duration_ms: u64,
     },
     Failed {
         error: ErrorReport,

@@ -86,6 +86,15 @@ pub struct QuestionAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     pub by: AnsweredBy,
+    /// The front end that answered, as it calls itself; the engine fills it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_from: Option<String>,
+}
+
+impl QuestionAnswer {
+    pub fn new(option: Option<String>, text: Option<String>, by: AnsweredBy) -> Self {
+        Self { option, text, by, answered_from: None }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]

@@ -65,7 +65,7 @@ fn repairs(folds: &TaskFolds, made_again: &dyn Fn(&TaskFolds, &ToolCall) -> bool
     for question in &summary.open_questions {
         events.push(Event::QuestionAnswered {
             id: question.id.clone(),
-            answer: QuestionAnswer { option: None, text: None, by: AnsweredBy::Nobody },
+            answer: QuestionAnswer::new(None, None, AnsweredBy::Nobody),
         });
     }
     for (_, call) in folds.model.open_calls().iter().filter(|(_, call)| !made_again(folds, call)) {

@@ -1,7 +1,6 @@
 //! The proof of a fix: what a failing program showed before the change, and what the same probe shows after it.
 
-use serde::{Deserialize, Serialize};
-use stepwell_protocol::{FileDiff, Hypothesis, ToolCall, ToolDetail, ToolResult};
+use stepwell_protocol::{EvidenceCard, EvidenceProbe, FileDiff, Observed, ToolCall, ToolDetail, ToolResult};
 
 use crate::transcript::{Entry, ToolCard, Transcript};
 
@@ -10,80 +9,38 @@ const MOST_PROBES: usize = 8;
 /// Longest text of one observation, in characters.
 const LONGEST: usize = 2_000;
 
-/// What was seen before and after the changes of a task.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EvidenceCard {
-    /// Those that were made again after the last change come first.
-    pub probes: Vec<EvidenceProbe>,
-    pub files: Vec<FileDiff>,
-    pub hypotheses: Vec<Hypothesis>,
-    /// Whether files were changed before any program was run or looked into.
-    pub changed_unseen: bool,
-}
-
-/// A program that was run or looked into.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EvidenceProbe {
-    pub tool: String,
-    /// The command, or the arguments.
-    pub what: String,
-    pub before: Observed,
-    /// Absent where it was not made again after the last change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Observed>,
-}
-
-/// What a probe showed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observed {
-    pub succeeded: bool,
-    pub text: String,
-}
-
-impl EvidenceCard {
-    /// The evidence in a task. Empty where nothing was changed.
-    pub fn of(transcript: &Transcript) -> Self {
-        let cards: Vec<(&ToolCard, &ToolResult)> = transcript
-            .items()
-            .iter()
-            .filter_map(|item| match &item.entry {
-                Entry::Tool(card) => Some((card.as_ref(), card.result.as_ref()?)),
-                _ => None,
-            })
-            .collect();
-        let changes = |(_, result): &(&ToolCard, &ToolResult)| !diffs(result).is_empty();
-        let (first, last) = (cards.iter().position(changes), cards.iter().rposition(changes));
-        let (Some(first), Some(last)) = (first, last) else { return Self::default() };
-        let mut probes: Vec<EvidenceProbe> = Vec::new();
-        for (card, result) in &cards[..first] {
-            let what = described(&card.call);
-            let is_known = |probe: &EvidenceProbe| probe.tool == card.call.name && probe.what == what;
-            if !runs_a_program(&card.call, result) || probes.iter().any(is_known) {
-                continue;
-            }
-            let same = |(later, _): &&(&ToolCard, &ToolResult)| {
-                later.call.name == card.call.name && described(&later.call) == what
-            };
-            let after = cards[last + 1..].iter().rfind(same).map(|(_, result)| observed(result));
-            probes.push(EvidenceProbe {
-                tool: card.call.name.clone(),
-                what,
-                before: observed(result),
-                after,
-            });
+/// Collects the evidence in a task. Empty where nothing was changed.
+pub fn evidence_of(transcript: &Transcript) -> EvidenceCard {
+    let cards: Vec<(&ToolCard, &ToolResult)> = transcript
+        .items()
+        .iter()
+        .filter_map(|item| match &item.entry {
+            Entry::Tool(card) => Some((card.as_ref(), card.result.as_ref()?)),
+            _ => None,
+        })
+        .collect();
+    let changes = |(_, result): &(&ToolCard, &ToolResult)| !diffs(result).is_empty();
+    let (first, last) = (cards.iter().position(changes), cards.iter().rposition(changes));
+    let (Some(first), Some(last)) = (first, last) else { return EvidenceCard::default() };
+    let mut probes: Vec<EvidenceProbe> = Vec::new();
+    for (card, result) in &cards[..first] {
+        let what = described(&card.call);
+        let is_known = |probe: &EvidenceProbe| probe.tool == card.call.name && probe.what == what;
+        if !runs_a_program(&card.call, result) || probes.iter().any(is_known) {
+            continue;
         }
-        let changed_unseen = !cards[..first].iter().any(|(card, result)| runs_a_program(&card.call, result));
-        probes.sort_by_key(|probe| probe.after.is_none());
-        probes.truncate(MOST_PROBES);
-        let files = cards.iter().flat_map(|(_, result)| diffs(result)).cloned().collect();
-        let hypotheses = transcript.summary.hypotheses.clone();
-        Self { probes, files, hypotheses, changed_unseen }
+        let same = |(later, _): &&(&ToolCard, &ToolResult)| {
+            later.call.name == card.call.name && described(&later.call) == what
+        };
+        let after = cards[last + 1..].iter().rfind(same).map(|(_, result)| observed(result));
+        probes.push(EvidenceProbe { tool: card.call.name.clone(), what, before: observed(result), after });
     }
-
-    /// Whether a probe was made before and after.
-    pub fn is_proof(&self) -> bool {
-        self.probes.iter().any(|probe| probe.after.is_some())
-    }
+    let changed_unseen = !cards[..first].iter().any(|(card, result)| runs_a_program(&card.call, result));
+    probes.sort_by_key(|probe| probe.after.is_none());
+    probes.truncate(MOST_PROBES);
+    let files = cards.iter().flat_map(|(_, result)| diffs(result)).cloned().collect();
+    let hypotheses = transcript.summary.hypotheses.clone();
+    EvidenceCard { probes, files, hypotheses, changed_unseen }
 }
 
 /// The diffs of a call that changed files.

@@ -26,6 +26,6 @@ mod summary;
 mod transcript;
 
 pub use activity::{Activity, FormingCall, Retrying};
-pub use evidence::{EvidenceCard, EvidenceProbe, Observed, runs_a_program};
+pub use evidence::{evidence_of, runs_a_program};
 pub use summary::{OpenSubtask, TaskSummary};
 pub use transcript::{CheckpointMark, Entry, Item, ToolCard, Transcript};

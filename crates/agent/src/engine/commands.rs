@@ -95,6 +95,7 @@ impl Engine {
                     .map_err(broken)??;
                 self.inner.list.changed(&task);
             }
+            other => return self.submit_setup(other).await,
         }
         Ok(CommandReply::Done)
     }

@@ -91,6 +91,7 @@ impl Engine {
                 let services = self.workspace(Path::new(&workspace)).await?.services;
                 QueryReply::BackgroundCommands { commands: services.activity.background_commands() }
             }
+            other => self.query_setup(other).await?,
         })
     }
 

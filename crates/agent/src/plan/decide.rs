@@ -52,7 +52,7 @@ fn answer_request(session: &Arc<Session>, answer: ApprovalAnswer) -> bool {
 
 fn answer_question(session: &Arc<Session>, option: &str) -> bool {
     let question = session.plan.question.lock().clone();
-    let answer = QuestionAnswer { option: Some(option.into()), text: None, by: AnsweredBy::Person };
+    let answer = QuestionAnswer::new(Some(option.into()), None, AnsweredBy::Person);
     question.is_some_and(|id| session.answer_question(&id, answer).is_ok())
 }
 

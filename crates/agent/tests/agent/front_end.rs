@@ -48,7 +48,7 @@ where
     }
 
     pub async fn hello(&mut self, attended: bool) {
-        self.send(ClientMessage::Hello { attended }).await;
+        self.send(ClientMessage::Hello { attended, name: Some("front end".to_owned()) }).await;
     }
 
     pub async fn command(&mut self, command: Command) -> CommandReply {
@@ -185,7 +185,9 @@ where
             ServerMessage::Following { id, last_seq, .. } => {
                 self.following.insert(id, last_seq);
             }
-            ServerMessage::FollowEnded { .. } => {}
+            ServerMessage::FollowEnded { .. }
+            | ServerMessage::TerminalOutput { .. }
+            | ServerMessage::TerminalClosed { .. } => {}
             ServerMessage::FollowFailed { error, .. } | ServerMessage::Rejected { error } => {
                 panic!("refused: {}", error.message)
             }

@@ -239,7 +239,7 @@ async fn after_failure(turns: Vec<Vec<Step>>, answer: QuestionAnswer) -> (Harnes
 }
 
 fn option(option: &str) -> QuestionAnswer {
-    QuestionAnswer { option: Some(option.into()), text: None, by: AnsweredBy::Person }
+    QuestionAnswer::new(Some(option.into()), None, AnsweredBy::Person)
 }
 
 #[tokio::test]
@@ -262,8 +262,7 @@ async fn a_person_decides_about_a_failed_step() {
         call(&[touch(), done("other")]),
         say("done"),
     ];
-    let words =
-        QuestionAnswer { option: None, text: Some("use the other way".into()), by: AnsweredBy::Person };
+    let words = QuestionAnswer::new(None, Some("use the other way".into()), AnsweredBy::Person);
     let (harness, end) = after_failure(changed, words).await;
     assert_eq!((end, marks(&plan(&harness))), (Ended::Answered("done".into()), "x".into()));
     assert_eq!(harness.calls.load(Ordering::SeqCst), 1);

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use serde_json::json;
-use stepwell_protocol::{Command, Condensing, Event, MessageId, RunEnd, TaskId};
+use stepwell_protocol::{Command, Condensing, Event, EvidenceCard, MessageId, RunEnd, TaskId};
 use stepwell_store::{Conversation, Home, Index, MarkdownOptions, TaskQuery, TaskSort as StoreSort};
-use stepwell_transcript::{EvidenceCard, Transcript};
+use stepwell_transcript::{Transcript, evidence_of};
 use stepwell_workspace::files::{self, Privacy};
 
 use crate::args::{Cli, Door, EvidenceFormat, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
@@ -76,7 +76,7 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
             for record in &records {
                 transcript.apply(record);
             }
-            let card = EvidenceCard::of(&transcript);
+            let card = evidence_of(&transcript);
             let number = transcript.summary.info.as_ref().map_or(0, |info| info.number);
             if card == EvidenceCard::default() && format == EvidenceFormat::Text {
                 out_line(&said("this task changed no files, so there is nothing to compare"));

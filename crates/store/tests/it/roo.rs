@@ -78,7 +78,7 @@ fn every_kind_of_event() -> Vec<Event> {
         Event::QuestionAsked { question },
         Event::QuestionAnswered {
             id: "q".into(),
-            answer: QuestionAnswer { option: Some("o".into()), text: None, by: AnsweredBy::Person },
+            answer: QuestionAnswer::new(Some("o".into()), None, AnsweredBy::Person),
         },
         Event::ModeChanged { mode: "debug".into(), reason: None },
         Event::ContextTruncated { dropped_messages: 4, estimated_tokens: 100 },

@@ -43,7 +43,7 @@ impl Host for TestHost {
         self.questions.lock().push(question.text);
         let go_on = *self.go_on.lock();
         let by = if go_on { AnsweredBy::Person } else { AnsweredBy::Nobody };
-        QuestionAnswer { option: go_on.then(|| "continue".to_owned()), text: None, by }
+        QuestionAnswer::new(go_on.then(|| "continue".to_owned()), None, by)
     }
 
     fn show(&self, event: Event) {

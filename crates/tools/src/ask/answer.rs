@@ -49,7 +49,7 @@ impl ToolOutput for AnswerOutput {
 /// Asks, unless the call is cancelled first.
 pub(super) async fn ask(ctx: &ToolContext, question: Question) -> Result<AnswerOutput, ToolError> {
     let options = question.options.clone();
-    let QuestionAnswer { option, text, by } = tokio::select! {
+    let QuestionAnswer { option, text, by, .. } = tokio::select! {
         answer = ctx.host.ask(question) => answer,
         () = ctx.cancel.cancelled() => return Err(ToolError::interrupted("the question was withdrawn")),
     };

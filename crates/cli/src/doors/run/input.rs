@@ -159,7 +159,7 @@ fn read(line: &[u8]) -> Result<Option<Said>, String> {
             return Err(format!("an answer has an `option`, a `text` or both; {FORMS}"));
         }
         Line::Answer { question, option, text } => {
-            Said::Answer(question, QuestionAnswer { option, text, by: AnsweredBy::Person })
+            Said::Answer(question, QuestionAnswer::new(option, text, AnsweredBy::Person))
         }
         Line::Interrupt => Said::Interrupt,
     }))

@@ -139,7 +139,7 @@ impl Watch<'_> {
             self.session.answer_approval(&approval, answer).ok();
         }
         for question in std::mem::take(&mut self.open.questions) {
-            let answer = QuestionAnswer { option: None, text: None, by: AnsweredBy::Nobody };
+            let answer = QuestionAnswer::new(None, None, AnsweredBy::Nobody);
             self.session.answer_question(&question, answer).ok();
         }
     }

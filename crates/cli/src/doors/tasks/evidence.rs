@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use stepwell_protocol::HypothesisEvidence;
-use stepwell_transcript::{EvidenceCard, Observed};
+use stepwell_protocol::{EvidenceCard, Observed};
 
 use crate::args::EvidenceFormat;
 use crate::language::said;

@@ -45,7 +45,7 @@ impl Host for CommandLineHost {
 
     async fn ask(&self, question: Question) -> QuestionAnswer {
         error_line(&format!("? {}", question.text));
-        QuestionAnswer { option: question.default_option, text: None, by: AnsweredBy::Policy }
+        QuestionAnswer::new(question.default_option, None, AnsweredBy::Policy)
     }
 
     fn show(&self, _event: Event) {
