@@ -1,0 +1,1 @@
+//! Tests of the guard, as a table of requests.
