@@ -27,4 +27,5 @@ pub use access::{Token, WeakToken};
 pub use connect::{Connect, EngineSink, EngineStream, connect_with};
 pub use guard::Hosts;
 pub use listener::{Listener, Tls, TlsError};
+pub use openapi::asyncapi;
 pub use server::{Limits, Server, ServerParts};
