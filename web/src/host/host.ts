@@ -1,0 +1,33 @@
+/// What the page needs from where it is shown: a line to the engine, a place for small things, and a few doors to the outside.
+/// In a browser that is a WebSocket; in an editor's webview it is `postMessage`.
+
+/** A line of messages, one JSON text each. */
+export interface Link {
+  send(text: string): void;
+  close(): void;
+  /** Bytes that were given to `send` and are not on their way yet. */
+  buffered(): number;
+}
+
+export interface LinkEvents {
+  opened(): void;
+  received(text: string): void;
+  /** The line is gone. Called once, also where it never opened. */
+  closed(reason: LinkEnd): void;
+}
+
+/** Why a line ended: it broke, this end may not use the engine, or another build of the engine runs now. */
+export type LinkEnd = 'lost' | 'forbidden';
+
+export interface Host {
+  /** What others call this window: they see who answered. */
+  readonly name: string;
+  open(events: LinkEvents): Link;
+  /** Small things that outlive a reload; absent where the host keeps nothing. */
+  load(key: string): string | null;
+  store(key: string, value: string | null): void;
+  copy(text: string): Promise<void>;
+  /** Gives the person a file. */
+  save(fileName: string, mediaType: string, content: string): void;
+  openLink(url: string): void;
+}

@@ -1,0 +1,107 @@
+/// Markdown to HTML that may be put into the page: parsed by marked, then cleaned by DOMPurify. Nothing else makes markup of text.
+///
+/// A text is cut into blocks. A block that is finished never changes, so its HTML is kept; only the last block of a streaming text is
+/// made again with each frame.
+import DOMPurify from 'dompurify';
+import { Marked, type Token, type Tokens } from 'marked';
+import { escape, highlight } from './highlight';
+
+const marked = new Marked({
+  gfm: true,
+  breaks: false,
+  renderer: {
+    code({ text, lang }: Tokens.Code) {
+      const language = (lang ?? '').split(/\s/)[0] ?? '';
+      const code = highlight(text, language.toLowerCase());
+      return `<figure class="code" data-language="${escape(language)}"><pre tabindex="0"><code>${code}</code></pre></figure>`;
+    },
+    // Raw HTML of a model is text.
+    html({ text }: Tokens.HTML | Tokens.Tag) {
+      return escape(text);
+    },
+    image({ href, text }: Tokens.Image) {
+      // An image elsewhere would tell its server that this was read.
+      return `<a href="${escape(href)}">${escape(text || href)}</a>`;
+    },
+  },
+});
+
+const ALLOWED_TAGS = [
+  'p', 'br', 'hr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'strong', 'em', 'del', 'code', 'pre', 'figure', 'blockquote', 'ul', 'ol', 'li',
+  'table', 'thead', 'tbody', 'tr', 'th', 'td', 'a', 'span', 'input', 'div',
+];
+const ALLOWED_ATTR = ['href', 'class', 'align', 'start', 'type', 'checked', 'disabled', 'data-language', 'tabindex', 'title'];
+
+/** Cleans HTML. Everything that is shown through `{@html}` comes from here. */
+export function clean(html: string): string {
+  return DOMPurify.sanitize(html, {
+    ALLOWED_TAGS,
+    ALLOWED_ATTR,
+    ALLOW_DATA_ATTR: false,
+    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+  });
+}
+
+DOMPurify.addHook('afterSanitizeAttributes', (node) => {
+  if (node.tagName === 'A') {
+    node.setAttribute('target', '_blank');
+    node.setAttribute('rel', 'noopener noreferrer');
+  }
+});
+
+export interface Block {
+  source: string;
+  html: string;
+}
+
+const kept = new Map<string, string>();
+const MOST_KEPT = 2_000;
+
+function htmlOf(source: string, tokens: Token[]): string {
+  const known = kept.get(source);
+  if (known !== undefined) return known;
+  const html = clean(marked.parser(tokens));
+  if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? '');
+  kept.set(source, html);
+  return html;
+}
+
+/** Cuts a whole text into blocks with their HTML. */
+export function blocksOf(text: string): Block[] {
+  const tokens = marked.lexer(text);
+  return tokens
+    .filter((token) => token.type !== 'space')
+    .map((token) => ({ source: token.raw, html: htmlOf(token.raw, linked(tokens, token)) }));
+}
+
+function linked(all: ReturnType<typeof marked.lexer>, token: Token): Token[] {
+  // Links by reference find their targets in the list of tokens.
+  return Object.assign([token], { links: all.links });
+}
+
+/**
+ * Renders a text that grows. Blocks before the last one are final; each call lexes only from where the last unfinished block began.
+ */
+export class StreamingMarkdown {
+  private done: Block[] = [];
+  private doneLength = 0;
+  private text = '';
+
+  /** All blocks of the text so far. Finished ones keep their identity. */
+  update(text: string): Block[] {
+    if (!text.startsWith(this.text.slice(0, this.doneLength)) || text.length < this.doneLength) {
+      this.done = [];
+      this.doneLength = 0;
+    }
+    this.text = text;
+    const tokens = marked.lexer(text.slice(this.doneLength));
+    // The last two tokens may still join with what follows: a list goes on after an empty line.
+    const last = tokens.findLastIndex((token) => token.type !== 'space');
+    for (const token of tokens.slice(0, Math.max(0, last))) {
+      this.doneLength += token.raw.length;
+      if (token.type !== 'space') this.done.push({ source: token.raw, html: htmlOf(token.raw, linked(tokens, token)) });
+    }
+    const tail = tokens.slice(Math.max(0, last)).filter((token) => token.type !== 'space');
+    return [...this.done, ...tail.map((token) => ({ source: token.raw, html: clean(marked.parser(linked(tokens, token))) }))];
+  }
+}
