@@ -200,7 +200,8 @@ impl Engine {
 
     /// Tells the user's hooks that a session is over, then closes it.
     pub async fn end_session(&self, task: &TaskId) {
-        if let Some(told) = self.session(task).ok().and_then(|session| session.take_hooks()) {
+        let session = self.session(task).ok().filter(|session| session.hook_agent().is_none());
+        if let Some(told) = session.and_then(|session| session.take_hooks()) {
             let call = HookCall::SessionEnd { reason: "other".into() };
             told.hooks.fire(&told.facts, &call, &CancellationToken::new()).await;
         }

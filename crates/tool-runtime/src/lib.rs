@@ -43,8 +43,8 @@ pub use compose::{
 pub use erased::{ALIASES_KEYWORD, DynOutput, DynPlan, DynTool};
 pub use executor::{CallEnv, CallSetup, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};
 pub use hooks::{
-    HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission, HookProcess,
-    HookRunner, HookTool, Hooks,
+    HookAgent, HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission,
+    HookProcess, HookRunner, HookTool, Hooks,
 };
 pub use host::{Host, HostError};
 pub use loop_guard::{CallKey, LoopGuard, LoopLimits, LoopReport};

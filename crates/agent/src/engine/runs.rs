@@ -154,7 +154,10 @@ impl Engine {
             return HookOutcome::default();
         }
         let source = if run.session.messages().is_empty() { "startup" } else { "resume" };
-        let call = HookCall::SessionStart { source: source.into() };
+        let call = match run.session.hook_agent() {
+            Some(agent) => HookCall::SubagentStart { agent },
+            None => HookCall::SessionStart { source: source.into() },
+        };
         run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await
     }
 
