@@ -48,6 +48,7 @@ mod run_input;
 mod run_options;
 mod sandbox;
 mod scip;
+mod serve;
 mod skills;
 mod small_window;
 mod subagents;
