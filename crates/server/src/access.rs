@@ -167,7 +167,8 @@ mod tests {
         let access = access();
         let cookie = access.new_cookie();
         assert!(access.is_cookie(&cookie));
-        let other = Access::new(Token::new("another token of at least 32 ch.".replace(' ', "-").as_str()).unwrap());
+        let other =
+            Access::new(Token::new("another token of at least 32 ch.".replace(' ', "-").as_str()).unwrap());
         assert!(!other.is_cookie(&cookie), "signed with another token");
         let mut parts: Vec<&str> = cookie.split('.').collect();
         parts[1] = "99999999999";

@@ -55,7 +55,8 @@ pub(crate) async fn asset(
         },
         "plain.css" => text("text/css; charset=utf-8", STYLE),
         // What is packed is served under the name of what is in it.
-        path => match find(path).filter(|asset| !asset.path.ends_with(".gz") && !asset.path.ends_with(".br")) {
+        path => match find(path).filter(|asset| !asset.path.ends_with(".gz") && !asset.path.ends_with(".br"))
+        {
             Some(asset) => file(asset, &headers),
             None => Problem::not_found().into_response(),
         },
@@ -81,10 +82,9 @@ fn text(kind: &'static str, body: &'static str) -> Response {
 
 fn file(asset: &'static Asset, headers: &HeaderMap) -> Response {
     let (packed, encoding) = packed(asset, headers);
-    let is_known = headers
-        .get(IF_NONE_MATCH)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == packed.etag));
+    let is_known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).is_some_and(|known| {
+        known.split(',').any(|known| known.trim().trim_start_matches("W/") == packed.etag)
+    });
     let (status, body) = if is_known {
         (StatusCode::NOT_MODIFIED, Body::empty())
     } else {

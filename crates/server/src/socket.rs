@@ -69,7 +69,8 @@ pub(crate) async fn open(
             let status = rejection.into_response().status();
             // Some of axum's rejections are 4xx without a body that says what to do.
             let status = if status.is_client_error() { status } else { StatusCode::BAD_REQUEST };
-            return Problem::new(status, "this is a WebSocket", "connect with a WebSocket client").into_response();
+            return Problem::new(status, "this is a WebSocket", "connect with a WebSocket client")
+                .into_response();
         }
     };
     let Ok(place) = Arc::clone(&shared.sockets).try_acquire_owned() else {

@@ -115,7 +115,8 @@ async fn a_stalled_reader_costs_only_itself() {
     let message_id = MessageId::new("m");
     let piece = "x".repeat(64 * 1024);
     for number in 0..400 {
-        let event = Event::Token { message_id: message_id.clone(), offset: number * 65536, content: piece.clone() };
+        let event =
+            Event::Token { message_id: message_id.clone(), offset: number * 65536, content: piece.clone() };
         stand.engine.tell(&task, event);
         let ServerMessage::Event { record, .. } = fast.hear().await else { panic!() };
         assert!(matches!(record.event, Event::Token { offset, .. } if offset == number * 65536));

@@ -141,7 +141,10 @@ fn far_listener(at: &ServeAt, address: SocketAddr) -> anyhow::Result<(SocketAddr
         ));
     };
     let tls = Tls::from_pem(&files::read(certificate)?, &files::read(key)?).map_err(|error| {
-        report::usage(error.to_string(), "both are PEM files; the certificate comes before those it was signed with")
+        report::usage(
+            error.to_string(),
+            "both are PEM files; the certificate comes before those it was signed with",
+        )
     })?;
     Ok((address, Some(tls)))
 }

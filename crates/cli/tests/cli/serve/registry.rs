@@ -42,7 +42,9 @@ fn a_server_listens_on_this_machine_and_tells_its_token_nowhere() {
     }
     assert!(server.request("GET /api/session", "", "").starts_with("HTTP/1.1 401 "));
     assert!(server.request("GET /api/session", &server.bearer(), "").starts_with("HTTP/1.1 200 "));
-    assert!(server.request("GET /api/session?secret=word", &server.bearer(), "").starts_with("HTTP/1.1 200 "));
+    assert!(
+        server.request("GET /api/session?secret=word", &server.bearer(), "").starts_with("HTTP/1.1 200 ")
+    );
     for file in ["cmdline", "environ"] {
         let bytes = std::fs::read(format!("/proc/{}/{file}", server.child.id())).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains(&token), "{file}");
@@ -50,7 +52,8 @@ fn a_server_listens_on_this_machine_and_tells_its_token_nowhere() {
     let said = server.end();
     let code = said.split_once("/login#").unwrap().1.split('&').next().unwrap();
     assert!(said.contains("serve/token") && !said.contains(&token), "{said}");
-    let log = std::fs::read_to_string(world.config().parent().unwrap().join(".local/state/stepwell/stepwell.log"));
+    let log =
+        std::fs::read_to_string(world.config().parent().unwrap().join(".local/state/stepwell/stepwell.log"));
     let log = log.unwrap();
     assert!(log.contains("route=\"/api/session\" status=200"), "{log}");
     for secret in [token.as_str(), code, "secret=word"] {
@@ -98,7 +101,10 @@ fn a_second_start_finds_the_first_and_stop_ends_it() {
         assert!(shown.contains(".localhost:") && shown.contains("/login#"), "{shown}");
     }
     let told = status(0);
-    assert_eq!((told["running"].as_bool(), told["pid"].as_u64()), (Some(true), Some(server.child.id().into())));
+    assert_eq!(
+        (told["running"].as_bool(), told["pid"].as_u64()),
+        (Some(true), Some(server.child.id().into()))
+    );
     assert!(world.output(&["serve", "stop"]).status.success());
     assert_eq!(status(1)["running"], false);
     // One that was killed leaves an entry, which counts for nothing.
@@ -147,7 +153,8 @@ fn web_opens_a_private_file_and_keeps_the_link_out_of_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let opener = folder.path().join("xdg-open");
     let note = folder.path().join("opened");
-    std::fs::write(&opener, format!("#!/bin/sh\necho \"$1\" > {0}.new && mv {0}.new {0}\n", note.display())).unwrap();
+    std::fs::write(&opener, format!("#!/bin/sh\necho \"$1\" > {0}.new && mv {0}.new {0}\n", note.display()))
+        .unwrap();
     std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let server = Server::start(&world, &["--port", "0"]);
@@ -164,7 +171,10 @@ fn web_opens_a_private_file_and_keeps_the_link_out_of_arguments() {
     assert_eq!(std::fs::metadata(opened).unwrap().permissions().mode() & 0o777, 0o600);
     let page = std::fs::read_to_string(opened).unwrap();
     let link = page.split_once("url=").unwrap().1.split('"').next().unwrap().replace("&amp;", "&");
-    assert!(shown.contains(&link) || String::from_utf8_lossy(&output.stderr).contains(&link), "{page} {shown}");
+    assert!(
+        shown.contains(&link) || String::from_utf8_lossy(&output.stderr).contains(&link),
+        "{page} {shown}"
+    );
     // The code signs in once.
     let code = link.split_once('#').unwrap().1.split('&').next().unwrap();
     let body = format!("{{\"code\":\"{code}\"}}");

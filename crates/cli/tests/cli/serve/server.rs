@@ -102,6 +102,13 @@ pub struct Seen {
     pub durable: Vec<EventRecord>,
 }
 
+impl Seen {
+    /// What a window begins with that comes back: what streamed and was not kept may have died with the server.
+    pub fn kept(self) -> Self {
+        Self { transcript: Transcript::of(&self.durable), durable: self.durable }
+    }
+}
+
 pub struct Window {
     socket: WebSocket<TcpStream>,
     last_id: u64,

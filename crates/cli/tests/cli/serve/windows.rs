@@ -23,7 +23,7 @@ fn a_window_that_drops_in_the_middle_of_an_answer_sees_all_of_it() {
     window.start_task(&world, "one", "bypassPermissions");
     gate.release(8);
     window.until("token");
-    let seen = std::mem::take(&mut window.seen);
+    let seen = window.seen.kept();
     drop(window);
     let mut window = server.window("first");
     window.seen = seen;
@@ -53,7 +53,7 @@ fn a_server_that_is_killed_in_the_middle_of_an_answer_goes_on_from_the_log() {
     // The same port: the page comes back by itself.
     let server = Server::start(&world, &["--port", server.port()]);
     let mut again = server.window("first");
-    again.seen = window.seen;
+    again.seen = window.seen.kept();
     let reply = again.command(json!({"type": "resume_task", "task": "one"}));
     assert_ne!(reply["result"], "failed", "{reply}");
     again.follow("one");
@@ -76,12 +76,13 @@ fn the_first_answer_to_an_approval_wins_and_all_windows_see_whose_it_was() {
     second.follow("one");
     let asked = first.until("approval_requested");
     assert_eq!(second.until("approval_requested"), asked);
-    let answer = |answer: &str| {
-        json!({"type": "approve", "task": "one", "approval": asked["request"]["id"], "answer": answer})
-    };
+    let answer = |answer: &str| json!({"type": "approve", "task": "one", "approval": asked["request"]["id"], "answer": answer});
     assert_eq!(second.command(answer("yes"))["result"], "done");
     let resolved = first.until("approval_resolved");
-    assert_eq!((&resolved["answer"], &resolved["answered_from"]), (&json!("yes"), &json!("Chromium at home")));
+    assert_eq!(
+        (&resolved["answer"], &resolved["answered_from"]),
+        (&json!("yes"), &json!("Chromium at home"))
+    );
     assert_eq!(first.command(answer("no"))["result"], "failed", "it is answered already");
     first.until("run_ended");
     second.until("run_ended");
