@@ -23,7 +23,7 @@ fn a_window_that_drops_in_the_middle_of_an_answer_sees_all_of_it() {
     window.start_task(&world, "one", "bypassPermissions");
     gate.release(8);
     window.until("token");
-    let seen = window.seen.kept();
+    let seen = std::mem::take(&mut window.seen).kept();
     drop(window);
     let mut window = server.window("first");
     window.seen = seen;
