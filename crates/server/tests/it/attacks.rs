@@ -48,7 +48,7 @@ async fn h03_other_names_of_this_machine_are_refused() {
     let port = stand.address.port();
     let own = stepwell_server::Token::new(TOKEN).unwrap().host_name();
     let ask = async |line: &str, hosts: &[&str]| {
-        let hosts: String = hosts.iter().map(|host| format!("Host: {host}\r\n")).collect();
+        let hosts = hosts.iter().fold(String::new(), |lines, host| format!("{lines}Host: {host}\r\n"));
         let text = format!("{line}\r\n{hosts}Authorization: {}\r\nConnection: close\r\n\r\n", bearer());
         stand.raw(&text).await.split(' ').nth(1).unwrap().to_owned()
     };

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use futures::SinkExt;
-use stepwell_protocol::{ClientMessage, Event, MessageId, Query, RequestId, Seq, ServerMessage, TaskId};
+use stepwell_protocol::{
+    ClientMessage, Event, MessageId, Query, RequestId, Seq, ServerMessage, TaskFilter, TaskId,
+};
 use stepwell_server::Limits;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -11,7 +13,7 @@ use crate::engine::FakeEngine;
 use crate::stand::{Socket, Stand, bearer};
 
 fn tasks(id: u64) -> ClientMessage {
-    ClientMessage::Query { id: RequestId(id), query: Query::Tasks { filter: Default::default() } }
+    ClientMessage::Query { id: RequestId(id), query: Query::Tasks { filter: TaskFilter::default() } }
 }
 
 async fn is_alive(socket: &mut Socket) -> bool {

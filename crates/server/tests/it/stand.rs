@@ -171,9 +171,8 @@ impl Socket {
     /// The code the socket is closed with.
     pub async fn close_code(&mut self) -> Option<u16> {
         loop {
-            match self.frame().await? {
-                Message::Close(frame) => return frame.map(|frame| frame.code.into()),
-                _ => {}
+            if let Message::Close(frame) = self.frame().await? {
+                return frame.map(|frame| frame.code.into());
             }
         }
     }
