@@ -102,6 +102,7 @@ fn events(
     (to_engine, from_engine): (EngineSink, EngineStream),
     place: tokio::sync::OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    shared.metrics.streams.enter();
     let following = Following { shared, from_engine, _to_engine: to_engine, _place: place, is_over: false };
     stream::unfold(following, |mut following| async move {
         if following.is_over {
@@ -110,6 +111,12 @@ fn events(
         let text = following.next().await?;
         Some((Ok(Bytes::from(text)), following))
     })
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.shared.metrics.streams.leave();
+    }
 }
 
 impl Following {
@@ -130,7 +137,7 @@ impl Following {
                 self.is_over = true;
                 Some("event: end\ndata: {}\n\n".to_owned())
             }
-            _ => Some(String::new()),
+            _ => Some(":\n\n".to_owned()),
         }
     }
 }

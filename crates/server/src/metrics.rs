@@ -43,8 +43,17 @@ pub(crate) struct Counted<'g>(&'g Gauge);
 
 impl Gauge {
     pub(crate) fn count(&self) -> Counted<'_> {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.enter();
         Counted(self)
+    }
+
+    /// Counts one until [`Self::leave`], for what cannot borrow.
+    pub(crate) fn enter(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn leave(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn get(&self) -> i64 {
@@ -54,7 +63,7 @@ impl Gauge {
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.leave();
     }
 }
 

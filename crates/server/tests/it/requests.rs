@@ -37,17 +37,22 @@ async fn metrics_count_requests_by_route_and_status() {
     stand.get("/api/session").await;
     stand.get("/some/made/up/path?secret=1").await;
     let socket = stand.socket().await;
+    let mut stream = TcpStream::connect(stand.address).await.unwrap();
+    let head = "GET /api/tasks/task-0/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization:";
+    stream.write_all(format!("{head} {}\r\n\r\n", bearer()).as_bytes()).await.unwrap();
+    assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
     let text = stand.get("/api/metrics").await.body;
     for line in [
         "stepwell_requests_total{route=\"/api/session\",method=\"GET\",status=\"200\"} 1",
         "stepwell_requests_total{route=\"/*\",method=\"GET\",status=\"404\"} 1",
         "stepwell_sockets 1",
+        "stepwell_event_streams 1",
         "process_resident_memory_bytes 4096",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(!text.contains("secret") && !text.contains("made"), "{text}");
-    drop(socket);
+    drop((socket, stream));
 }
 
 /// Reads events until the answer is there or the connection ends.
