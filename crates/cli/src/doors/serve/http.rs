@@ -36,6 +36,8 @@ pub struct Served {
     engine: Engine,
     serving: JoinHandle<()>,
     stop: CancellationToken,
+    /// From before anybody knows of the server: no signal is lost.
+    interrupts: Interrupts,
     place: Place,
 }
 
@@ -56,6 +58,7 @@ pub async fn serve(places: &Places, at: &ServeAt, folder: &Path, place: Place) -
         listeners.push(Listener { socket, tls, hosts: Hosts::Remote { names: at.host_name.clone() } });
     }
     let stop = CancellationToken::new();
+    let interrupts = Interrupts::listen()?;
     let connected = engine.clone();
     let server = Server::new(ServerParts {
         connect: connect_with(move || connected.connect().split()),
@@ -74,7 +77,7 @@ pub async fn serve(places: &Places, at: &ServeAt, folder: &Path, place: Place) -
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: Timestamp::now().0,
     })?;
-    Ok(Served { token_file: token_file(places), port, link, engine, serving, stop, place })
+    Ok(Served { token_file: token_file(places), port, link, engine, serving, stop, interrupts, place })
 }
 
 impl Served {
@@ -89,8 +92,7 @@ impl Served {
 
     /// Serves until a signal comes or a program asks for the end. Runs end and keep what they received.
     pub async fn until_stopped(self) -> anyhow::Result<Exit> {
-        let mut interrupts = Interrupts::listen()?;
-        let mut serving = self.serving;
+        let (mut serving, mut interrupts) = (self.serving, self.interrupts);
         tokio::select! {
             () = interrupts.next() => {
                 self.stop.cancel();
@@ -139,7 +141,10 @@ fn far_listener(at: &ServeAt, address: SocketAddr) -> anyhow::Result<(SocketAddr
         ));
     };
     let tls = Tls::from_pem(&files::read(certificate)?, &files::read(key)?).map_err(|error| {
-        report::usage(error.to_string(), "both are PEM files; the certificate comes before those it was signed with")
+        report::usage(
+            error.to_string(),
+            "both are PEM files; the certificate comes before those it was signed with",
+        )
     })?;
     Ok((address, Some(tls)))
 }
