@@ -8,7 +8,7 @@ use std::time::Duration;
 use stepwell_net::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::entry::{ServerEntry, ServerKind};
+use super::entry::{Grant, ServerEntry, ServerKind};
 use super::variables::{Lookup, expand};
 
 const CALL_LIMIT: u64 = 60;
@@ -36,6 +36,8 @@ pub struct ServerConfig {
     /// How long the server may take to start and to list its tools.
     pub start_limit: Duration,
     pub disabled_tools: BTreeSet<String>,
+    /// Whether the server may ask the model, where the person agrees.
+    pub sampling: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +84,16 @@ impl fmt::Debug for StdioConfig {
 pub struct HttpConfig {
     pub url: Url,
     pub headers: HeaderMap,
+    pub oauth: OAuthClient,
+}
+
+/// As whom this client asks for tokens.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct OAuthClient {
+    /// Without an id, this client registers itself.
+    pub id: Option<String>,
+    pub secret: Option<String>,
+    pub grant: Grant,
 }
 
 /// Headers and the query of an address may hold keys.
@@ -105,6 +117,8 @@ pub enum ConfigError {
     NoVariable { server: String, variable: String },
     #[error("the address of the MCP server `{server}` cannot be used: {problem}")]
     BadUrl { server: String, problem: String },
+    #[error("the MCP server `{server}` has `{given}` without `{needed}`")]
+    Incomplete { server: String, given: &'static str, needed: &'static str },
     #[error("the header `{header}` of the MCP server `{server}` cannot be sent")]
     BadHeader { server: String, header: String },
 }
@@ -135,6 +149,8 @@ impl ServerEntry {
             call_limit: limit(self.timeout, CALL_LIMIT),
             start_limit: limit(self.startup_timeout, START_LIMIT),
             disabled_tools: self.disabled_tools.iter().cloned().collect(),
+            // A project cannot spend the person's tokens.
+            sampling: self.sampling && origin == Origin::User,
         })
     }
 
@@ -180,8 +196,32 @@ impl ServerEntry {
             value.set_sensitive(true);
             headers.insert(HeaderName::from_bytes(header.as_bytes()).map_err(|_| bad())?, value);
         }
-        let config = HttpConfig { url, headers };
+        let config = HttpConfig { url, headers, oauth: self.oauth(server, variables)? };
         Ok(if kind == ServerKind::Sse { Transport::Sse(config) } else { Transport::Http(config) })
+    }
+
+    fn oauth(&self, server: &str, variables: &dyn Lookup) -> Result<OAuthClient, ConfigError> {
+        let name = || server.to_owned();
+        let incomplete = |given, needed| ConfigError::Incomplete { server: name(), given, needed };
+        let id = self.client_id.as_ref().map(|id| {
+            expand(id, variables).map_err(|variable| ConfigError::NoVariable { server: name(), variable })
+        });
+        let secret = self.client_secret_env.as_ref().map(|variable| {
+            let missing = || ConfigError::NoVariable { server: name(), variable: variable.clone() };
+            variables.value(variable).ok_or_else(missing)
+        });
+        let oauth = OAuthClient {
+            id: id.transpose()?,
+            secret: secret.transpose()?,
+            grant: self.grant.unwrap_or_default(),
+        };
+        if oauth.secret.is_some() && oauth.id.is_none() {
+            return Err(incomplete("client_secret_env", "client_id"));
+        }
+        if oauth.grant == Grant::ClientCredentials && oauth.secret.is_none() {
+            return Err(incomplete("grant = \"client_credentials\"", "client_secret_env"));
+        }
+        Ok(oauth)
     }
 }
 
@@ -217,6 +257,14 @@ mod tests {
     }
 
     #[test]
+    fn only_the_persons_own_settings_turn_sampling_on() {
+        let entry: ServerEntry = serde_json::from_str(r#"{"command": "s", "sampling": true}"#).unwrap();
+        for (origin, expected) in [(Origin::User, true), (Origin::Project, false)] {
+            assert_eq!(entry.resolve("s", origin, Path::new("/w"), |_| None).unwrap().sampling, expected);
+        }
+    }
+
+    #[test]
     fn entries_that_cannot_be_used_say_why() {
         for (json, expected) in [
             ("{}", "needs a `command` or a `url`"),
@@ -224,6 +272,12 @@ mod tests {
             (r#"{"type": "http", "command": "a"}"#, "needs a `url`"),
             (r#"{"type": "stdio", "url": "http://h"}"#, "needs a `command`"),
             (r#"{"command": "${NONE}"}"#, "the variable `NONE`"),
+            (r#"{"url": "http://h", "client_id": "a", "client_secret_env": "NONE"}"#, "the variable `NONE`"),
+            (r#"{"url": "http://h", "client_secret_env": "KEY"}"#, "without `client_id`"),
+            (
+                r#"{"url": "http://h", "client_id": "a", "grant": "client_credentials"}"#,
+                "`client_secret_env`",
+            ),
             (r#"{"url": "ftp://h"}"#, "must begin with http"),
             (r#"{"url": "http://h", "headers": {"a b": "c"}}"#, "header `a b`"),
         ] {

@@ -30,11 +30,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::active_calls::{ActiveCalls, Listed};
 use super::config::{HttpConfig, ServerConfig, Transport};
+use super::entry::Grant;
 use super::handler::Handler;
-use super::login::stored_login;
+use super::refusal::Refusal;
 use super::servers::ServersOptions;
 use super::sse::SseTransport;
 use super::stdio::{LONGEST_LINE, Program};
+use super::tokens::{LoginFiles, stored_login};
 
 /// Tools of one server that are taken.
 const MOST_TOOLS: usize = 500;
@@ -90,6 +92,23 @@ pub(crate) struct Connection {
     peer: Peer<RoleClient>,
     handler: Arc<Handler>,
     calls: Arc<ActiveCalls>,
+    login: Option<Login>,
+    /// Cancelled when the token has run out and a new connection gets another one.
+    renew: CancellationToken,
+}
+
+/// What a refused request does to the login at an HTTP server.
+#[derive(Clone)]
+struct Login {
+    files: LoginFiles,
+    grant: Grant,
+}
+
+/// Why there is no list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ListError {
+    NeedsLogin,
+    Failed(String),
 }
 
 impl Session {
@@ -120,6 +139,13 @@ impl Session {
             calls: Arc::clone(&calls),
             tools_changed: tell,
         });
+        let login = match &config.transport {
+            Transport::Http(http) => Some(Login {
+                files: LoginFiles::new(&options.tokens, &config.name, &http.url),
+                grant: http.oauth.grant,
+            }),
+            Transport::Stdio(_) | Transport::Sse(_) => None,
+        };
         let mut program = None;
         let shaking: Handshake = match &config.transport {
             Transport::Stdio(stdio) => {
@@ -135,10 +161,12 @@ impl Session {
             Transport::Http(http) => {
                 let client = http_client(http, &options.http)?;
                 let has_token = http.headers.contains_key(AUTHORIZATION);
-                let (name, http, tokens) = (config.name.clone(), http.clone(), options.tokens.clone());
+                let (http, connections) = (http.clone(), options.http.clone());
+                let files = LoginFiles::new(&options.tokens, &config.name, &http.url);
                 let handler = Arc::clone(&handler);
                 Box::pin(async move {
-                    let login = if has_token { Ok(None) } else { stored_login(&name, &http, &tokens).await };
+                    let login =
+                        if has_token { Ok(None) } else { stored_login(&files, &http, &connections).await };
                     let transport_config = http_transport_config(&http);
                     match login {
                         Ok(Some(manager)) => {
@@ -169,20 +197,27 @@ impl Session {
         };
         let running = match timeout(config.start_limit, shaking).await {
             Err(_) => return Err(ConnectError::Late(config.start_limit).into()),
-            Ok(Err(error)) => return Err(refused(error, program).await),
+            Ok(Err(error)) => return Err(refused(error, program, login.as_ref()).await),
             Ok(Ok(running)) => running,
         };
-        let connection = Arc::new(Connection { peer: running.peer().clone(), handler, calls });
+        let peer = running.peer().clone();
+        let connection =
+            Arc::new(Connection { peer, handler, calls, login, renew: CancellationToken::new() });
         Ok(Self { connection, tools_changed, running, program })
     }
 
     /// Waits until the connection is lost, and says why. When it is told to stop, it ends the session itself.
     pub async fn lost(self, stop: CancellationToken) -> String {
-        let Self { running, mut program, .. } = self;
+        let Self { running, mut program, connection, .. } = self;
         let close = running.cancellation_token();
         let mut waiting = Box::pin(running.waiting());
         let ended = tokio::select! {
             ended = &mut waiting => ended,
+            () = connection.renew.cancelled() => {
+                close.cancel();
+                timeout(REQUEST_LIMIT, waiting).await.ok();
+                return "its token had run out".to_owned();
+            }
             () = stop.cancelled() => {
                 // Closes the program's input, which is how it is told to end.
                 close.cancel();
@@ -246,8 +281,11 @@ impl From<ConnectError> for Refused {
     }
 }
 
-async fn refused(error: ClientInitializeError, program: Option<Program>) -> Refused {
-    if error.is_authorization_required() {
+async fn refused(error: ClientInitializeError, program: Option<Program>, login: Option<&Login>) -> Refused {
+    if let Some(refusal) = Refusal::of_handshake(&error) {
+        if let Some(login) = login {
+            login.note(&refusal);
+        }
         return ConnectError::NeedsLogin.into();
     }
     if let ClientInitializeError::JsonRpcError(data) = &error
@@ -267,6 +305,15 @@ async fn refused(error: ClientInitializeError, program: Option<Program>) -> Refu
         told = format!("{told}; it said: {words}");
     }
     ConnectError::Failed(told).into()
+}
+
+impl Login {
+    /// Notes what the next login must ask for.
+    fn note(&self, refusal: &Refusal) {
+        if let Refusal::MissingScopes { scopes, .. } = refusal {
+            self.files.want_scopes(scopes);
+        }
+    }
 }
 
 /// An error with what caused it, each cause once.
@@ -311,7 +358,7 @@ impl Connection {
     }
 
     /// Lists the tools, as many as are taken.
-    pub async fn tools(&self, limit: Duration) -> Result<Vec<Tool>, String> {
+    pub async fn tools(&self, limit: Duration) -> Result<Vec<Tool>, ListError> {
         if self.peer.peer_info().is_some_and(|info| info.capabilities.tools.is_none()) {
             return Ok(Vec::new());
         }
@@ -319,7 +366,31 @@ impl Connection {
             let page = self.peer.list_tools(cursor).await?;
             Ok((page.tools, page.next_cursor))
         });
-        within(limit, listing).await
+        match timeout(limit, listing).await {
+            Ok(Ok(tools)) => Ok(tools),
+            Ok(Err(error)) if Refusal::of_request(&error).is_some() => {
+                self.failed(error);
+                Err(ListError::NeedsLogin)
+            }
+            Ok(Err(error)) => Err(ListError::Failed(failed(error).message)),
+            Err(_) => Err(ListError::Failed(format!("it did not answer within {} s", limit.as_secs()))),
+        }
+    }
+
+    /// The error of a request. A refusal for want of scopes is noted for the next login.
+    fn failed(&self, error: ServiceError) -> ToolError {
+        let (Some(refusal), Some(login)) = (Refusal::of_request(&error), &self.login) else {
+            return failed(error);
+        };
+        login.note(&refusal);
+        if login.grant == Grant::ClientCredentials && matches!(refusal, Refusal::NoToken { .. }) {
+            // The token has run out. A new connection gets another one without a person.
+            self.renew.cancel();
+            return ToolError::execution(
+                "the server's token has run out; it connects again now, repeat the call",
+            );
+        }
+        ToolError::execution(refusal.told(&self.handler.server))
     }
 
     pub async fn resources(&self) -> Result<Vec<Resource>, String> {
@@ -413,12 +484,14 @@ impl Connection {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let mut listed = self.calls.begin(ctx);
         let sending = self.peer.send_request_with_option(request, PeerRequestOptions::no_options());
-        let mut handle = timeout(limit, sending).await.map_err(|_| late(limit))?.map_err(failed)?;
+        let handle = timeout(limit, sending).await.map_err(|_| late(limit))?;
+        let mut handle = handle.map_err(|error| self.failed(error))?;
         listed.set_token(handle.progress_token.clone());
         let stopped = tokio::select! {
             biased;
             answer = &mut handle.rx => {
-                return answer.map_err(|_| failed(ServiceError::TransportClosed))?.map_err(failed);
+                let answer = answer.map_err(|_| failed(ServiceError::TransportClosed))?;
+                return answer.map_err(|error| self.failed(error));
             }
             () = ctx.cancel.cancelled() => ToolError::interrupted("the call was cancelled; the server was told"),
             () = silence(&mut listed, limit) => late(limit),

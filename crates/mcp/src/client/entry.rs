@@ -50,6 +50,30 @@ pub struct ServerEntry {
     /// Runs the program of a `stdio` server in the sandbox of commands.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
+    /// The client id for the login (OAuth), where the authorization server gave one out or knows one by its address;
+    /// without it, this client registers itself.
+    #[serde(alias = "clientId", skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// The variable that holds the secret of `client_id`.
+    #[serde(alias = "clientSecretEnv", skip_serializing_if = "Option::is_none")]
+    pub client_secret_env: Option<String>,
+    /// How a token is got: `authorization_code` (a login in the browser, the default) or `client_credentials` (with
+    /// `client_id` and its secret, without a person).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<Grant>,
+    /// Lets the server ask the model of the task that called it (sampling). Only your own settings can turn it on, and
+    /// each request is asked about.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sampling: bool,
+}
+
+/// How a token for a server is got (OAuth).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    #[default]
+    AuthorizationCode,
+    ClientCredentials,
 }
 
 /// How a server is reached.
@@ -80,6 +104,11 @@ const KEYS: &[&str] = &[
     "disabled_tools",
     "disabledTools",
     "sandbox",
+    "client_id",
+    "clientId",
+    "client_secret_env",
+    "clientSecretEnv",
+    "grant",
 ];
 
 /// Why a file of servers cannot be used.

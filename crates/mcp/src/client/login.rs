@@ -1,29 +1,25 @@
 //! OAuth for HTTP servers: the person logs in once in a browser, and the tokens are kept in a private file.
 //!
 //! The SDK finds the authorization server, registers this client, makes the PKCE challenge and renews tokens. This file
-//! keeps the tokens and waits for the browser on a loopback port.
+//! chooses client and scopes, and waits for the browser on a loopback port.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use rmcp::ServiceExt;
 use rmcp::model::{ClientConfig, ProtocolVersion};
 use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::auth::{
-    AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, CredentialStore,
-    StoredCredentials,
-};
+use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession};
 use stepwell_net::HttpClient;
-use stepwell_workspace::files::{self, Privacy};
+use stepwell_workspace::files;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-use url::Url;
 
 use super::config::HttpConfig;
 use super::connection::{http_client, http_transport_config};
-use super::tool::{clean, short_hash};
+use super::refusal::Refusal;
+use super::tokens::{LoginFiles, discover};
 
 /// How long the person may take in the browser.
 const PERSON_LIMIT: Duration = Duration::from_mins(10);
@@ -33,6 +29,7 @@ const REQUEST_LIMIT: Duration = Duration::from_secs(10);
 const LONGEST_REQUEST: usize = 16 * 1024;
 /// How long one step with the authorization server may take.
 const STEP_LIMIT: Duration = Duration::from_secs(60);
+const CLIENT_NAME: &str = "Stepwell";
 const CALLBACK: &str = "/callback";
 const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Stepwell</title>\
     <p>Stepwell has received the answer. You can close this page.";
@@ -52,11 +49,6 @@ pub enum LoginError {
     Keep(String),
 }
 
-/// The file with the tokens of a server. Another address is another server.
-pub(crate) fn token_file(folder: &Path, server: &str, url: &Url) -> PathBuf {
-    folder.join(format!("{}-{}.json", clean(server), short_hash(url.as_str())))
-}
-
 /// Logs in: `show` gets the address that the person opens in a browser. Returns where the tokens are kept.
 pub async fn login(
     server: &str,
@@ -69,23 +61,17 @@ pub async fn login(
     let late = |_| LoginError::Authorization(format!("no answer within {} s", STEP_LIMIT.as_secs()));
     let knocked = knock(http, client).await?;
     files::create_private_dir(folder).map_err(|error| LoginError::Keep(error.to_string()))?;
-    let file = token_file(folder, server, &http.url);
+    let login_files = LoginFiles::new(folder, server, &http.url);
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(LoginError::Listen)?;
     let address = listener.local_addr().map_err(LoginError::Listen)?;
     let redirect = format!("http://{address}{CALLBACK}");
     let beginning = async {
-        let mut manager = AuthorizationManager::new(http.url.clone()).await.map_err(refused)?;
-        manager.set_credential_store(TokenFile(file.clone()));
-        let resolution =
-            manager.resolve_metadata_from_challenge(knocked.challenge()).await.map_err(refused)?;
+        let (manager, source) = discover(http, client, knocked.challenge()).await.map_err(refused)?;
         // Some servers let everybody in and ask for a login at the first call.
-        if knocked == Knocked::Open && !resolution.source.is_discovered() {
+        if knocked == Knocked::Open && !source.is_discovered() {
             return Err(LoginError::NotNeeded);
         }
-        manager.set_metadata(resolution.metadata);
-        let request =
-            AuthorizationRequest::new(redirect).with_client_name("Stepwell").with_initial_scope_selection();
-        AuthorizationSession::new(manager, request).await.map_err(|(_, error)| refused(error))
+        begin(manager, http, &login_files, redirect).await.map_err(refused)
     };
     let session = timeout(STEP_LIMIT, beginning).await.map_err(late)??;
     show(session.get_authorization_url());
@@ -93,7 +79,38 @@ pub async fn login(
     let path = callback.map_err(|_| LoginError::Late(PERSON_LIMIT))?.map_err(LoginError::Listen)?;
     let answer = format!("http://{address}{path}");
     timeout(STEP_LIMIT, session.handle_callback_url(&answer)).await.map_err(late)?.map_err(refused)?;
-    Ok(file)
+    login_files.forget_scopes();
+    Ok(login_files.tokens)
+}
+
+/// Begins a login as the client of the settings, or as one that registers itself now.
+async fn begin(
+    mut manager: AuthorizationManager,
+    http: &HttpConfig,
+    files: &LoginFiles,
+    redirect: String,
+) -> Result<AuthorizationSession, AuthError> {
+    let mut scopes = files.scopes_to_add().await?;
+    if scopes.is_empty() {
+        scopes = manager.select_initial_scopes(&[]).await;
+    }
+    let (id, secret) = match &http.oauth.id {
+        Some(id) => (id.clone(), http.oauth.secret.clone()),
+        None => {
+            let asked: Vec<&str> = scopes.iter().map(String::as_str).collect();
+            let client = manager.register_client(CLIENT_NAME, &redirect, &asked).await?;
+            (client.client_id, client.client_secret)
+        }
+    };
+    // The secret of the settings stays in its variable.
+    let kept_secret = if http.oauth.id.is_none() { secret.clone() } else { None };
+    manager.set_credential_store(files.store(kept_secret));
+    let mut request = AuthorizationRequest::new(redirect)
+        .with_preregistered_client(id)
+        .with_initial_scope_selection()
+        .with_scopes(scopes);
+    request.client_secret = secret;
+    AuthorizationSession::new(manager, request).await.map_err(|(_, error)| error)
 }
 
 /// How a server answers without a token.
@@ -101,14 +118,14 @@ pub async fn login(
 enum Knocked {
     Open,
     /// The refusal may say where the authorization server is and which scopes are wanted.
-    Refused(Option<String>),
+    Refused(Refusal),
 }
 
 impl Knocked {
     fn challenge(&self) -> Option<&str> {
         match self {
             Self::Open => None,
-            Self::Refused(challenge) => challenge.as_deref(),
+            Self::Refused(refusal) => refusal.challenge(),
         }
     }
 }
@@ -123,13 +140,19 @@ async fn knock(http: &HttpConfig, client: &HttpClient) -> Result<Knocked, LoginE
     match timeout(STEP_LIMIT, config.serve(transport)).await {
         Err(_) => Err(LoginError::Authorization(format!("no answer within {} s", STEP_LIMIT.as_secs()))),
         Ok(Ok(running)) => {
+            // Some servers greet everybody and refuse the first request.
+            let listed = timeout(STEP_LIMIT, running.peer().list_tools(None)).await;
             timeout(REQUEST_LIMIT, running.cancel()).await.ok();
-            Ok(Knocked::Open)
+            let refusal = match &listed {
+                Ok(Err(error)) => Refusal::of_request(error),
+                _ => None,
+            };
+            Ok(refusal.map_or(Knocked::Open, Knocked::Refused))
         }
-        Ok(Err(error)) if error.is_authorization_required() => {
-            Ok(Knocked::Refused(error.auth_challenge().map(str::to_owned)))
-        }
-        Ok(Err(error)) => Err(LoginError::Authorization(error.to_string())),
+        Ok(Err(error)) => match Refusal::of_handshake(&error) {
+            Some(refusal) => Ok(Knocked::Refused(refusal)),
+            None => Err(LoginError::Authorization(error.to_string())),
+        },
     }
 }
 
@@ -165,43 +188,4 @@ async fn requested_path(stream: &mut TcpStream) -> Option<String> {
     let text = String::from_utf8_lossy(&head);
     let mut words = text.lines().next()?.split(' ');
     (words.next() == Some("GET")).then(|| words.next().map(str::to_owned)).flatten()
-}
-
-/// A manager with the tokens of an earlier login; `None` where there was none.
-pub(crate) async fn stored_login(
-    server: &str,
-    http: &HttpConfig,
-    folder: &Path,
-) -> Result<Option<AuthorizationManager>, AuthError> {
-    let file = token_file(folder, server, &http.url);
-    if !file.is_file() {
-        return Ok(None);
-    }
-    let mut manager = AuthorizationManager::new(http.url.clone()).await?;
-    manager.set_credential_store(TokenFile(file));
-    Ok(manager.initialize_from_store().await?.then_some(manager))
-}
-
-/// Tokens in a file that only its owner may read.
-struct TokenFile(PathBuf);
-
-#[async_trait]
-impl CredentialStore for TokenFile {
-    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let text = files::read_if_exists(&self.0).map_err(store_error)?;
-        text.map(|text| serde_json::from_str(&text)).transpose().map_err(store_error)
-    }
-
-    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let text = serde_json::to_vec(&credentials).map_err(store_error)?;
-        files::write_atomic(&self.0, &text, Privacy::Private).map_err(store_error)
-    }
-
-    async fn clear(&self) -> Result<(), AuthError> {
-        files::remove_file(&self.0).map_err(store_error)
-    }
-}
-
-fn store_error(error: impl std::fmt::Display) -> AuthError {
-    AuthError::CredentialStoreError(error.to_string())
 }

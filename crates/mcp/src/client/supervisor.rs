@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::config::ServerConfig;
-use super::connection::{ConnectError, Connection, Session};
+use super::connection::{ConnectError, Connection, ListError, Session};
 use super::servers::ServersOptions;
 use super::tool::{McpTool, ResourceReader};
 
@@ -215,9 +215,12 @@ async fn live(server: &Arc<Supervisor>, options: &ServersOptions, registry: &Wea
     };
     let connection = Arc::clone(&session.connection);
     let mut tools_changed = session.tools_changed.clone();
-    if let Err(reason) = list_tools(server, &connection, registry).await {
+    if let Err(error) = list_tools(server, &connection, registry).await {
         session.end().await;
-        return Ended::Died(format!("it did not list its tools: {reason}"));
+        return match error {
+            ListError::NeedsLogin => Ended::ForGood(ServerState::NeedsLogin),
+            ListError::Failed(reason) => Ended::Died(format!("it did not list its tools: {reason}")),
+        };
     }
     let mut lost = Box::pin(session.lost(server.stop.clone()));
     loop {
@@ -228,6 +231,10 @@ async fn live(server: &Arc<Supervisor>, options: &ServersOptions, registry: &Wea
                 if changed.is_ok()
                     && let Err(reason) = list_tools(server, &connection, registry).await
                 {
+                    let reason = match reason {
+                        ListError::NeedsLogin => "it asks for a login".to_owned(),
+                        ListError::Failed(reason) => reason,
+                    };
                     tracing::warn!(server = config.name, "MCP server did not list its tools again: {reason}");
                 }
             }
@@ -241,7 +248,7 @@ async fn list_tools(
     server: &Arc<Supervisor>,
     connection: &Arc<Connection>,
     registry: &Weak<Registry>,
-) -> Result<(), String> {
+) -> Result<(), ListError> {
     let config = &server.config;
     let listed = connection.tools(config.start_limit).await?;
     let mut tools: Vec<Arc<McpTool>> = Vec::with_capacity(listed.len());
@@ -264,7 +271,7 @@ async fn list_tools(
     *server.first_listed.lock() = first_listed;
     // Settings that changed meanwhile may have put another server in this one's place.
     if server.stop.is_cancelled() {
-        return Err("it was stopped".to_owned());
+        return Err(ListError::Failed("it was stopped".to_owned()));
     }
     let count = tools.len();
     *server.tools.lock() = tools;
@@ -280,7 +287,7 @@ async fn list_tools(
             Err(SourceError::Registry(_)) => {
                 registry.refresh().await;
             }
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(ListError::Failed(error.to_string())),
             Ok(()) => {}
         }
     }

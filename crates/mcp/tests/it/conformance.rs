@@ -28,7 +28,7 @@ fn in_ci() -> bool {
 }
 
 /// Installs a version of the suite once; `None` where there is no npm or no way to its registry.
-fn installed(version: &str) -> Option<PathBuf> {
+pub fn installed(version: &str) -> Option<PathBuf> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         eprintln!("skipped: the pinned Node.js is for Linux on x86-64");
         return None;

@@ -13,6 +13,7 @@
 mod asking;
 mod calls;
 mod client;
+mod client_conformance;
 mod client_faults;
 mod client_http;
 mod client_login;
