@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 use stepwell_protocol::{Risk, ToolDefinition};
 
+use crate::permission::{Rule, denied_tool};
 use crate::registry::{RegisteredTool, Registry};
 use crate::{CallFacts, Category, EditScope, ModeLimits, PlanHold, PlanPhase, ToolError, WorkspaceAccess};
 
@@ -21,6 +22,8 @@ pub struct ToolSet {
     excluded: BTreeSet<String>,
     /// Tools that a rule refuses, with the rule.
     denied: BTreeMap<String, String>,
+    /// Rules that are asked about every tool, those that come later included.
+    rules: Arc<[Rule]>,
     deferred: BTreeSet<Category>,
     deferred_names: BTreeSet<String>,
     /// Names that are not deferred, whatever else says so.
@@ -72,6 +75,12 @@ impl ToolSet {
         self
     }
 
+    /// Without tools that a rule refuses whatever they are called with, also those that are registered later.
+    pub fn within_rules(mut self, rules: &[Rule]) -> Self {
+        self.rules = rules.into();
+        self
+    }
+
     /// Only what a mode allows, besides what the set allows already.
     pub fn within_mode(mut self, limits: ModeLimits) -> Self {
         self.modes.push(Arc::new(limits));
@@ -117,8 +126,9 @@ impl ToolSet {
         if let Some(reason) = self.modes.iter().find_map(|mode| mode.refuses(tool)) {
             return Some(Exclusion::Mode(reason));
         }
-        if let Some(rule) = self.denied.get(tool.name()) {
-            return Some(Exclusion::Denied(rule.clone()));
+        let by_rule = || denied_tool(&self.rules, tool);
+        if let Some(rule) = self.denied.get(tool.name()).cloned().or_else(by_rule) {
+            return Some(Exclusion::Denied(rule));
         }
         if self.categories.as_ref().is_some_and(|categories| !categories.contains(&spec.category)) {
             return Some(Exclusion::Category(spec.category));

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_tool_runtime::{Category, Hooks, RegisteredTool, Registry, Rule, ToolSet, denied_tool};
+use stepwell_tool_runtime::{Category, Hooks, RegisteredTool, Registry, Rule, ToolSet};
 
 use super::Settings;
 
@@ -69,10 +69,7 @@ impl Settings {
         let set = ToolSet::all().deferring(external, deferred.chain(named));
         let set = set.with_source_tokens(self.mcp_tokens());
         let set = settings.disabled.iter().fold(set, |set, name| set.without(name.clone()));
-        registry.list(None, None).iter().fold(set, |set, tool| match denied_tool(rules, tool) {
-            Some(rule) => set.without_denied(tool.name(), rule),
-            None => set,
-        })
+        set.within_rules(rules)
     }
 
     /// What the settings say about tools that do not exist, each as a sentence.

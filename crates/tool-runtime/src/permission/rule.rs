@@ -51,6 +51,15 @@ pub struct Rule {
     about: About,
 }
 
+/// What a rule is about follows from its text.
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.effect == other.effect && self.source == other.source && self.text == other.text
+    }
+}
+
+impl Eq for Rule {}
+
 #[derive(Clone, Debug)]
 enum About {
     /// Every call of a tool.
