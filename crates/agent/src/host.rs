@@ -15,7 +15,8 @@ use stepwell_protocol::{
     TodoItem, ToolCallId,
 };
 use stepwell_tool_runtime::{
-    Host, HostError, PlanReply, PlanRequest, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker,
+    Host, HostError, PlanReply, PlanRequest, SampleAnswer, SampleRequest, SubtaskCheck, SubtaskRequest,
+    SubtaskResult, SubtaskWorker,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -140,6 +141,10 @@ impl Host for SessionHost {
 
     async fn run_subtask(&self, request: SubtaskRequest) -> Result<SubtaskResult, HostError> {
         self.engine.run_subtask(&self.session, request, &self.cancel).await.map_err(told)
+    }
+
+    async fn sample(&self, request: SampleRequest) -> Result<SampleAnswer, HostError> {
+        self.ask_model(request).await
     }
 
     fn complete(&self, result: String) {

@@ -28,6 +28,7 @@ pub mod prompt;
 mod prose;
 mod react;
 mod request;
+mod sampling;
 mod session;
 mod setup;
 pub mod skills;

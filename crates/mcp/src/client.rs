@@ -17,6 +17,7 @@ mod entry;
 mod handler;
 mod login;
 mod refusal;
+mod sampling;
 mod servers;
 mod sse;
 mod stdio;

@@ -2,7 +2,8 @@
 
 The script's keys: `hang` (never says hello), `noise` (lines that are no messages first), `dies` (how many starts end
 before the hello), `tools` (the names of the tools below that are offered; all by default), `read_only` (tools that say
-they only read), `description` (characters of every description). Every start and every method that is received goes to
+they only read), `description` (characters of every description). The tools `sample` (asks the model, as often as
+`times` says) and `visit` (asks the person to open a page) are offered only where the script names them. Every start and every method that is received goes to
 the log, a line each, with its parameters.
 """
 
@@ -102,6 +103,14 @@ def call(id, params):
         schema["required"] = ["color"]
         answer = request("elicitation/create", {"message": "Which color?", "requestedSchema": schema})
         result = text(json.dumps(answer))
+    elif name == "sample":
+        message = {"role": "user", "content": {"type": "text", "text": arguments.get("text", "")}}
+        asked = {"messages": [message], "systemPrompt": "Be brief.", "maxTokens": 1000000}
+        given = [request("sampling/createMessage", asked) for _ in range(script.get("times", 1))]
+        result = text("\n".join(json.dumps(answer) for answer in given))
+    elif name == "visit":
+        asked = {"mode": "url", "message": "Log in there", "url": arguments["text"], "elicitationId": "one"}
+        result = text(json.dumps(request("elicitation/create", asked)))
     elif name == "roots":
         result = text(json.dumps(request("roots/list", {})))
     elif name == "grow":

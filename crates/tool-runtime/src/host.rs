@@ -8,7 +8,10 @@ use stepwell_protocol::{
     SeenFile, TodoItem, ToolCallId,
 };
 
-use crate::{PlanReply, PlanRequest, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
+use crate::{
+    PlanReply, PlanRequest, SampleAnswer, SampleRequest, SubtaskCheck, SubtaskRequest, SubtaskResult,
+    SubtaskWorker,
+};
 
 /// The task's side of a tool call: the person, the log, the artifacts. One implementation is the agent's
 /// session; another answers `stepwell tool call`; tests have their own.
@@ -70,6 +73,11 @@ pub trait Host: Send + Sync {
     /// Starts a sub-task and waits for its end. It ends with the call that waits for it.
     async fn run_subtask(&self, _request: SubtaskRequest) -> Result<SubtaskResult, HostError> {
         Err(HostError("there is no task here that could start another".into()))
+    }
+
+    /// Asks the model of the task; its budget pays.
+    async fn sample(&self, _request: SampleRequest) -> Result<SampleAnswer, HostError> {
+        Err(HostError("there is no task here whose model could be asked".into()))
     }
 
     /// The model says the task is done with this result; the run ends after this turn.

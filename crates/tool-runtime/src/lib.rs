@@ -24,6 +24,7 @@ mod redact;
 mod registry;
 mod resources;
 mod retry;
+mod sampling;
 mod services;
 pub mod shell;
 mod subtask;
@@ -64,6 +65,7 @@ pub use registry::{
 };
 pub use resources::{NoResources, ResourceBody, ResourceEntry, ResourceTemplateEntry, Resources};
 pub use retry::RetryPolicy;
+pub use sampling::{SampleAnswer, SampleRequest};
 pub use services::{
     GitQuestion, PathKind, Wanted, WorkspaceActivity, WorkspaceLookup, WorkspacePolicy, WorkspaceServices,
 };

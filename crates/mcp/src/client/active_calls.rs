@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use stepwell_protocol::{Event, ToolCallId};
-use stepwell_tool_runtime::{Host, ToolContext};
+use stepwell_tool_runtime::{Host, Invoker, ToolContext};
 use tokio::sync::watch;
 
 /// Characters of a progress message that are shown.
@@ -33,7 +33,10 @@ struct ActiveCall {
     /// The largest progress shown. Notifications are handled side by side, so an older one may come later.
     shown: Option<f64>,
     host: Arc<dyn Host>,
+    invoker: Arc<dyn Invoker>,
     call_id: ToolCallId,
+    /// Requests to the model so far.
+    sampled: u32,
     signs: watch::Sender<SignsOfLife>,
 }
 
@@ -54,7 +57,9 @@ impl ActiveCalls {
             token: None,
             shown: None,
             host: Arc::clone(&ctx.host),
+            invoker: Arc::clone(&ctx.invoker),
             call_id: ctx.call_id.clone(),
+            sampled: 0,
             signs: tell,
         });
         Listed { calls: Arc::clone(self), number, signs }
@@ -82,10 +87,28 @@ impl ActiveCalls {
 
     /// The person behind the newest call. A server does not say which call a question belongs to.
     pub fn ask_newest(self: &Arc<Self>) -> Option<Asking> {
-        let calls = self.calls.lock();
-        let call = calls.last()?;
-        call.signs.send_modify(|signs| signs.questions += 1);
-        Some(Asking { host: Arc::clone(&call.host), signs: call.signs.clone() })
+        self.calls.lock().last().map(ActiveCall::asking)
+    }
+
+    /// The same for a request to the model, which is counted.
+    pub fn sample_newest(self: &Arc<Self>) -> Option<Asking> {
+        let mut calls = self.calls.lock();
+        let call = calls.last_mut()?;
+        call.sampled = call.sampled.saturating_add(1);
+        Some(call.asking())
+    }
+}
+
+impl ActiveCall {
+    fn asking(&self) -> Asking {
+        self.signs.send_modify(|signs| signs.questions += 1);
+        Asking {
+            host: Arc::clone(&self.host),
+            invoker: Arc::clone(&self.invoker),
+            call_id: self.call_id.clone(),
+            sampled: self.sampled,
+            signs: self.signs.clone(),
+        }
     }
 }
 
@@ -108,6 +131,10 @@ impl Drop for Listed {
 /// A question to the person; the call's time stands still while it is open.
 pub(crate) struct Asking {
     pub host: Arc<dyn Host>,
+    pub invoker: Arc<dyn Invoker>,
+    pub call_id: ToolCallId,
+    /// Requests to the model of this call, this one included.
+    pub sampled: u32,
     signs: watch::Sender<SignsOfLife>,
 }
 

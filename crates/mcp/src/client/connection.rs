@@ -137,6 +137,7 @@ impl Session {
             version: options.version.clone(),
             roots: options.roots.clone(),
             calls: Arc::clone(&calls),
+            sampling: config.sampling,
             tools_changed: tell,
         });
         let login = match &config.transport {
@@ -514,9 +515,15 @@ impl Connection {
                     serde_json::to_value(self.handler.elicit(request.params).await)
                 }
                 InputRequest::ListRoots(_) => serde_json::to_value(self.handler.roots_result()),
+                InputRequest::CreateMessage(request) => {
+                    let answer = self.handler.sample(request.params).await;
+                    serde_json::to_value(
+                        answer.map_err(|error| ToolError::execution(error.message.to_string()))?,
+                    )
+                }
                 _ => {
                     return Err(ToolError::execution(
-                        "the server asks for something that this client does not offer (sampling)",
+                        "the server asks for something that this client does not offer",
                     ));
                 }
             };

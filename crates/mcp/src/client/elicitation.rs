@@ -6,6 +6,7 @@ use stepwell_protocol::{
     AnsweredBy, ClarificationKind, Question, QuestionAnswer, QuestionId, QuestionKind, QuestionOption,
 };
 use stepwell_tool_runtime::Host;
+use url::Url;
 
 /// Fields of a form that are asked for; no person answers more.
 const MOST_FIELDS: usize = 20;
@@ -15,8 +16,14 @@ const DECLINE: &str = "decline";
 
 /// Asks the person what a server wants to know. Nobody's answer is none: the server is told that it was cancelled.
 pub(crate) async fn answer(server: &str, request: ElicitRequestParams, host: &dyn Host) -> ElicitResult {
-    let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
-        return ElicitResult::new(ElicitationAction::Decline);
+    let (message, requested_schema) = match request {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            (message, requested_schema)
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            return visit(server, &message, &url, host).await;
+        }
+        _ => return ElicitResult::new(ElicitationAction::Decline),
     };
     let schema = serde_json::to_value(&requested_schema).unwrap_or_default();
     let fields = fields(&schema);
@@ -58,6 +65,39 @@ pub(crate) async fn answer(server: &str, request: ElicitRequestParams, host: &dy
         }
     }
     ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content))
+}
+
+/// Asks the person to open a page. It is only shown: nothing here opens it.
+async fn visit(server: &str, message: &str, address: &str, host: &dyn Host) -> ElicitResult {
+    let Some(url) = web_address(address) else {
+        tracing::warn!(server, "an MCP server asks to open an address that is no page of the web");
+        return ElicitResult::new(ElicitationAction::Decline);
+    };
+    let said = format!(
+        "The MCP server `{server}` asks you to open a page of `{}`: {}\n{url}",
+        url.host_str().unwrap_or_default(),
+        shown(message)
+    );
+    let context = "Stepwell does not open it. Open it in your browser only if you know that host; what you enter there \
+                   does not pass through Stepwell.";
+    let options = vec![option("accept", "I open it"), decline()];
+    match host.ask(question(said, Some(context.to_owned()), options, false)).await {
+        QuestionAnswer { by: AnsweredBy::Person, option: Some(option), .. } if option != DECLINE => {
+            ElicitResult::new(ElicitationAction::Accept)
+        }
+        _ => ElicitResult::new(ElicitationAction::Decline),
+    }
+}
+
+/// An address that a person can judge: of the web, not too long, without a name before the host. Hosts in other scripts
+/// are spelled in ASCII.
+fn web_address(address: &str) -> Option<Url> {
+    let url = Url::parse(address).ok()?;
+    let is_plain = matches!(url.scheme(), "http" | "https")
+        && url.host_str().is_some_and(|host| !host.is_empty())
+        && url.username().is_empty()
+        && url.password().is_none();
+    (is_plain && url.as_str().len() <= LONGEST_TEXT).then_some(url)
 }
 
 /// One field of the form.

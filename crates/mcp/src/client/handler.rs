@@ -2,16 +2,18 @@
 
 #![allow(
     deprecated,
-    reason = "roots and logging are deprecated since 2026-07-28 and what servers of today use"
+    reason = "roots, sampling and logging are deprecated since 2026-07-28 and what servers of today use"
 )]
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, FormElicitationCapability, Implementation, ListRootsResult,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities,
+    ClientCapabilities, ClientConfig, CreateMessageRequestMethod, CreateMessageRequestParams,
+    CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+    FormElicitationCapability, Implementation, ListRootsResult, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProtocolVersion, Root, RootsCapabilities, SamplingCapability,
+    UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, ErrorData, RoleClient};
@@ -19,7 +21,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::active_calls::ActiveCalls;
-use super::elicitation;
+use super::{elicitation, sampling};
 
 /// Characters of a server's log message that are kept.
 const LONGEST_MESSAGE: usize = 2_000;
@@ -29,6 +31,8 @@ pub(crate) struct Handler {
     pub version: String,
     pub roots: Vec<PathBuf>,
     pub calls: Arc<ActiveCalls>,
+    /// Whether the server may ask the model.
+    pub sampling: bool,
     /// Counts the notices that the list of tools has changed.
     pub tools_changed: watch::Sender<u64>,
 }
@@ -54,14 +58,31 @@ impl Handler {
             None => ElicitResult::new(ElicitationAction::Cancel),
         }
     }
+
+    /// Answers a request to the model, in the name of the call that runs.
+    pub(crate) async fn sample(
+        &self,
+        request: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if !self.sampling {
+            return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
+        }
+        match self.calls.sample_newest() {
+            Some(asking) => sampling::answer(&self.server, request, &asking).await,
+            // Outside of a call there is no task whose model could be asked.
+            None => Err(ErrorData::invalid_request("the model answers only during a call of a tool", None)),
+        }
+    }
 }
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let mut capabilities = ClientCapabilities::default();
         capabilities.roots = Some(RootsCapabilities::default());
+        let form = FormElicitationCapability::default();
         capabilities.elicitation =
-            Some(ElicitationCapability::new().with_form(FormElicitationCapability::default()));
+            Some(ElicitationCapability::new().with_form(form).with_url(UrlElicitationCapability::default()));
+        capabilities.sampling = self.sampling.then(SamplingCapability::default);
         let mut config =
             ClientConfig::new(capabilities, Implementation::new("stepwell", self.version.clone()));
         // The newest version that has `initialize`; servers refuse one in a message that it does not know.
@@ -79,6 +100,14 @@ impl ClientHandler for Handler {
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         Ok(self.elicit(request).await)
+    }
+
+    async fn create_message(
+        &self,
+        request: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        self.sample(request).await
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {

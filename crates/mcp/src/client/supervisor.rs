@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::config::ServerConfig;
 use super::connection::{ConnectError, Connection, ListError, Session};
+use super::sampling::Sampler;
 use super::servers::ServersOptions;
 use super::tool::{McpTool, ResourceReader};
 
@@ -280,7 +281,11 @@ async fn list_tools(
         let source = ServerTools {
             name: config.name.clone(),
             server: Arc::downgrade(server),
-            reader: reader.map(|reader| Arc::new(reader) as _),
+            internal: reader
+                .map(|reader| Arc::new(reader) as _)
+                .into_iter()
+                .chain(Sampler::new(config).map(|sampler| Arc::new(sampler) as _))
+                .collect(),
         };
         match registry.add_source(Arc::new(source)).await {
             // It is plugged in from before; its source asks for the tools anew.
@@ -300,7 +305,8 @@ async fn list_tools(
 struct ServerTools {
     name: String,
     server: Weak<Supervisor>,
-    reader: Option<Arc<dyn DynTool>>,
+    /// What reads resources and asks the model, where the server may.
+    internal: Vec<Arc<dyn DynTool>>,
 }
 
 #[async_trait::async_trait]
@@ -312,6 +318,6 @@ impl ToolSource for ServerTools {
     async fn tools(&self) -> Result<Vec<Arc<dyn DynTool>>, SourceError> {
         let server = self.server.upgrade();
         let tools = server.map(|server| server.tools.lock().clone()).unwrap_or_default();
-        Ok(tools.into_iter().map(|tool| tool as _).chain(self.reader.clone()).collect())
+        Ok(tools.into_iter().map(|tool| tool as _).chain(self.internal.iter().cloned()).collect())
     }
 }

@@ -16,7 +16,8 @@ use stepwell_protocol::{
 };
 use stepwell_tool_runtime::{
     ArtifactWriter, CallEnv, CallSetup, Executor, ExecutorOptions, Hooks, Host, HostError, JudgeOptions,
-    JudgePlaces, LoopGuard, LoopLimits, Outcome, Redactor, Registry, RuleJudge, ToolGate, WorkspaceServices,
+    JudgePlaces, LoopGuard, LoopLimits, Outcome, Redactor, Registry, RuleJudge, SampleAnswer, SampleRequest,
+    ToolGate, WorkspaceServices,
 };
 use stepwell_workspace::process::ProgramCall;
 use tokio::sync::Notify;
@@ -42,6 +43,8 @@ pub struct Person {
     pub questions: parking_lot::Mutex<Vec<Question>>,
     pub option: parking_lot::Mutex<Option<String>>,
     pub refuses: bool,
+    /// What the model of the task was asked.
+    pub sampled: parking_lot::Mutex<Vec<SampleRequest>>,
 }
 
 #[async_trait]
@@ -79,6 +82,11 @@ impl Host for Person {
     }
 
     fn artifact_added(&self, _: &Artifact) {}
+
+    async fn sample(&self, request: SampleRequest) -> Result<SampleAnswer, HostError> {
+        self.sampled.lock().push(request);
+        Ok(SampleAnswer { model: "test/model".to_owned(), text: "blue".to_owned(), is_cut: false })
+    }
 
     fn complete(&self, _: String) {}
 }

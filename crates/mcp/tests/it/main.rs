@@ -18,6 +18,7 @@ mod client_faults;
 mod client_http;
 mod client_login;
 mod client_real;
+mod client_sampling;
 mod client_world;
 mod conformance;
 mod http;

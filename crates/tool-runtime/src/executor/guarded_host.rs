@@ -6,13 +6,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use stepwell_protocol::{
-    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Hypothesis, OutputStream, Question,
-    QuestionAnswer, SeenFile, TodoItem, ToolCallId,
+    ApprovalAnswer, ApprovalRequest, ApprovalSource, Artifact, Event, Hypothesis, OutputStream, Part,
+    Question, QuestionAnswer, SeenFile, TodoItem, ToolCallId,
 };
 
 use crate::redact::{Redactor, StreamRedactor};
 use crate::{
-    Host, HostError, PlanReply, PlanRequest, SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker,
+    Host, HostError, PlanReply, PlanRequest, SampleAnswer, SampleRequest, SubtaskCheck, SubtaskRequest,
+    SubtaskResult, SubtaskWorker,
 };
 
 pub(super) struct GuardedHost {
@@ -135,6 +136,16 @@ impl Host for GuardedHost {
 
     async fn run_subtask(&self, request: SubtaskRequest) -> Result<SubtaskResult, HostError> {
         self.inner.run_subtask(request).await
+    }
+
+    async fn sample(&self, mut request: SampleRequest) -> Result<SampleAnswer, HostError> {
+        request.system = self.redactor.redact(&request.system).into_owned();
+        for part in request.messages.iter_mut().flat_map(|message| &mut message.parts) {
+            if let Part::Text { text } = part {
+                *text = self.redactor.redact(text).into_owned();
+            }
+        }
+        self.inner.sample(request).await
     }
 
     fn complete(&self, result: String) {
