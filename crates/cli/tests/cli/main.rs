@@ -36,6 +36,7 @@ mod language_servers;
 mod logs;
 mod mcp;
 mod mcp_client;
+mod mcp_sampling;
 mod mentions;
 mod modes;
 mod on_terminal;

@@ -195,10 +195,9 @@ impl DynTool for Sampler {
             .map(|last| last.text.chars().take(SHOWN_TEXT).collect())
             .unwrap_or_default();
         let summary = format!(
-            "Let the MCP server `{}` ask the model for up to {} tokens ({} messages): {}",
+            "Let the MCP server `{}` ask the model for up to {} tokens: {}",
             self.server,
             asked.max_tokens,
-            asked.messages.len(),
             stepwell_tool_runtime::shell::visible(&newest)
         );
         Ok(Planned::ready(Preview { summary, ..Preview::default() }, DynPlan::new(asked)))

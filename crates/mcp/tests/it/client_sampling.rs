@@ -44,10 +44,7 @@ async fn the_person_is_asked_before_a_server_asks_the_model() {
     let summaries: Vec<String> =
         person.approvals.lock().iter().map(|asked| asked.preview.summary.clone()).collect();
     assert_eq!(summaries.len(), 2, "{summaries:?}");
-    assert_eq!(
-        summaries[1],
-        "Let the MCP server `test` ask the model for up to 4096 tokens (1 messages): Which color?"
-    );
+    assert_eq!(summaries[1], "Let the MCP server `test` ask the model for up to 4096 tokens: Which color?");
     let sampled = person.sampled.lock();
     assert_eq!((sampled[0].system.as_str(), sampled[0].max_tokens), ("Be brief.", 4096));
     assert_eq!(sampled[0].messages[0].text(), "Which color?");
