@@ -70,7 +70,9 @@ pub fn hide_secrets(configs: &[ServerConfig], redactor: &Redactor) {
                     let value = value.split_once(' ').map_or(value, |(_, token)| token);
                     Some((name.to_string(), value)).filter(|(_, value)| long(value))
                 });
-                values.map(|(name, value)| (name, value.to_owned())).collect()
+                let oauth = http.oauth.secret.as_ref().filter(|secret| long(&secret.as_str()));
+                let oauth = oauth.map(|secret| ("client_secret".to_owned(), secret.clone()));
+                values.map(|(name, value)| (name, value.to_owned())).chain(oauth).collect()
             }
         };
         redactor.add_secrets(secrets);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use stepwell_mcp::client::{
-    self, Origin, ServerEntry, ServerKind, ServerState, ServerStatus, Transport, read_servers_file,
+    self, Grant, Origin, ServerEntry, ServerKind, ServerState, ServerStatus, Transport, read_servers_file,
 };
 use stepwell_net::{HttpClient, Timeouts};
 use stepwell_workspace::files::{self, LockFile, Privacy};
@@ -274,6 +274,12 @@ pub async fn login(name: String) -> anyhow::Result<Exit> {
             "only servers of type `http` can ask for one",
         ));
     };
+    if http.oauth.grant == Grant::ClientCredentials {
+        return Err(report::usage(
+            format!("the server `{name}` needs no login: it gets its token with `client_id` and its secret"),
+            "`stepwell mcp test` connects to it",
+        ));
+    }
     let show = |address: &str| {
         error_line(&said("open this address in a browser and log in:"));
         out_line(address);
