@@ -1,6 +1,7 @@
 //! A login at a server that asks for one: discovery, registration, PKCE, the browser's way back, renewal.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
@@ -8,11 +9,11 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{Response, StatusCode};
 use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use stepwell_mcp::client::{Origin, ServerEntry, ServerState, Transport, login};
+use stepwell_mcp::client::{Origin, ServerConfig, ServerEntry, ServerState, Transport, login};
 use stepwell_net::{HttpClient, Timeouts};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -29,6 +30,12 @@ struct Protected {
     challenge: Mutex<String>,
     /// The token that is accepted now.
     token: Mutex<String>,
+    /// The scope that a call needs; none by default.
+    needed_scope: Mutex<Option<String>>,
+    /// The scopes that were granted last.
+    granted: Mutex<String>,
+    /// The `Authorization` header of the last request for a token.
+    client: Mutex<Option<String>>,
 }
 
 impl Protected {
@@ -76,6 +83,7 @@ impl Protected {
             }
             "/token" => {
                 let grant = field("grant_type");
+                self.client.lock().clone_from(&authorization);
                 self.asked.lock().push(grant.clone());
                 let proven = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier").as_bytes()));
                 if grant == "authorization_code" && proven != *self.challenge.lock() {
@@ -95,6 +103,15 @@ impl Protected {
                     return refused;
                 }
                 let message: Value = serde_json::from_str(&body).unwrap_or_default();
+                if let Some(needed) = &*self.needed_scope.lock()
+                    && message["method"] == "tools/call"
+                    && !self.granted.lock().split(' ').any(|scope| scope == needed)
+                {
+                    let mut refused = status(StatusCode::FORBIDDEN, "");
+                    let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{needed}\"");
+                    refused.headers_mut().insert("www-authenticate", challenge.parse().unwrap());
+                    return refused;
+                }
                 let result = match message["method"].as_str() {
                     Some("initialize") => json!({
                         "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
@@ -117,7 +134,9 @@ impl Protected {
     async fn browse(&self, address: &str) {
         let url = Url::parse(address).unwrap();
         let query = |name: &str| url.query_pairs().find(|(key, _)| key == name).unwrap().1.into_owned();
-        assert_eq!(query("client_id"), "client-1");
+        let scope = url.query_pairs().find(|(key, _)| key == "scope").map(|(_, scope)| scope.into_owned());
+        *self.granted.lock() = scope.unwrap_or_default();
+        assert!(["client-1", "fixed"].contains(&query("client_id").as_str()));
         assert_eq!(query("code_challenge_method"), "S256");
         *self.challenge.lock() = query("code_challenge");
         let back = Url::parse(&query("redirect_uri")).unwrap();
@@ -186,4 +205,68 @@ async fn a_login_in_the_browser_opens_the_server_for_later_runs() {
     assert!(matches!(world.state(), ServerState::Ready { .. }));
     assert_eq!(server.asked.lock().last().unwrap(), "refresh_token");
     assert_eq!(world.text("mcp__vault__secret", json!({})).await, "you are in");
+}
+
+/// Logs in as a person does, and returns the file of the tokens.
+async fn log_in(world: &ClientWorld, server: &Protected, config: &ServerConfig) -> PathBuf {
+    let Transport::Http(http) = &config.transport else { panic!() };
+    let (tell, shown) = tokio::sync::oneshot::channel::<String>();
+    let connections = HttpClient::new(Timeouts::STANDARD);
+    let folder = world.folder.path().join("tokens");
+    let logging_in = login("vault", http, &connections, &folder, |address| {
+        tell.send(address.to_owned()).unwrap();
+    });
+    let browsing = async { server.browse(&shown.await.unwrap()).await };
+    let both = async { tokio::join!(logging_in, browsing) };
+    tokio::time::timeout(DEADLINE, Box::pin(both)).await.unwrap().0.unwrap()
+}
+
+#[tokio::test]
+async fn a_call_that_lacks_a_scope_names_the_login_that_asks_for_it() {
+    let server = Protected::start().await;
+    let world = ClientWorld::new();
+    let entry = json!({"url": format!("{}/mcp", server.address.lock())});
+    let entry: ServerEntry = serde_json::from_value(entry).unwrap();
+    let config = world.config("vault", &entry, Origin::User);
+    log_in(&world, &server, &config).await;
+    *server.needed_scope.lock() = Some("vault:write".to_owned());
+    world.servers.apply(vec![config.clone()]);
+    world.servers.settled().await;
+    assert_eq!(
+        world.text("mcp__vault__secret", json!({})).await,
+        "the login at the MCP server `vault` does not allow this; log in again for more rights (vault:write): `stepwell \
+         mcp login vault`"
+    );
+    // The running connection uses the new token.
+    log_in(&world, &server, &config).await;
+    assert_eq!(*server.granted.lock(), "vault:write");
+    assert_eq!(world.text("mcp__vault__secret", json!({})).await, "you are in");
+    // Scopes that were granted are not asked for as missing again.
+    log_in(&world, &server, &config).await;
+    assert_eq!(*server.granted.lock(), "");
+}
+
+#[tokio::test]
+async fn a_fixed_client_proves_itself_and_its_secret_is_not_kept() {
+    let server = Protected::start().await;
+    let world = ClientWorld::new();
+    let entry = json!({
+        "url": format!("{}/mcp", server.address.lock()), "client_id": "fixed", "client_secret_env": "VAULT_SECRET"
+    });
+    let entry: ServerEntry = serde_json::from_value(entry).unwrap();
+    let secret = |name: &str| (name == "VAULT_SECRET").then(|| "s3cret".to_owned());
+    let config = entry.resolve("vault", Origin::User, world.folder.path(), secret).unwrap();
+    let kept = log_in(&world, &server, &config).await;
+    let basic = format!("Basic {}", STANDARD.encode("fixed:s3cret"));
+    assert_eq!(server.client.lock().take(), Some(basic.clone()));
+    assert_eq!(*server.asked.lock(), ["authorization_code"], "it does not register itself");
+    assert!(!std::fs::read_to_string(kept).unwrap().contains("s3cret"));
+
+    // Renewing a token needs the secret too.
+    server.token.lock().replace_range(.., "second-token");
+    world.servers.apply(vec![config]);
+    world.servers.settled().await;
+    assert!(matches!(world.state(), ServerState::Ready { .. }));
+    assert_eq!(server.asked.lock().last().unwrap(), "refresh_token");
+    assert_eq!(server.client.lock().take(), Some(basic));
 }
