@@ -94,13 +94,12 @@ async fn begin(
     if scopes.is_empty() {
         scopes = manager.select_initial_scopes(&[]).await;
     }
-    let (id, secret) = match &http.oauth.id {
-        Some(id) => (id.clone(), http.oauth.secret.clone()),
-        None => {
-            let asked: Vec<&str> = scopes.iter().map(String::as_str).collect();
-            let client = manager.register_client(CLIENT_NAME, &redirect, &asked).await?;
-            (client.client_id, client.client_secret)
-        }
+    let (id, secret) = if let Some(id) = &http.oauth.id {
+        (id.clone(), http.oauth.secret.clone())
+    } else {
+        let asked: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let client = manager.register_client(CLIENT_NAME, &redirect, &asked).await?;
+        (client.client_id, client.client_secret)
     };
     // The secret of the settings stays in its variable.
     let kept_secret = if http.oauth.id.is_none() { secret.clone() } else { None };
