@@ -98,7 +98,7 @@ export class Debugger {
     if (session.state === 'stopped') {
       this.sessionId = session.session_id;
       const stop = session.stop;
-      const mark = JSON.stringify([session.session_id, stop?.file, stop?.line, stop?.reason, stop?.frames.length, stop?.variables]);
+      const mark = JSON.stringify([session.session_id, stop?.file, stop?.line, stop?.reason, stop?.frames?.length, stop?.variables]);
       if (mark === this.lastStop) return;
       this.lastStop = mark;
       void this.look();

@@ -202,8 +202,8 @@ export class TaskStore {
     this.transcript.apply(record);
     if (event.type === 'usage') this.requests = [...this.requests, { ts: record.ts, model: event.model, usage: event.usage }];
     if (event.type === 'run_ended' || event.type === 'subtask_started') void this.refreshSides();
-    this.inspector.happened(event);
     this.schedule();
+    this.inspector.happened(event);
   }
 
   private schedule(): void {
@@ -310,6 +310,11 @@ export class TaskStore {
 
   get items(): readonly Item[] {
     return this.transcript.items;
+  }
+
+  /** Whether a call is among the newest items. */
+  hasCard(call: string): boolean {
+    return this.transcript.items.slice(-32).some(({ entry }) => entry.kind === 'tool' && entry.call.id === call);
   }
 
   /** Results with a detail of one of these kinds, the newest first. */
