@@ -8,10 +8,15 @@ use anyhow::{Context, bail};
 /// Every generated file with what it should hold now.
 pub fn all() -> anyhow::Result<Vec<(PathBuf, String)>> {
     let schema = serde_json::to_string_pretty(&stepwell_protocol::json_schema())? + "\n";
+    let types = stepwell_protocol::typescript();
+    let socket = serde_json::to_string_pretty(&stepwell_server::asyncapi())? + "\n";
     Ok(vec![
         ("docs/schema/protocol.json".into(), schema),
-        ("docs/schema/protocol.ts".into(), stepwell_protocol::typescript()),
+        ("docs/schema/protocol.ts".into(), types.clone()),
+        ("docs/schema/asyncapi.json".into(), socket),
         ("docs/schema/settings.json".into(), settings_schema()?),
+        ("web/src/protocol/types.ts".into(), types),
+        ("web/src/protocol/calls.ts".into(), stepwell_protocol::typescript_calls()),
     ])
 }
 
@@ -20,6 +25,9 @@ pub fn write_all() -> anyhow::Result<()> {
         let full = crate::root().join(&path);
         if std::fs::read_to_string(&full).ok().as_deref() == Some(text.as_str()) {
             continue;
+        }
+        if let Some(folder) = full.parent() {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
         std::fs::write(&full, text).with_context(|| format!("cannot write {}", full.display()))?;
         println!("wrote {}", path.display());

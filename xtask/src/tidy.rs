@@ -15,7 +15,16 @@ const LONGEST_FILE: usize = 700;
 /// What crates for development may use; those of the product follow the table in ARCHITECTURE.md.
 const DEVELOPMENT: &[(&str, &[&str])] = &[
     ("stepwell-test-support", &["*"]),
-    ("xtask", &["stepwell-code-intel", "stepwell-protocol", "stepwell-sandbox", "stepwell-workspace"]),
+    (
+        "xtask",
+        &[
+            "stepwell-code-intel",
+            "stepwell-protocol",
+            "stepwell-sandbox",
+            "stepwell-server",
+            "stepwell-workspace",
+        ],
+    ),
 ];
 
 /// Which packages each package may use.

@@ -1,21 +1,27 @@
 //! A conversation with the engine in the messages of the protocol. Every door that is not the command line uses it, over
 //! whatever transport it has.
 
+mod terminals;
+
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
 use futures::{Sink, Stream};
 use parking_lot::Mutex;
-use stepwell_protocol::{ClientMessage, CommandReply, QueryReply, RequestId, Seq, ServerMessage, TaskId};
+use stepwell_protocol::{
+    ClientMessage, Command, CommandReply, QueryReply, RequestId, Seq, ServerMessage, TaskId,
+};
 use stepwell_tool_runtime::WorkspaceServices;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard, PollSender};
 
-use crate::engine::Engine;
-use crate::error::Error;
+use crate::engine::{Engine, PersonCall};
+use crate::error::{Error, Result};
 use crate::presence::Presence;
+use crate::setup::{TerminalInput, TerminalSize};
+use terminals::Terminals;
 
 /// Messages that wait for the engine.
 const INBOX: usize = 64;
@@ -94,6 +100,7 @@ pub(crate) fn connect(engine: Engine) -> Connection {
         workspaces: Arc::default(),
         queries: JoinSet::new(),
         followers: JoinSet::new(),
+        terminals: Terminals::default(),
     };
     tokio::spawn(conversation.run(inbox, end.clone()));
     Connection { to_engine, from_engine, end: end.drop_guard() }
@@ -112,6 +119,12 @@ struct Conversation {
     workspaces: Arc<HeldWorkspaces>,
     queries: JoinSet<()>,
     followers: JoinSet<()>,
+    terminals: Terminals,
+}
+
+/// The reply to a command.
+fn replied(done: Result<CommandReply>) -> CommandReply {
+    done.unwrap_or_else(|error| CommandReply::Failed { error: error.report() })
 }
 
 impl Conversation {
@@ -134,6 +147,7 @@ impl Conversation {
             };
             self.take(message).await;
         }
+        self.terminals.close_all();
         self.queries.shutdown().await;
         self.followers.shutdown().await;
     }
@@ -159,14 +173,21 @@ impl Conversation {
             }
             ClientMessage::Hello { attended: false, .. } => self.present = None,
             // In order: a message must not overtake the start of its task.
+            ClientMessage::Command { id, command: command @ Command::CallTool { .. } } => {
+                self.call_tool(id, command);
+            }
+            ClientMessage::Command { id, command: command @ Command::OpenTerminal { .. } }
+            | ClientMessage::Command { id, command: command @ Command::WriteTerminal { .. } }
+            | ClientMessage::Command { id, command: command @ Command::ResizeTerminal { .. } }
+            | ClientMessage::Command { id, command: command @ Command::CloseTerminal { .. } } => {
+                let reply = replied(self.use_terminal(command).await);
+                outbox.send(ServerMessage::CommandReply { id, reply }).await.ok();
+            }
             ClientMessage::Command { id, command } => {
                 if let Some(task) = command.task() {
                     self.attend(task);
                 }
-                let reply = match engine.submit(command.answered_from(self.name.as_deref())).await {
-                    Ok(reply) => reply,
-                    Err(error) => CommandReply::Failed { error: error.report() },
-                };
+                let reply = replied(engine.submit(command.answered_from(self.name.as_deref())).await);
                 outbox.send(ServerMessage::CommandReply { id, reply }).await.ok();
             }
             ClientMessage::Query { id, query } => {
@@ -211,6 +232,41 @@ impl Conversation {
                     }
                 });
             }
+        }
+    }
+
+    /// Runs a tool for the person, beside whatever else this connection asks. It ends with the connection.
+    fn call_tool(&mut self, id: RequestId, command: Command) {
+        let Command::CallTool { workspace, task, name, arguments, confirmed } = command else { return };
+        let (engine, outbox, workspaces) =
+            (self.engine.clone(), self.outbox.clone(), Arc::clone(&self.workspaces));
+        let cancel = CancellationToken::new();
+        let guard = cancel.clone().drop_guard();
+        self.queries.spawn(async move {
+            let _guard = guard;
+            // What the call starts, such as a debug session, is there for the next one.
+            hold(&engine, &workspaces, &workspace).await;
+            let call = PersonCall { workspace, task, name, arguments, confirmed };
+            let reply = replied(engine.call_tool(call, cancel).await);
+            outbox.send(ServerMessage::CommandReply { id, reply }).await.ok();
+        });
+    }
+
+    async fn use_terminal(&mut self, command: Command) -> Result<CommandReply> {
+        match command {
+            Command::OpenTerminal { workspace, columns, rows, confirmed } => {
+                let size = TerminalSize { columns, rows };
+                self.terminals.open(&self.engine, &workspace, size, confirmed, &self.outbox).await
+            }
+            Command::WriteTerminal { terminal, data } => {
+                self.terminals.input(&terminal, TerminalInput::Typed(data.into_bytes())).await
+            }
+            Command::ResizeTerminal { terminal, columns, rows } => {
+                let size = TerminalSize { columns, rows };
+                self.terminals.input(&terminal, TerminalInput::Resized(size)).await
+            }
+            Command::CloseTerminal { terminal } => self.terminals.close(&terminal),
+            _ => Err(Error::Unsupported { what: "this command" }),
         }
     }
 

@@ -1,13 +1,14 @@
 //! The one handle every door holds: commands in, events out.
 
 mod commands;
+mod person_calls;
 mod queries;
 mod restore;
 mod runs;
 mod setup;
-
 mod slash;
 mod subtasks;
+mod views;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ use stepwell_tool_runtime::{Category, HookCall, PlanHold};
 use stepwell_transcript::TaskSummary;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
+
+pub(crate) use person_calls::{PersonCall, is_about_workspace};
 
 use crate::connection::{Connection, connect};
 use crate::error::{Error, Result, broken};

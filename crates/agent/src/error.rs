@@ -1,6 +1,6 @@
 //! What can go wrong between a door and the engine.
 
-use stepwell_protocol::{ErrorKind, ErrorReport, TaskId};
+use stepwell_protocol::{ErrorKind, ErrorReport, TaskId, TerminalId};
 use stepwell_tool_runtime::near_names;
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -22,6 +22,10 @@ pub enum Error {
     NoSuchRequest { task: TaskId, id: String },
     #[error("there is no background command {process_id} in this workspace")]
     NoSuchProcess { process_id: u32 },
+    #[error("there is no terminal `{terminal}` on this connection")]
+    NoSuchTerminal { terminal: TerminalId },
+    #[error("{most} terminals are open; close one first")]
+    TooManyTerminals { most: usize },
     #[error("`{}` has no checkpoints; they are made in the folder an agent works in, before each change", folder.display())]
     NoCheckpoints { folder: std::path::PathBuf },
     #[error("checkpoint {checkpoint} belongs to no conversation; restore the files alone")]
@@ -60,6 +64,8 @@ impl Error {
             | Self::Working { .. }
             | Self::NoSuchRequest { .. }
             | Self::NoSuchProcess { .. }
+            | Self::NoSuchTerminal { .. }
+            | Self::TooManyTerminals { .. }
             | Self::NoCheckpoints { .. }
             | Self::NothingCondensed { .. }
             | Self::NoConversation { .. } => (ErrorKind::Rejected, None),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, is_about_workspace};
 use crate::error::Error;
 use crate::plan::{Keeper, PLAN_MODE};
 use crate::session::Session;
@@ -83,7 +83,10 @@ impl Host for SessionHost {
     }
 
     fn show(&self, event: Event) {
-        self.session.show(event);
+        match self.session.services() {
+            Some(services) if is_about_workspace(&event) => self.engine.show_in_workspace(&services, &event),
+            _ => self.session.show(event),
+        }
     }
 
     async fn record(&self, event: Event) -> Result<(), HostError> {

@@ -17,6 +17,7 @@ use crate::library::Library;
 use crate::mode::{Mode, Modes};
 use crate::plan::{PLAN_MODE, PlanApproval};
 use crate::prompt::Instructions;
+use crate::setup::Setup;
 use crate::subagent::{Subagents, SubtaskLimits};
 
 /// Where models come from.
@@ -114,6 +115,11 @@ pub trait WorkspaceSource: Send + Sync {
     /// Opens a folder with its own settings, rules and trust. Services that are open already are shared. Reads files, so
     /// it is called on threads that may block.
     fn open(&self, root: &Path) -> Result<AgentWorkspace>;
+
+    /// What doors may read and change of the set-up; nothing where this is `None`.
+    fn setup(self: Arc<Self>) -> Option<Arc<dyn Setup>> {
+        None
+    }
 }
 
 /// Where the instructions of a mode come from.

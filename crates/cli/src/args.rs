@@ -4,6 +4,7 @@ mod index;
 mod mcp;
 mod plan;
 mod run;
+mod serve;
 mod skills;
 mod tasks;
 
@@ -20,6 +21,7 @@ pub use mcp::{
 };
 pub use plan::{PlanCommand, PlanTask};
 pub use run::{EffortArg, InputFormat, OutputFormat, RunArgs};
+pub use serve::{ServeArgs, ServeAt, ServeCommand, WebArgs};
 pub use skills::{CommandsCommand, SkillLocation, SkillsCommand};
 pub use tasks::{EvidenceFormat, ExportFormat, TaskSort, TasksCommand, TasksListArgs};
 
@@ -59,8 +61,10 @@ pub enum Door {
     Tool(ToolCommand),
     /// Serve the tools to an MCP client: Claude Code, Codex, Cursor, VS Code and others
     Mcp(Box<McpArgs>),
-    /// Serve the agent to another program, in the messages of the protocol
-    Serve(ServeArgs),
+    /// Serve the agent to browsers and programs on this machine: a page, a WebSocket and an HTTP API
+    Serve(Box<ServeArgs>),
+    /// Open the page in a browser, and start the server where none runs
+    Web(Box<WebArgs>),
     /// Take back what the agent changed last
     Undo(UndoArgs),
     /// Take back the last undo or restore
@@ -144,16 +148,6 @@ pub enum AgentsCommand {
         #[arg(long)]
         json: bool,
     },
-}
-
-#[derive(Debug, Args)]
-pub struct ServeArgs {
-    /// Speak on standard input and output, one JSON message a line
-    #[arg(long)]
-    pub stdio: bool,
-    /// Work in this folder instead of the current one
-    #[arg(short = 'C', long, value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

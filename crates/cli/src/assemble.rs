@@ -11,6 +11,7 @@ pub mod mcp;
 mod private;
 mod repository;
 mod resources;
+mod setup;
 pub mod skill_pins;
 mod workspaces;
 
@@ -69,8 +70,12 @@ impl Assembly {
     /// The current folder with what of its settings can be used, and what is wrong with the rest: for looking, not
     /// for working, because a rule may be missing.
     pub fn for_diagnosis() -> anyhow::Result<(Self, Vec<anyhow::Error>)> {
-        let options = Self::nothing_more(workspace_root(None)?);
-        let places = Places::find()?;
+        Self::for_diagnosis_of(Places::find()?, &workspace_root(None)?)
+    }
+
+    /// The same for another folder.
+    pub fn for_diagnosis_of(places: Places, root: &Path) -> anyhow::Result<(Self, Vec<anyhow::Error>)> {
+        let options = Self::nothing_more(root.to_path_buf());
         let (settings, problems) = Settings::load_usable(&places, &options.workspace)?;
         Language::settle(settings.language().as_deref());
         Ok((Self::of(places, settings, options, RequestAdditions::default()), problems))

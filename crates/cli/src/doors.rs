@@ -19,4 +19,5 @@ pub mod serve;
 pub mod skills;
 pub mod tasks;
 pub mod tool;
+pub mod web;
 pub mod why;

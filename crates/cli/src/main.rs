@@ -118,7 +118,9 @@ fn open(door: Door) -> anyhow::Result<Exit> {
             Some(McpCommand::Test { name, json }) => wait(doors::mcp::servers::test(name, json)),
             None => wait(doors::mcp::run(args.serve)),
         },
-        Door::Serve(args) => wait(doors::serve::run(args)),
+        Door::Serve(args) if args.stdio => wait(doors::serve::stdio(args.at.cwd)),
+        Door::Serve(args) => wait_on_threads(doors::serve::run(*args)),
+        Door::Web(args) => wait_on_threads(doors::web::run(*args)),
         Door::Undo(args) => doors::checkpoints::undo(&args),
         Door::Redo(args) => doors::checkpoints::redo(&args),
         Door::Checkpoints(command) => doors::checkpoints::run(command),
@@ -166,6 +168,16 @@ fn manual_page(words: &[String]) -> anyhow::Result<Vec<u8>> {
     let mut page = Vec::new();
     clap_mangen::Man::new(page_of).render(&mut page)?;
     Ok(page)
+}
+
+/// Runs a door that serves many at once.
+fn wait_on_threads<T>(door: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4);
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(threads).enable_all().build()?;
+    let outcome = runtime.block_on(door);
+    runtime.shutdown_background();
+    outcome
 }
 
 /// Runs a door that waits for things, on this thread: one task at a time has work, and handing it from thread to

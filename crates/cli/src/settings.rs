@@ -4,6 +4,7 @@
 //! own settings are somebody else's text until the person trusts the folder: before that they can narrow what
 //! the agent may do, never widen it, and can neither name servers nor programs.
 
+mod change;
 mod claude;
 mod code;
 mod given;
@@ -34,6 +35,7 @@ use stepwell_tool_runtime::{
 };
 use stepwell_workspace::Denial;
 
+pub use change::{file_of, problem_of, set};
 pub use claude::hook_files;
 pub use code::{CodeSettings, EmbeddingSettings, LanguageServer, ServersSetting};
 pub use given::keep as keep_given;

@@ -73,7 +73,7 @@ pub use question::{
     AnsweredBy, ClarificationKind, DecisionKind, Question, QuestionAnswer, QuestionKind, QuestionOption,
 };
 pub use run::RunEnd;
-pub use schema::{command_items, json_schema, typescript};
+pub use schema::{command_items, json_schema, typescript, typescript_calls};
 pub use task::{AgentState, InterruptReason, TaskInfo, TaskOrigin, TaskState, TaskTotals};
 pub use todo::{TodoItem, TodoPriority, TodoStatus};
 pub use tool::{Artifact, CallForms, ErrorClass, ToolCall, ToolDefinition, ToolFailure, ToolResult};

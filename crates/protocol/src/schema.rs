@@ -1,10 +1,14 @@
 //! The published forms of the protocol: JSON schema and TypeScript.
 
+mod calls;
+
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 use ts_rs::{Config, TS};
 
 use crate::{ClientMessage, Command, CommandItem, EventRecord, ServerMessage};
+
+pub use calls::typescript_calls;
 
 /// Both directions of the protocol in one schema.
 #[derive(JsonSchema)]

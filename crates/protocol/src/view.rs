@@ -71,6 +71,8 @@ pub struct WorkspaceView {
     pub trusted: bool,
     /// What the folder's settings want and do not get without trust.
     pub withheld: Vec<String>,
+    /// Files that trust is about, as they are now.
+    pub trust_files: Vec<String>,
     pub mode: String,
     /// Absent where none is set or found.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ use stepwell_workspace::files::{self, Privacy};
 
 use crate::{Error, Home, Result};
 
-pub use query::{SearchHit, SortOrder, TaskQuery, TaskRow, TaskSort};
+pub use query::{SearchHit, SortOrder, TaskQuery, TaskRow, TaskSort, WorkspaceRow};
 pub use refresh::Refreshed;
 use schema::Found;
 
@@ -81,6 +81,11 @@ impl Index {
     /// The task a person means by an id, the beginning of one, or a number.
     pub fn resolve(&mut self, reference: &str) -> Result<TaskRow> {
         self.attempt(|connection, home| query::resolve(connection, home, reference))
+    }
+
+    /// The folders of all tasks, the one used last first.
+    pub fn workspaces(&mut self, limit: u32) -> Result<Vec<WorkspaceRow>> {
+        self.attempt(|connection, _| query::workspaces(connection, limit))
     }
 
     /// The task of a workspace that was used last; sub-tasks are not meant.

@@ -58,7 +58,7 @@ pub use fold::{HalfAnswer, HistoryFault, ModelHistory, TaskFolds, check_history,
 pub use fork::fork;
 pub use home::Home;
 pub use import::{ImportedTask, import_task};
-pub use index::{Index, Refreshed, SearchHit, SortOrder, TaskQuery, TaskRow, TaskSort};
+pub use index::{Index, Refreshed, SearchHit, SortOrder, TaskQuery, TaskRow, TaskSort, WorkspaceRow};
 pub use interrupted::{is_interrupted, shown_state};
 pub use log::{LogReader, OnDamage, OpenedLog, TaskLog, read_info, read_log, read_log_prefix};
 pub use manage::{delete_task, rename_task, rewind_task, set_favourite};

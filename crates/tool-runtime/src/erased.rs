@@ -13,7 +13,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
 use stepwell_protocol::{Artifact, CallForms, ErrorClass, Image, ToolDefinition, ToolDetail};
 
-use crate::{PlanPhase, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::{PlanPhase, Planned, Refused, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 
 /// Schema keyword with which a field declares other names: `#[schemars(extend("x-aliases" = ["path"]))]`.
 /// The executor renames such arguments; the model never sees the keyword.
@@ -46,7 +46,7 @@ pub trait DynTool: Send + Sync + 'static {
     async fn plan(&self, ctx: &ToolContext, arguments: Value) -> Result<Planned<DynPlan>, ToolError>;
 
     /// See [`Tool::exclude`].
-    fn exclude(&self, _plan: DynPlan, _refused: &[String]) -> Result<DynPlan, ToolError> {
+    fn exclude(&self, _plan: DynPlan, _refused: &Refused) -> Result<DynPlan, ToolError> {
         Err(ToolError::permission("this call cannot be run in part, so all of it is refused"))
     }
 
@@ -158,7 +158,7 @@ impl<T: Tool> DynTool for T {
         Ok(Tool::plan(self, ctx, input).await.map(DynPlan::new))
     }
 
-    fn exclude(&self, plan: DynPlan, refused: &[String]) -> Result<DynPlan, ToolError> {
+    fn exclude(&self, plan: DynPlan, refused: &Refused) -> Result<DynPlan, ToolError> {
         Tool::exclude(self, plan.take()?, refused).map(DynPlan::new)
     }
 

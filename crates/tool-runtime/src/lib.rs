@@ -68,7 +68,7 @@ pub use services::{
     GitQuestion, PathKind, Wanted, WorkspaceActivity, WorkspaceLookup, WorkspacePolicy, WorkspaceServices,
 };
 pub use subtask::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
-pub use tool::{Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+pub use tool::{Planned, Refused, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub use tool_set::{Exclusion, ToolGate, ToolSet};
 pub use truncate::{Truncated, cut_middle};
 pub use wording::counted;

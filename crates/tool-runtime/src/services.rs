@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
+use stepwell_protocol::{
+    BackgroundCommand, BreakpointItem, DebugSessionSummary, FileView, SymbolItem, TaskId,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::Executor;
@@ -64,6 +66,11 @@ pub trait WorkspaceActivity: Send + Sync {
         Vec::new()
     }
 
+    /// Breakpoints that are set, for screens.
+    fn breakpoint_items(&self) -> Vec<BreakpointItem> {
+        Vec::new()
+    }
+
     /// Output of a background command that nobody has read yet; it stays unread.
     fn background_output(&self, _process_id: u32) -> Option<String> {
         None
@@ -95,6 +102,11 @@ pub trait WorkspaceLookup: Send + Sync {
 
     /// Symbols whose name matches, the best first.
     async fn symbols(&self, text: &str, limit: usize) -> Result<Vec<SymbolItem>, String>;
+
+    /// The text of a file, as far as it is not hidden.
+    async fn file(&self, path: &str) -> Result<FileView, String> {
+        Err(format!("`{path}` cannot be read here"))
+    }
 
     /// What a path in the workspace is; `None` where nothing is there, or where it leads outside.
     async fn kind_of(&self, _path: &str) -> Option<PathKind> {

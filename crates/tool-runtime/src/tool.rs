@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stepwell_protocol::{Artifact, ErrorClass, Image, Preview, Risk, TaskId, ToolCallId, ToolDetail};
+use stepwell_protocol::{
+    Artifact, ErrorClass, Image, Preview, RefusedHunk, Risk, TaskId, ToolCallId, ToolDetail,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::shell::{Analysis, analyse};
@@ -28,9 +30,8 @@ pub trait Tool: Send + Sync + 'static {
     /// preview, and [`Tool::run`] gets the same plan.
     async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<Self::Plan>;
 
-    /// Leaves files out of a plan, because the person approved the rest only. `refused` holds paths of
-    /// [`Preview::files`].
-    fn exclude(&self, _plan: Self::Plan, _refused: &[String]) -> Result<Self::Plan, ToolError> {
+    /// Leaves files or hunks out of a plan, because the person approved the rest only.
+    fn exclude(&self, _plan: Self::Plan, _refused: &Refused) -> Result<Self::Plan, ToolError> {
         Err(ToolError::permission("this call cannot be run in part, so all of it is refused"))
     }
 
@@ -64,6 +65,28 @@ pub trait Tool: Send + Sync + 'static {
     /// Whether this tool shows deferred tools to the model. Its description lists them.
     fn loads_deferred(&self) -> bool {
         false
+    }
+}
+
+/// What the person left out of a call that they approved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Paths of [`Preview::files`].
+    pub files: Vec<String>,
+    /// Hunks of the diffs there, or of [`Preview::diff`] where the call changes one file.
+    pub hunks: Vec<RefusedHunk>,
+}
+
+impl Refused {
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.hunks.is_empty()
+    }
+
+    /// Names what was left out.
+    pub fn named(&self) -> String {
+        let files = self.files.iter().map(|path| format!("`{path}`"));
+        let hunks = self.hunks.iter().map(|hunk| format!("hunk {} of `{}`", hunk.hunk + 1, hunk.path));
+        files.chain(hunks).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -17,6 +17,7 @@ mod launch;
 mod memory;
 mod sandbox;
 mod service;
+mod shown;
 mod sources;
 mod started;
 mod trace;

@@ -31,4 +31,5 @@ pub use images::{ImageMaker, MadeImage};
 pub use shell::BackgroundCommands;
 pub use shell::confine::{Confinement, Walls};
 pub use shell::environment::{is_secret_name, is_secret_value, secret_variables};
+pub use shell::run_shell;
 pub use shell::spare::SpareSlot;

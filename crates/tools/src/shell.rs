@@ -9,7 +9,9 @@ mod output;
 mod plain;
 mod processes;
 pub(crate) mod spare;
+mod terminal;
 
 pub use background::BackgroundCommands;
 pub use bash::Bash;
 pub use processes::{ProcessInput, ProcessKill, ProcessRead};
+pub use terminal::run_shell;

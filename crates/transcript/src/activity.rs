@@ -1,12 +1,13 @@
 //! What goes on at this moment: calls that are being written, the agent's state, debug sessions, background commands.
 
+use serde::Serialize;
 use stepwell_protocol::{
     AgentState, BackgroundCommand, DebugSessionState, DebugSessionSummary, Event, MessageId, RunEnd,
     ToolCallId,
 };
 
 /// The present of a task. None of it is in the log; a run that ends leaves only what outlives it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Activity {
     pub agent: AgentState,
     /// Calls that the model is writing.
@@ -20,7 +21,7 @@ pub struct Activity {
 }
 
 /// A call whose arguments are not complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FormingCall {
     pub message_id: MessageId,
     pub call_id: ToolCallId,
@@ -29,7 +30,7 @@ pub struct FormingCall {
     pub arguments: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Retrying {
     pub attempt: u32,
     pub limit: u32,

@@ -1,5 +1,6 @@
 //! What the person sees, item by item, in the order in which things began.
 
+use serde::Serialize;
 use stepwell_protocol::{
     AnswerOrigin, ApprovalAnswer, ApprovalRequest, ApprovalSource, ChangedFile, Condensing, ErrorReport,
     Event, EventRecord, Message, MessageId, OutputStream, Part, PartialKind, PermissionMode, Plan,
@@ -15,17 +16,18 @@ const LIVE_OUTPUT: usize = 64 * 1024;
 /// How far back a streaming answer or an open card can be: only notices and the like come between.
 const LOOK_BACK: usize = 32;
 
-/// A task as a person sees it.
-#[derive(Clone, Debug, Default)]
+/// A task as a person sees it. Its JSON form is what the page's own fold is compared with.
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Transcript {
     items: Vec<Item>,
     /// Indexes of cards, approvals and questions that still wait for their end. Few at any time.
+    #[serde(skip)]
     waiting: Vec<usize>,
     pub summary: TaskSummary,
     pub activity: Activity,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
     /// The record the item began with.
     pub seq: Seq,
@@ -33,7 +35,8 @@ pub struct Item {
     pub entry: Entry,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Entry {
     User {
         message: Message,
@@ -116,7 +119,7 @@ pub enum Entry {
 }
 
 /// A tool call from its first word to its result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolCard {
     pub message_id: MessageId,
     pub call: ToolCall,
@@ -129,7 +132,7 @@ pub struct ToolCard {
     pub checkpoint: Option<CheckpointMark>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckpointMark {
     pub checkpoint: u64,
     pub changed: u64,

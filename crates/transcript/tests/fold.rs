@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
 use stepwell_protocol::{
     AnswerOrigin, Event, EventRecord, InterruptReason, Message, MessageId, Part, PartialKind, Seq, Timestamp,
     ToolCall, ToolCallId, ToolResult,
@@ -77,7 +78,12 @@ impl Script {
 
     fn turn(&mut self, number: usize, pieces: Vec<Piece>, end: &End) {
         let id = MessageId::new(format!("m{number}"));
-        self.push(Event::UserMessage { message: Message::user(format!("question {number}")) });
+        let message = Message {
+            id: MessageId::new(format!("u{number}")),
+            ts: Timestamp(0),
+            ..Message::user(format!("question {number}"))
+        };
+        self.push(Event::UserMessage { message });
         self.stream = Stream { message: Some(id.clone()), ..Stream::default() };
         for piece in pieces {
             self.piece(number, &id, piece);
@@ -263,4 +269,54 @@ proptest! {
         let twice: Vec<EventRecord> = log.iter().chain(&log[again..]).cloned().collect();
         prop_assert_eq!(seen(&Transcript::of(&twice)), seen(&once));
     }
+}
+
+/// The page has a fold of its own, in TypeScript. It is compared with this one on these cases: `web/src/fold/twin.test.ts`.
+/// `UPDATE_EXPECT=1` writes them anew.
+#[test]
+fn cases_for_the_fold_of_the_page_are_fresh() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut cases = vec![every_event()];
+    for _ in 0..24 {
+        let turns = turns().new_tree(&mut runner).unwrap().current();
+        let mut script = Script::default();
+        for (number, (pieces, end)) in turns.into_iter().enumerate() {
+            script.turn(number, pieces, &end);
+        }
+        cases.push(script.events.into_iter().map(|(record, _)| record).collect());
+    }
+    let cases: Vec<serde_json::Value> = cases
+        .iter()
+        .map(|records| serde_json::json!({"records": records, "folded": Transcript::of(records)}))
+        .collect();
+    let text = serde_json::to_string(&cases).unwrap() + "\n";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases.json");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    assert!(std::fs::read_to_string(path).unwrap_or_default() == text, "run with UPDATE_EXPECT=1");
+}
+
+/// A task in which everything happens once.
+fn every_event() -> Vec<EventRecord> {
+    let events: Vec<Event> = serde_json::from_str(include_str!("every_event.json")).unwrap();
+    let mut seq = 0;
+    let record = |event: Event| {
+        seq += u64::from(event.is_durable());
+        EventRecord { seq: Seq(seq), ts: Timestamp(i64::try_from(seq).unwrap() * 1000), event }
+    };
+    events.into_iter().map(record).collect()
+}
+
+#[test]
+fn the_case_of_everything_has_every_event() {
+    let schema = stepwell_protocol::json_schema();
+    let known = schema["$defs"]["Event"]["oneOf"].as_array().unwrap().iter();
+    let names = known.map(|variant| variant["properties"]["type"]["const"].as_str().unwrap().to_owned());
+    let there: Vec<String> = every_event()
+        .iter()
+        .map(|record| serde_json::to_value(&record.event).unwrap()["type"].as_str().unwrap().to_owned())
+        .collect();
+    let missing: Vec<String> = names.filter(|name| !there.contains(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }

@@ -40,9 +40,10 @@ use group::ProcessGroup;
 
 pub use capture::{Captured, KeepOutput};
 pub use companion::{Companion, EndWatch, Pipes, SpareTerminal, TerminalEnd};
-pub use foreground::{capture_text, capture_text_in, run_attached, run_in_foreground};
+pub use foreground::{capture_text, capture_text_in, run_attached, run_in_foreground, start_apart};
 pub use listening::{UserSignal, ask_by_user_signal, listening};
 pub use program::find_program;
+pub use terminal::{TerminalControl, run_on_terminal};
 pub use text_pieces::TextPieces;
 
 /// After SIGTERM, before SIGKILL.

@@ -34,6 +34,16 @@ impl Workspace {
         encoding::decode(&content).ok_or_else(|| Error::Binary { path: place.absolute().to_path_buf() })
     }
 
+    /// At most `most` bytes of the beginning of a file, and its size.
+    pub fn read_beginning(&self, place: &Inside, most: u64) -> Result<(Vec<u8>, u64)> {
+        let mut file = self.open_file(place)?;
+        let failed = |error| Error::io("read", place.absolute(), error);
+        let size = file.metadata().map_err(failed)?.len();
+        let mut content = Vec::new();
+        (&mut file).take(most).read_to_end(&mut content).map_err(failed)?;
+        Ok((content, size))
+    }
+
     /// The first bytes of a file and its size, to tell what it is without reading it.
     pub fn peek(&self, place: &Inside) -> Result<(Vec<u8>, u64)> {
         let file = self.open_file(place)?;

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use stepwell_protocol::{Command, CommandReply, Event, PermissionMode, TaskId};
+use tokio_util::sync::CancellationToken;
 
+use super::person_calls::PersonCall;
 use super::{Engine, NewTask, title_of};
 use crate::error::{Error, Result, broken};
 use crate::plan::Keeper;
@@ -94,6 +96,10 @@ impl Engine {
                     .await
                     .map_err(broken)??;
                 self.inner.list.changed(&task);
+            }
+            Command::CallTool { workspace, task, name, arguments, confirmed } => {
+                let call = PersonCall { workspace, task, name, arguments, confirmed };
+                return self.call_tool(call, CancellationToken::new()).await;
             }
             other => return self.submit_setup(other).await,
         }

@@ -91,6 +91,17 @@ impl Engine {
                 let services = self.workspace(Path::new(&workspace)).await?.services;
                 QueryReply::BackgroundCommands { commands: services.activity.background_commands() }
             }
+            Query::TaskView { task, limit } => {
+                QueryReply::TaskView { view: Box::new(self.task_view(&task, rows(limit)).await?) }
+            }
+            Query::Evidence { task } => QueryReply::Evidence { card: Box::new(self.evidence(&task).await?) },
+            Query::ExportTask { task, format } => self.export(&task, format).await?,
+            Query::Workspaces => QueryReply::Workspaces { workspaces: self.workspaces().await? },
+            Query::File { workspace, path } => {
+                let workspace = self.workspace(Path::new(&workspace)).await?;
+                let file = workspace.services.lookup.file(&path).await.map_err(failed)?;
+                QueryReply::File { file: Box::new(file) }
+            }
             other => self.query_setup(other).await?,
         })
     }
@@ -101,6 +112,7 @@ impl Engine {
             workspace: filter.workspace,
             favourite: filter.favourites_only.then_some(true),
             state: filter.state,
+            root: None,
             text: filter.search.filter(|text| !text.trim().is_empty()),
             sort: TaskSort::Updated,
             order: SortOrder::Descending,
@@ -119,7 +131,7 @@ impl Engine {
     }
 
     /// A task as a list shows it: what is open here is newer than the index.
-    fn fresh(&self, row: TaskRow) -> TaskListItem {
+    pub(super) fn fresh(&self, row: TaskRow) -> TaskListItem {
         match self.session(&row.id).ok().and_then(|session| session.list_item()) {
             Some(item) => item,
             None => item_of(row),
@@ -136,7 +148,7 @@ impl Engine {
         Ok(item_of(found.await.map_err(broken)??))
     }
 
-    async fn history(
+    pub(super) async fn history(
         &self,
         task: &TaskId,
         before: Option<Seq>,
@@ -187,7 +199,7 @@ fn history_page(
     Ok((page, first > Seq(1)))
 }
 
-fn item_of(row: TaskRow) -> TaskListItem {
+pub(super) fn item_of(row: TaskRow) -> TaskListItem {
     let usage = Usage {
         input_tokens: row.input_tokens,
         output_tokens: row.output_tokens,
@@ -257,6 +269,6 @@ fn tool_item(tool: &Arc<RegisteredTool>) -> ToolItem {
     }
 }
 
-fn failed(message: String) -> Error {
+pub(super) fn failed(message: String) -> Error {
     Error::Setup { message, hint: None }
 }

@@ -19,5 +19,6 @@ mod plan_tools;
 mod plans;
 mod properties;
 mod resume;
+mod screens;
 mod small_windows;
 mod subtasks;

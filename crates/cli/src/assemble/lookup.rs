@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use stepwell_code_intel::languages::Language;
 use stepwell_mcp::client::Servers;
-use stepwell_protocol::{BackgroundCommand, DebugSessionSummary, SymbolItem, TaskId};
+use stepwell_protocol::{
+    BackgroundCommand, BreakpointItem, DebugSessionSummary, FileView, SymbolItem, TaskId,
+};
 use stepwell_tool_runtime::{GitQuestion, PathKind, Wanted, WorkspaceActivity, WorkspaceLookup};
 use stepwell_tools::{BackgroundCommands, CodeService, Confinement, DebugService};
 use stepwell_workspace::Workspace;
@@ -15,6 +18,9 @@ use tokio_util::sync::CancellationToken;
 use super::code::{OVERVIEW_DEADLINE, overview_limits};
 use super::repository;
 use crate::settings::Settings;
+
+/// Bytes of a file that a screen is shown at most.
+const LONGEST_SHOWN: u64 = 1 << 20;
 
 /// Debug sessions and background commands of a workspace.
 pub struct Activity {
@@ -36,6 +42,10 @@ impl WorkspaceActivity for Activity {
 
     fn breakpoints(&self) -> Vec<String> {
         self.debugger.breakpoint_lines()
+    }
+
+    fn breakpoint_items(&self) -> Vec<BreakpointItem> {
+        self.debugger.breakpoint_items()
     }
 
     fn background_output(&self, process_id: u32) -> Option<String> {
@@ -96,6 +106,19 @@ impl WorkspaceLookup for Lookup {
     async fn symbols(&self, text: &str, limit: usize) -> Result<Vec<SymbolItem>, String> {
         let symbols = self.code.symbols_matching(text.to_owned(), limit).await;
         symbols.map_err(|error| error.message)
+    }
+
+    async fn file(&self, path: &str) -> Result<FileView, String> {
+        let (workspace, path) = (self.workspace.clone(), path.to_owned());
+        let read = tokio::task::spawn_blocking(move || {
+            let place = workspace.place(&path)?;
+            let (content, bytes) = workspace.read_beginning(&place, LONGEST_SHOWN)?;
+            let truncated = bytes > content.len() as u64;
+            let text = String::from_utf8_lossy(&content).into_owned();
+            let language = Language::detect(place.absolute(), &text).map(|found| found.name().to_owned());
+            Ok::<_, stepwell_workspace::Error>(FileView { path, text, bytes, truncated, language })
+        });
+        read.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 
     async fn kind_of(&self, path: &str) -> Option<PathKind> {

@@ -10,7 +10,7 @@ use stepwell_agent::mode::Modes;
 use stepwell_agent::prompt::instructions::{Instruction, InstructionSource as InstructionOrigin};
 use stepwell_agent::subagent::Subagents;
 use stepwell_agent::{
-    AgentWorkspace, Budget, EnvironmentSettings, PlanApproval, RunSettings, WorkspaceCheckpoints,
+    AgentWorkspace, Budget, EnvironmentSettings, PlanApproval, RunSettings, Setup, WorkspaceCheckpoints,
     WorkspaceSource,
 };
 use stepwell_llm::RequestOptions;
@@ -22,7 +22,7 @@ use stepwell_tool_runtime::{
 };
 use stepwell_tools::catalog::{self, CatalogOptions};
 use stepwell_tools::ports::{ArtifactFiles, HookProcesses};
-use stepwell_tools::{BackgroundCommands, CodeService, DebugService, ImageMaker};
+use stepwell_tools::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker};
 use stepwell_workspace::Workspace;
 
 use super::images::Images;
@@ -135,6 +135,23 @@ impl Workspaces {
         };
         open.insert(root.to_path_buf(), shared);
         Ok(OpenWorkspace { services, settings, policy, modes, subagents, mcp, models })
+    }
+
+    pub(super) fn places(&self) -> Arc<Places> {
+        Arc::clone(&self.places)
+    }
+
+    pub(super) fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.redactor)
+    }
+
+    /// The walls around programs of a folder, and variables that these do not get.
+    pub(super) fn walls(&self, root: &Path) -> anyhow::Result<(Confinement, Vec<String>)> {
+        let settings = Settings::load(&self.places, root, self.command_line.clone())?;
+        let workspace = self.open_folder(&settings, root)?;
+        let denied = self.denied_reads(&settings, root)?;
+        let options = self.catalog_options(&settings, &workspace, denied.as_ref())?;
+        Ok((options.confinement, options.removed_variables))
     }
 
     /// Connects to the MCP servers that the settings name now. It waits for none of them.
@@ -339,5 +356,9 @@ impl WorkspaceSource for Workspaces {
         };
         let instructions = Arc::new(instructions);
         Ok(AgentWorkspace { services, policy, settings: run, models, instructions, library })
+    }
+
+    fn setup(self: Arc<Self>) -> Option<Arc<dyn Setup>> {
+        Some(self)
     }
 }

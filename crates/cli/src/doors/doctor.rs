@@ -4,8 +4,8 @@ mod sandbox;
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use stepwell_llm::preset_names;
+use stepwell_protocol::{CheckState, DoctorCheck};
 use stepwell_workspace::{files, process};
 
 use crate::args::DoctorArgs;
@@ -22,116 +22,98 @@ const WIDEST_CHECK: usize = 22;
 /// How long a provider may take to answer.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// One thing that was looked at.
-struct Finding {
-    what: String,
-    state: State,
-    detail: String,
-    hint: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Good,
-    /// Not set up, which is no fault.
-    Absent,
-    Bad,
-}
-
 pub async fn run(args: DoctorArgs) -> anyhow::Result<Exit> {
     let (assembly, problems) = Assembly::for_diagnosis()?;
-    let models = assembly.models();
-    let mut findings = settings(&assembly, &problems);
-    findings.extend([
-        data_folder(&assembly),
-        log_file(&assembly),
-        program(&assembly, "git", "looking at the history of a repository"),
-        program(&assembly, "bash", "the `bash` tool"),
-    ]);
-    findings.extend(sandbox::findings(&assembly));
-    findings.extend(providers(&assembly, &models, args.offline).await?);
-    if !args.offline {
-        findings.extend(local_servers(&models).await?);
-    }
-    findings.push(chosen_model(&assembly, &models, args.offline).await);
-    let bad = findings.iter().any(|finding| finding.state == State::Bad);
+    let checks = checks(&assembly, &problems, args.offline).await?;
+    let bad = checks.iter().any(|check| check.state == CheckState::Failed);
     if args.json {
-        let rows: Vec<Value> = findings.iter().map(Finding::to_json).collect();
-        out_line(&serde_json::to_string_pretty(&rows)?);
+        out_line(&serde_json::to_string_pretty(&checks)?);
     } else {
-        findings.iter().for_each(Finding::print);
+        checks.iter().for_each(print);
     }
     Ok(if bad { Exit::Failed } else { Exit::Done })
 }
 
-impl Finding {
-    fn good(what: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { what: what.into(), state: State::Good, detail: detail.into(), hint: None }
+/// Looks at everything that a task needs.
+pub async fn checks(
+    assembly: &Assembly,
+    problems: &[anyhow::Error],
+    offline: bool,
+) -> anyhow::Result<Vec<DoctorCheck>> {
+    let models = assembly.models();
+    let mut checks = settings(assembly, problems);
+    checks.extend([
+        data_folder(assembly),
+        log_file(assembly),
+        program(assembly, "git", "looking at the history of a repository"),
+        program(assembly, "bash", "the `bash` tool"),
+    ]);
+    checks.extend(sandbox::checks(assembly));
+    checks.extend(providers(assembly, &models, offline).await?);
+    if !offline {
+        checks.extend(local_servers(&models).await?);
     }
+    checks.push(chosen_model(assembly, &models, offline).await);
+    Ok(checks)
+}
 
-    fn bad(what: impl Into<String>, detail: impl Into<String>, hint: Option<String>) -> Self {
-        Self { what: what.into(), state: State::Bad, detail: detail.into(), hint }
-    }
+fn good(what: impl Into<String>, detail: impl Into<String>) -> DoctorCheck {
+    DoctorCheck { check: what.into(), state: CheckState::Ok, detail: detail.into(), hint: None }
+}
 
-    fn absent(what: impl Into<String>, detail: impl Into<String>, hint: Option<String>) -> Self {
-        Self { what: what.into(), state: State::Absent, detail: detail.into(), hint }
-    }
+fn bad(what: impl Into<String>, detail: impl Into<String>, hint: Option<String>) -> DoctorCheck {
+    DoctorCheck { check: what.into(), state: CheckState::Failed, detail: detail.into(), hint }
+}
 
-    fn to_json(&self) -> Value {
-        let state = match self.state {
-            State::Good => "ok",
-            State::Absent => "absent",
-            State::Bad => "failed",
-        };
-        json!({"check": self.what, "state": state, "detail": self.detail, "hint": self.hint})
-    }
+fn absent(what: impl Into<String>, detail: impl Into<String>, hint: Option<String>) -> DoctorCheck {
+    DoctorCheck { check: what.into(), state: CheckState::Absent, detail: detail.into(), hint }
+}
 
-    fn print(&self) {
-        let style = Style::for_stdout();
-        let mark = match self.state {
-            State::Good => style.green("✓"),
-            State::Absent => style.dim("-"),
-            State::Bad => style.red("✗"),
-        };
-        let language = Language::current();
-        let what = columns::padded(&language.say(&self.what), WIDEST_CHECK);
-        out_line(&format!("{mark} {what} {}", language.say(&self.detail)));
-        if let Some(hint) = &self.hint {
-            out_line(&format!("  {} {}", style.cyan(language.hint()), language.say(hint)));
-        }
+fn print(check: &DoctorCheck) {
+    let style = Style::for_stdout();
+    let mark = match check.state {
+        CheckState::Ok => style.green("✓"),
+        CheckState::Absent => style.dim("-"),
+        CheckState::Failed => style.red("✗"),
+    };
+    let language = Language::current();
+    let what = columns::padded(&language.say(&check.check), WIDEST_CHECK);
+    out_line(&format!("{mark} {what} {}", language.say(&check.detail)));
+    if let Some(hint) = &check.hint {
+        out_line(&format!("  {} {}", style.cyan(language.hint()), language.say(hint)));
     }
 }
 
 /// Whether the settings can be used; what is wrong with each file that cannot.
-fn settings(assembly: &Assembly, problems: &[anyhow::Error]) -> Vec<Finding> {
+fn settings(assembly: &Assembly, problems: &[anyhow::Error]) -> Vec<DoctorCheck> {
     if problems.is_empty() {
-        return vec![Finding::good("settings", assembly.places.user_settings().display().to_string())];
+        return vec![good("settings", assembly.places.user_settings().display().to_string())];
     }
     let finding = |problem: &anyhow::Error| {
         let report = crate::report::to_error_report(problem);
-        Finding::bad("settings", report.message, report.hint)
+        bad("settings", report.message, report.hint)
     };
     problems.iter().map(finding).collect()
 }
 
 /// Whether tasks can be kept.
-fn data_folder(assembly: &Assembly) -> Finding {
+fn data_folder(assembly: &Assembly) -> DoctorCheck {
     let root = assembly.home().root();
     let probe = root.join(format!(".doctor-{}", std::process::id()));
     let tried = files::create_private_dir(root)
         .and_then(|()| files::write_atomic(&probe, b"", files::Privacy::Private))
         .and_then(|()| files::remove_file(&probe));
     match tried {
-        Ok(()) => Finding::good("data folder", root.display().to_string()),
-        Err(error) => Finding::bad("data folder", error.to_string(), error.hint().map(str::to_owned)),
+        Ok(()) => good("data folder", root.display().to_string()),
+        Err(error) => bad("data folder", error.to_string(), error.hint().map(str::to_owned)),
     }
 }
 
 /// Whether the log can be written. It is no fault where not: commands run without it.
-fn log_file(assembly: &Assembly) -> Finding {
+fn log_file(assembly: &Assembly) -> DoctorCheck {
     match crate::logging::check(&assembly.places) {
-        Ok(()) => Finding::good("log", assembly.places.log_file().display().to_string()),
-        Err(error) => Finding::absent(
+        Ok(()) => good("log", assembly.places.log_file().display().to_string()),
+        Err(error) => absent(
             "log",
             format!("{} cannot be written: {error}", assembly.places.log_file().display()),
             Some("make the folder writable, or set XDG_STATE_HOME to one that is".into()),
@@ -139,15 +121,15 @@ fn log_file(assembly: &Assembly) -> Finding {
     }
 }
 
-fn program(assembly: &Assembly, name: &str, purpose: &str) -> Finding {
+fn program(assembly: &Assembly, name: &str, purpose: &str) -> DoctorCheck {
     match process::find_program(name, &assembly.workspace) {
-        Some(path) => Finding::good(name, path.display().to_string()),
-        None => Finding::bad(name, "not found", Some(format!("install {name}; it is needed for {purpose}"))),
+        Some(path) => good(name, path.display().to_string()),
+        None => bad(name, "not found", Some(format!("install {name}; it is needed for {purpose}"))),
     }
 }
 
 /// Every provider with a key or in the settings, checked by a live call.
-async fn providers(assembly: &Assembly, models: &Models, offline: bool) -> anyhow::Result<Vec<Finding>> {
+async fn providers(assembly: &Assembly, models: &Models, offline: bool) -> anyhow::Result<Vec<DoctorCheck>> {
     let configured = assembly.settings.providers();
     let mut names: Vec<String> = configured.keys().cloned().collect();
     names.extend(preset_names().map(str::to_owned).filter(|name| !configured.contains_key(name)));
@@ -155,7 +137,7 @@ async fn providers(assembly: &Assembly, models: &Models, offline: bool) -> anyho
         let configured = configured.contains_key(&name);
         provider(models, name, configured, offline)
     });
-    let findings: anyhow::Result<Vec<Option<Finding>>> =
+    let findings: anyhow::Result<Vec<Option<DoctorCheck>>> =
         futures::future::join_all(checks).await.into_iter().collect();
     Ok(findings?.into_iter().flatten().collect())
 }
@@ -165,14 +147,14 @@ async fn provider(
     name: String,
     configured: bool,
     offline: bool,
-) -> anyhow::Result<Option<Finding>> {
+) -> anyhow::Result<Option<DoctorCheck>> {
     let provider = match models.provider(&name) {
         Ok(provider) => provider,
-        Err(error) => return Ok(Some(Finding::bad(name, error.message, error.hint))),
+        Err(error) => return Ok(Some(bad(name, error.message, error.hint))),
     };
     let (key, source) = match models.key(&provider) {
         Ok(found) => found,
-        Err(error) => return Ok(Some(Finding::bad(name, format!("{error:#}"), None))),
+        Err(error) => return Ok(Some(bad(name, format!("{error:#}"), None))),
     };
     let from = match &source {
         KeySource::NotNeeded => "no key needed".to_owned(),
@@ -185,27 +167,27 @@ async fn provider(
             let variable = provider.api_key_env.clone().unwrap_or_default();
             let finding = if configured {
                 let hint = format!("set {variable}, or `stepwell config set-key {name}`");
-                Finding::bad(name, "no key", Some(hint))
+                bad(name, "no key", Some(hint))
             } else {
-                Finding::absent(name, format!("no key ({variable})"), None)
+                absent(name, format!("no key ({variable})"), None)
             };
             return Ok(Some(finding));
         }
-        _ if offline => return Ok(Some(Finding::good(name, format!("{from}, not checked")))),
+        _ if offline => return Ok(Some(good(name, format!("{from}, not checked")))),
         _ => {}
     }
     let started = Instant::now();
     Ok(Some(match stepwell_llm::list_models(&provider, key, models.client(), DEADLINE).await {
         Ok(found) => {
             let took = started.elapsed().as_millis();
-            Finding::good(name, format!("{from}, {}, answered in {took} ms", count(found.len())))
+            good(name, format!("{from}, {}, answered in {took} ms", count(found.len())))
         }
-        Err(error) => Finding::bad(name, error.message, error.hint),
+        Err(error) => bad(name, error.message, error.hint),
     }))
 }
 
 /// Servers on this machine, by their usual ports.
-async fn local_servers(models: &Models) -> anyhow::Result<Vec<Finding>> {
+async fn local_servers(models: &Models) -> anyhow::Result<Vec<DoctorCheck>> {
     let running = stepwell_llm::local_servers(models.client()).await;
     let mut findings = Vec::new();
     for name in preset_names() {
@@ -215,16 +197,14 @@ async fn local_servers(models: &Models) -> anyhow::Result<Vec<Finding>> {
             Some(server) => {
                 let example =
                     server.models.first().map_or(String::new(), |model| format!(", such as {name}/{model}"));
-                Finding::good(
+                good(
                     name,
                     format!("running at {}, {}{example}", provider.base_url, count(server.models.len())),
                 )
             }
-            None => Finding::absent(
-                name,
-                format!("not running at {}; start it with `{start}`", provider.base_url),
-                None,
-            ),
+            None => {
+                absent(name, format!("not running at {}; start it with `{start}`", provider.base_url), None)
+            }
         });
     }
     Ok(findings)
@@ -235,16 +215,16 @@ fn count(models: usize) -> String {
 }
 
 /// The chosen model, asked for one word: key, name and server are right if it answers.
-async fn chosen_model(assembly: &Assembly, models: &Models, offline: bool) -> Finding {
+async fn chosen_model(assembly: &Assembly, models: &Models, offline: bool) -> DoctorCheck {
     let Some((name, source)) = assembly.settings.pick(|layer| layer.model.clone()) else {
-        return Finding::absent(
+        return absent(
             "model",
             "none is chosen",
             Some("give `--model PROVIDER/MODEL`, or set `model` with `stepwell config edit`".into()),
         );
     };
     if offline {
-        return Finding::good("model", format!("{name} ({source}), not checked"));
+        return good("model", format!("{name} ({source}), not checked"));
     }
     let checked = match models.options(&name) {
         Ok(options) => stepwell_llm::validate(options).await,
@@ -253,8 +233,8 @@ async fn chosen_model(assembly: &Assembly, models: &Models, offline: bool) -> Fi
     match checked {
         Ok(checked) => {
             let took = checked.latency.as_millis();
-            Finding::good("model", format!("{name} ({source}) answered in {took} ms"))
+            good("model", format!("{name} ({source}) answered in {took} ms"))
         }
-        Err(error) => Finding::bad("model", format!("{name} ({source}): {}", error.message), error.hint),
+        Err(error) => bad("model", format!("{name} ({source}): {}", error.message), error.hint),
     }
 }

@@ -1,96 +1,119 @@
-//! `stepwell serve`: the engine for programs, in the messages of the protocol.
-//!
-//! With `--stdio` a program that started us writes one `ClientMessage` a line and reads one `ServerMessage` a line. The
-//! tasks it starts, and what runs in their workspaces, live as long as the conversation.
+//! `stepwell serve`: the engine for browsers and programs, one server for each user of a machine.
 
+mod http;
+mod registry;
+mod running;
+mod stdio;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
-use futures::{SinkExt, Stream, StreamExt};
-use stepwell_protocol::{ClientMessage, ErrorKind, ErrorReport, ServerMessage};
-use tokio::io::{AsyncWriteExt, BufReader};
-use tokio::sync::mpsc;
+use serde_json::json;
 
-use crate::args::ServeArgs;
-use crate::assemble::Assembly;
+use crate::args::{ServeArgs, ServeCommand};
 use crate::exit::Exit;
-use crate::interrupts::Interrupts;
-use crate::lines::Lines;
+use crate::language::said;
 use crate::report;
+use crate::settings::Places;
+use crate::terminal::{error_line, out_json, out_line};
 
-/// How long the last messages may take to be read.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+pub use http::{Served, serve};
+pub use registry::{Claim, Registry, folder as serve_folder};
+pub use running::RunningServer;
+
+/// How long a server may take to end.
+const TO_END: Duration = Duration::from_secs(20);
 
 pub async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
-    if !args.stdio {
-        return Err(report::usage(
-            "say how to serve",
-            "`stepwell serve --stdio` speaks the protocol on standard input and output",
-        ));
+    let places = Places::find()?;
+    match args.command {
+        Some(ServeCommand::Status { json }) => return status(&places, json).await,
+        Some(ServeCommand::Stop) => return stop(&places).await,
+        None => {}
     }
-    let assembly = Assembly::in_folder(args.cwd.as_deref())?;
-    let engine = assembly.engine();
-    let (mut to_engine, from_engine) = engine.connect().split();
-    let (refused, refusals) = mpsc::channel(1);
-    // Beside the rest: a reader that does not read must hold up nobody but itself.
-    let writing = tokio::spawn(write_all(from_engine, refusals));
-    let mut interrupts = Interrupts::listen()?;
-    let mut input = Lines::new(BufReader::new(tokio::io::stdin()));
-    let mut exit = Exit::Done;
-    loop {
-        let line = tokio::select! {
-            () = interrupts.next() => {
-                exit = Exit::Interrupted;
-                break;
-            }
-            line = input.next() => line?,
-        };
-        let Some(line) = line else { break };
-        let taken = match read(&line) {
-            Ok(None) => true,
-            Ok(Some(message)) => to_engine.send(message).await.is_ok(),
-            Err(error) => refused.send(ServerMessage::Rejected { error }).await.is_ok(),
-        };
-        if !taken || writing.is_finished() {
-            break;
+    let folder = crate::assemble::workspace_root(args.at.cwd.as_deref())?;
+    match Registry::of(&places)?.claim().await? {
+        Claim::Running(running) => {
+            let running = RunningServer::verified(&places, running).await?;
+            out_line(&running.address());
+            error_line(&said("a server is running already; the options of this command do not change it"));
+            tell_link(&running.link(&folder).await?);
+            Ok(Exit::Done)
         }
-    }
-    // What was asked for before the end of the input is answered; runs end with the conversation.
-    engine.finish().await;
-    drop((to_engine, refused));
-    tokio::time::timeout(LAST_WORDS, writing).await.ok();
-    Ok(exit)
-}
-
-/// Writes every message as a line, until there are no more or nobody reads.
-async fn write_all(
-    mut from_engine: impl Stream<Item = ServerMessage> + Unpin,
-    mut refusals: mpsc::Receiver<ServerMessage>,
-) {
-    let mut output = tokio::io::stdout();
-    loop {
-        let message = tokio::select! {
-            Some(message) = refusals.recv() => message,
-            message = from_engine.next() => match message {
-                Some(message) => message,
-                None => return,
-            },
-        };
-        // Types of ours always have a JSON form.
-        let mut line = serde_json::to_vec(&message).unwrap_or_default();
-        line.push(b'\n');
-        if output.write_all(&line).await.is_err() || output.flush().await.is_err() {
-            return;
+        Claim::Ours(place) => {
+            let served = serve(&places, &args.at, &folder, place).await?;
+            out_line(&served.address());
+            tell_link(&served.link());
+            tell_token(&served);
+            served.until_stopped().await
         }
     }
 }
 
-fn read(line: &[u8]) -> Result<Option<ClientMessage>, ErrorReport> {
-    if line.iter().all(u8::is_ascii_whitespace) {
-        return Ok(None);
+/// Speaks with the program that started this one.
+pub async fn stdio(folder: Option<PathBuf>) -> anyhow::Result<Exit> {
+    stdio::run(folder.as_deref()).await
+}
+
+pub fn tell_link(link: &str) {
+    error_line(&said("open this in a browser; it is good once, for two minutes:"));
+    error_line(&format!("  {link}"));
+}
+
+fn tell_token(served: &Served) {
+    let path = served.token_file.display();
+    error_line(&said(&format!("programs send the token in {path}; docs/serve.md describes the API")));
+}
+
+async fn status(places: &Places, as_json: bool) -> anyhow::Result<Exit> {
+    let Some(running) = Registry::of(places)?.running()? else {
+        if as_json {
+            out_json(&json!({ "running": false }));
+        } else {
+            out_line(&said("no server is running"));
+        }
+        return Ok(Exit::Failed);
+    };
+    let running = RunningServer::verified(places, running).await?;
+    let entry = &running.entry;
+    if as_json {
+        out_json(&json!({
+            "running": true,
+            "address": running.address(),
+            "pid": entry.pid,
+            "port": entry.port,
+            "version": entry.version,
+            "started_at": entry.started_at,
+        }));
+    } else {
+        let (address, pid, version) = (running.address(), entry.pid, &entry.version);
+        out_line(&said(&format!("running at {address}: process {pid}, version {version}")));
     }
-    serde_json::from_slice(line).map(Some).map_err(|error| ErrorReport {
-        kind: ErrorKind::Rejected,
-        message: format!("the line is no message of the protocol: {error}"),
-        hint: Some("docs/schema/protocol.json describes `ClientMessage`".into()),
-    })
+    Ok(Exit::Done)
+}
+
+async fn stop(places: &Places) -> anyhow::Result<Exit> {
+    let registry = Registry::of(places)?;
+    let Some(entry) = registry.running()? else {
+        out_line(&said("no server is running"));
+        return Ok(Exit::Done);
+    };
+    let pid = entry.pid;
+    let asked = match RunningServer::verified(places, entry).await {
+        Ok(running) => running.stop().await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = asked {
+        tracing::warn!(%error, "the server did not take the request to stop");
+        // The lock says that this process is the server, whatever else is wrong with it.
+        registry.terminate(pid)?;
+    }
+    if registry.wait_until_free(TO_END).await {
+        out_line(&said("the server has ended"));
+        return Ok(Exit::Done);
+    }
+    Err(report::failed(
+        format!("process {pid} has not ended within {} s", TO_END.as_secs()),
+        format!("it may be at work on something; `kill -9 {pid}` ends it at once and loses nothing that was kept"),
+    ))
 }

@@ -53,6 +53,11 @@ pub fn layer(table: toml::Table, place: &Place) -> anyhow::Result<SettingsLayer>
     table.try_into().map_err(|error: toml::de::Error| unusable(place, error.to_string().trim_end(), meant))
 }
 
+/// The error of a file whose text is no settings.
+pub fn unusable_file(path: &Path, error: &toml::de::Error) -> anyhow::Error {
+    unusable(&Place::File(path.to_path_buf()), &format!("\n{error}"), None)
+}
+
 pub fn unusable(place: &Place, problem: &str, meant: Option<String>) -> anyhow::Error {
     let hint = meant.unwrap_or_else(|| "`stepwell config schema` prints what is allowed".into());
     report::usage(format!("the settings {place} cannot be used: {problem}"), hint)

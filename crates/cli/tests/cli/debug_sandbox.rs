@@ -13,7 +13,7 @@ use crate::world::World;
 const SECRET: &str = "hunter2-of-the-person";
 
 /// A world whose Python has debugpy; `None` says what is missing.
-fn world() -> Option<World> {
+pub fn world() -> Option<World> {
     let found = Command::new("python3").args(["-c", "import debugpy"]).output();
     if !found.is_ok_and(|output| output.status.success()) {
         assert!(std::env::var_os("CI").is_none(), "python3 with debugpy is missing");

@@ -48,6 +48,8 @@ mod run_input;
 mod run_options;
 mod sandbox;
 mod scip;
+mod screens;
+mod served;
 mod skills;
 mod small_window;
 mod subagents;

@@ -98,6 +98,13 @@ impl Servers {
         }
     }
 
+    /// Ends a server, so that the next [`Self::apply`] connects it anew; `false` when there is none of this name.
+    pub fn forget(&self, name: &str) -> bool {
+        let Some(server) = self.running.lock().remove(name) else { return false };
+        self.unplug(&server);
+        true
+    }
+
     /// Every server with its state, by name.
     pub fn statuses(&self) -> Vec<ServerStatus> {
         let running = self.running.lock();

@@ -56,7 +56,7 @@ impl Host for Person {
         self.questions.lock().push(question);
         let option = self.option.lock().clone();
         let by = if option.is_some() { AnsweredBy::Person } else { AnsweredBy::Nobody };
-        QuestionAnswer { option, text: None, by }
+        QuestionAnswer::new(option, None, by)
     }
 
     fn show(&self, event: Event) {

@@ -57,6 +57,8 @@ pub struct TaskQuery {
     pub workspace: Option<String>,
     pub favourite: Option<bool>,
     pub state: Option<TaskState>,
+    /// The topmost task of a tree, to find the whole of it.
+    pub root: Option<TaskId>,
     /// Words that a title, a message or an answer must hold.
     pub text: Option<String>,
     pub sort: TaskSort,
@@ -72,6 +74,7 @@ impl TaskQuery {
             workspace: None,
             favourite: None,
             state: None,
+            root: None,
             text: None,
             sort: TaskSort::Updated,
             order: SortOrder::Descending,
@@ -157,6 +160,10 @@ fn conditions(query: &TaskQuery) -> Option<(String, Vec<Value>)> {
         sql.push_str(" AND state = ?");
         values.push(state.name().to_owned().into());
     }
+    if let Some(root) = &query.root {
+        sql.push_str(" AND root = ?");
+        values.push(root.to_string().into());
+    }
     if let Some(text) = &query.text {
         sql.push_str(
             " AND id IN (SELECT texts.task FROM words JOIN texts ON texts.rowid = words.rowid WHERE words MATCH ?)",
@@ -204,6 +211,27 @@ fn grouped(mut hits: Vec<SearchHit>) -> Vec<SearchHit> {
     }
     hits.sort_by_key(|hit| order.get(&hit.task).copied());
     hits
+}
+
+/// A folder that tasks worked in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceRow {
+    pub path: String,
+    pub tasks: u64,
+    pub used_at: Timestamp,
+}
+
+/// The folders of all tasks, the one used last first.
+pub(crate) fn workspaces(connection: &Connection, limit: u32) -> Result<Vec<WorkspaceRow>> {
+    let mut statement = connection.prepare(
+        "SELECT workspace, count(*), max(updated_at) FROM tasks WHERE summary IS NOT NULL AND parent IS NULL
+         GROUP BY workspace ORDER BY 3 DESC LIMIT ?",
+    )?;
+    let rows = statement.query_map([limit], |row| {
+        let (tasks, used_at): (i64, i64) = (row.get(1)?, row.get(2)?);
+        Ok(WorkspaceRow { path: row.get(0)?, tasks: tasks as u64, used_at: Timestamp(used_at) })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(crate) fn latest(connection: &Connection, home: &Home, workspace: &str) -> Result<Option<TaskRow>> {

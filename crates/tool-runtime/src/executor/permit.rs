@@ -12,7 +12,7 @@ use super::{CallEnv, Executor, Outcome, RefusedBy, notify};
 use crate::hooks::{HookCall, HookEvent, HookOutcome, HookPermission};
 use crate::permission::{CallFacts, Verdict, add_warnings};
 use crate::registry::RegisteredTool;
-use crate::{DynPlan, Planned, ToolContext, ToolError};
+use crate::{DynPlan, Planned, Refused, ToolContext, ToolError};
 
 /// A call that may run.
 pub(super) struct Permitted {
@@ -161,31 +161,30 @@ impl Executor {
 pub(super) struct Approved {
     /// Words for the model.
     reason: Option<String>,
-    refused_files: Vec<String>,
+    refused: Refused,
 }
 
 impl Approved {
-    /// Takes the refused files out of what was judged and what will run.
+    /// Takes what was refused out of what was judged and what will run.
     fn narrow(
         &self,
         tool: &RegisteredTool,
         mut facts: CallFacts,
         plan: DynPlan,
     ) -> Result<(CallFacts, DynPlan), ToolError> {
-        if self.refused_files.is_empty() {
+        if self.refused.is_empty() {
             return Ok((facts, plan));
         }
-        let plan = tool.tool().exclude(plan, &self.refused_files)?;
-        let is_kept = |path: &String| !self.refused_files.contains(path);
+        let plan = tool.tool().exclude(plan, &self.refused)?;
+        let is_kept = |path: &String| !self.refused.files.contains(path);
         facts.preview.paths.retain(is_kept);
         facts.preview.files.retain(|file| is_kept(&file.path));
         Ok((facts, plan))
     }
 
     fn words(&self) -> Vec<String> {
-        let refused = (!self.refused_files.is_empty()).then(|| {
-            let files: Vec<String> = self.refused_files.iter().map(|path| format!("`{path}`")).collect();
-            format!("note: the person refused this for {}; the rest was done", files.join(", "))
+        let refused = (!self.refused.is_empty()).then(|| {
+            format!("note: the person refused this for {}; the rest was done", self.refused.named())
         });
         let said = self.reason.as_ref().map(|words| format!("The person approved this and says: {words}"));
         refused.into_iter().chain(said).collect()
@@ -217,13 +216,13 @@ pub(super) async fn ask(env: &CallEnv, facts: &CallFacts, call: &ToolCall, reaso
         () = env.cancel.cancelled() => return Answered::Cancelled,
     };
     if answer.is_yes() {
-        // A yes to some of the files says nothing about later calls.
-        let whole = answer.refused_files.is_empty();
-        let granted = if whole { env.permission.granted(facts, &answer) } else { Ok(()) };
+        let refused = Refused { files: answer.refused_files.clone(), hunks: answer.refused_hunks.clone() };
+        // A yes to a part of a call says nothing about later ones.
+        let granted = if refused.is_empty() { env.permission.granted(facts, &answer) } else { Ok(()) };
         if let Err(problem) = granted {
             notify(env, &[problem]).await;
         }
-        return Answered::Yes(Approved { reason: answer.reason, refused_files: answer.refused_files });
+        return Answered::Yes(Approved { reason: answer.reason, refused });
     }
     let reason = answer.reason;
     let (by, who) = match source {

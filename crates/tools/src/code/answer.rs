@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepwell_code_intel::ask::{Origin, Target, Unresolved};
 use stepwell_code_intel::lsp::Question;
+use stepwell_protocol::ToolDetail;
 use stepwell_tool_runtime::ToolOutput;
 
 /// An answer for programs, and the same as text for the model.
@@ -15,17 +16,28 @@ pub struct TextAnswer<A> {
     answer: A,
     #[serde(skip)]
     text: String,
+    #[serde(skip)]
+    detail: Option<ToolDetail>,
 }
 
 impl<A> TextAnswer<A> {
     pub fn new(answer: A, text: impl Into<String>) -> Self {
-        Self { answer, text: text.into() }
+        Self { answer, text: text.into(), detail: None }
+    }
+
+    /// The same, with what a person is shown.
+    pub fn showing(self, detail: ToolDetail) -> Self {
+        Self { detail: Some(detail), ..self }
     }
 }
 
 impl<A: Serialize + JsonSchema + Send + 'static> ToolOutput for TextAnswer<A> {
     fn for_model(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.text)
+    }
+
+    fn detail(&self) -> Option<ToolDetail> {
+        self.detail.clone()
     }
 }
 

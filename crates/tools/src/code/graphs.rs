@@ -4,11 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stepwell_code_intel::Result;
 use stepwell_code_intel::ask::{
-    Ask, CallGraph as Calls, CallOptions, Graph, REFERENCE_DEADLINE, ServerReply, SourceKind, Target,
+    Ask, CallGraph as Calls, CallOptions, Certainty, Graph, REFERENCE_DEADLINE, ServerReply, SourceKind,
+    Target,
 };
 use stepwell_code_intel::index::Index;
 use stepwell_code_intel::lsp::Question;
 use stepwell_code_intel::resolve::Direction;
+use stepwell_protocol::{GraphEdge, GraphNode, ToolDetail};
 
 use super::answer::{SymbolQuestion, TextAnswer, note_lines, source_name, unresolved_text};
 use super::code_tool;
@@ -155,5 +157,22 @@ fn drawn<A: Serialize>(
         (None, _) if about.is_empty() => graph.text(direction),
         (None, _) => format!("{}\n{about}", graph.text(direction)),
     };
-    TextAnswer::new(Drawn { graph: answer, diagram }, text)
+    TextAnswer::new(Drawn { graph: answer, diagram }, text).showing(shown(graph))
+}
+
+/// A graph as screens draw it. Its first node is the one that was asked about.
+fn shown(graph: &Graph) -> ToolDetail {
+    let nodes = graph.nodes.iter().enumerate().map(|(at, node)| GraphNode {
+        id: at.to_string(),
+        label: node.name.clone(),
+        file: Some(node.file.clone()).filter(|file| !file.is_empty()),
+        line: Some(node.line).filter(|line| *line > 0),
+        root: at == 0,
+    });
+    let edges = graph.edges.iter().map(|edge| GraphEdge {
+        from: edge.from.to_string(),
+        to: edge.to.to_string(),
+        sure: edge.certainty != Certainty::ByName,
+    });
+    ToolDetail::Graph { nodes: nodes.collect(), edges: edges.collect() }
 }

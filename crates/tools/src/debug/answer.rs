@@ -18,6 +18,11 @@ pub trait DebugAnswer: Serialize + JsonSchema + Send + 'static {
     fn stop(&self) -> Option<&StopEventData> {
         None
     }
+
+    /// What a person is shown of it.
+    fn shown(&self) -> Option<ToolDetail> {
+        self.stop().map(|stop| ToolDetail::Stop { stop: stop_summary(stop) })
+    }
 }
 
 /// Gives an answer to the model as compact JSON: models pay for every space.
@@ -31,7 +36,7 @@ impl<T: DebugAnswer> ToolOutput for JsonOutput<T> {
     }
 
     fn detail(&self) -> Option<ToolDetail> {
-        self.0.stop().map(|stop| ToolDetail::Stop { stop: stop_summary(stop) })
+        self.0.shown()
     }
 }
 
@@ -71,6 +76,8 @@ pub struct Success<T> {
     status: SuccessStatus,
     #[serde(flatten)]
     body: T,
+    #[serde(skip)]
+    shown: Option<ToolDetail>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -81,11 +88,20 @@ enum SuccessStatus {
 
 impl<T> Success<T> {
     pub fn new(body: T) -> Self {
-        Self { status: SuccessStatus::Success, body }
+        Self { status: SuccessStatus::Success, body, shown: None }
+    }
+
+    /// The same, with what a person is shown.
+    pub fn showing(self, detail: ToolDetail) -> Self {
+        Self { shown: Some(detail), ..self }
     }
 }
 
-impl<T: Serialize + JsonSchema + Send + 'static> DebugAnswer for Success<T> {}
+impl<T: Serialize + JsonSchema + Send + 'static> DebugAnswer for Success<T> {
+    fn shown(&self) -> Option<ToolDetail> {
+        self.shown.clone()
+    }
+}
 
 /// The answer of a call that let the program run.
 #[derive(Debug, Serialize, JsonSchema)]

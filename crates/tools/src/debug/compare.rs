@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use stepwell_debug::launch::LaunchPlan;
 use stepwell_debug::tracepoints::{RunEnd, Tracepoint, TracepointHit, TracepointRun};
 use stepwell_debug::{Error, Result};
-use stepwell_protocol::{Preview, Risk};
+use stepwell_protocol::{Preview, Risk, ToolDetail};
 use stepwell_tool_runtime::{Planned, ToolContext};
 use stepwell_workspace::git;
 use stepwell_workspace::process::{self, Ending, Environment, KeepOutput, ProgramCall};
@@ -20,7 +20,8 @@ use super::answer::{Success, failed};
 use super::debug_tool;
 use super::launch::{RunInput, known_by_what_runs, typed_parts};
 use super::service::{DebugService, RUN_WAIT};
-use super::tracepoints::{Point, hit_limit, location_of, not_run};
+use super::shown;
+use super::tracepoints::{Point, exit_of, hit_limit, location_of, not_run};
 
 /// How long a revision may take to be unpacked.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -151,6 +152,7 @@ impl DebugService {
 
     async fn debug_compare(&self, ctx: &ToolContext, plan: ComparePlan) -> Result<Success<CompareBody>> {
         let ComparePlan { points, max_hits, runs } = plan;
+        let commands = runs.each_ref().map(|run| run.run.command.clone());
         let mut seen = Vec::new();
         for PlannedRevision { launch, run } in runs {
             let wait = Self::wait(ctx, run.timeout, RUN_WAIT);
@@ -178,7 +180,15 @@ impl DebugService {
             }
         }
         let [first, second] = <[TracepointRun; 2]>::try_from(seen).map_err(|_| Error::NoSessionAtAll)?;
-        Ok(Success::new(compared(&points, &first, &second, self.workspace.root())))
+        let root = self.workspace.root();
+        let (body, difference) = compared(&points, &first, &second, root);
+        let detail = ToolDetail::Comparison {
+            points: shown::points(&points, root),
+            first: shown::run(&first, &commands[0], exit_of(&first.end)),
+            second: shown::run(&second, &commands[1], exit_of(&second.end)),
+            difference: difference.map(|at| at as u32),
+        };
+        Ok(Success::new(body).showing(detail))
     }
 
     /// Resolves a launch in the files of a revision, and refuses one that would run another command than was approved.
@@ -274,7 +284,7 @@ fn compared(
     first: &TracepointRun,
     second: &TracepointRun,
     root: &Path,
-) -> CompareBody {
+) -> (CompareBody, Option<usize>) {
     const BEFORE: usize = 3;
     // Where something lies in memory differs from run to run and means nothing.
     let same = |one: &TracepointHit, other: &TracepointHit| {
@@ -307,23 +317,8 @@ fn compared(
             before: (at.saturating_sub(BEFORE)..at).map(|step| describe(first.hits.get(step))).collect(),
         },
     };
-    CompareBody { first_hits: first.hits.len(), second_hits: second.hits.len(), ends, difference }
-}
-
-fn exit_of(end: &RunEnd) -> String {
-    match end {
-        RunEnd::Completed(ending) => match ending.exit_code {
-            Some(code) => format!("exit code {code}"),
-            None => "completed".to_owned(),
-        },
-        RunEnd::Failed(_) => "error".to_owned(),
-        RunEnd::Stopped(_, stop) => {
-            format!("stopped: {}", stop.text.as_deref().unwrap_or(stop.reason.as_str()))
-        }
-        RunEnd::TimedOut => "timeout".to_owned(),
-        RunEnd::Interrupted => "interrupted".to_owned(),
-        RunEnd::MaxHits(..) => "max_hits".to_owned(),
-    }
+    let (first_hits, second_hits) = (first.hits.len(), second.hits.len());
+    (CompareBody { first_hits, second_hits, ends, difference }, at)
 }
 
 /// A value with `0x…` for every address in it.

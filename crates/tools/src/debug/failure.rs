@@ -15,6 +15,7 @@ use super::answer::Success;
 use super::debug_tool;
 use super::launch::RunInput;
 use super::service::DebugService;
+use super::shown;
 
 /// Runs a failing command or test and tells why it fails: the exception or signal, the frames with their values, where
 /// these were set, the output. Use it first.
@@ -65,6 +66,7 @@ impl DebugService {
 
     async fn debug_failure(&self, ctx: &ToolContext, plan: FailurePlan) -> Result<Success<FailureBody>> {
         let FailurePlan { launch, follows_writes, failure, timeout } = plan;
+        let command = launch.command_line();
         let launch = self.confine(ctx, launch);
         let wait = Self::wait(ctx, timeout, 120);
         let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));
@@ -73,6 +75,7 @@ impl DebugService {
             self.debugger.follow_writes(launch, options, &mut report, &wait).await?;
         }
         self.withhold_hidden(&mut report);
+        let detail = shown::failure(&report, &command, self.workspace.root());
         // The failing frame is told whole, the others by their line.
         for frame in report.frames.iter_mut().skip(1) {
             frame.source = None;
@@ -82,6 +85,6 @@ impl DebugService {
         let kept =
             (kept..=report.output.len()).find(|at| report.output.is_char_boundary(*at)).unwrap_or_default();
         report.output = report.output.split_off(kept);
-        Ok(Success::new(FailureBody { failure: report }))
+        Ok(Success::new(FailureBody { failure: report }).showing(detail))
     }
 }

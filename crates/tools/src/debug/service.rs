@@ -13,7 +13,9 @@ use stepwell_debug::ids::{AdapterFrameId, BreakpointId, FrameId, SessionId};
 use stepwell_debug::session::{Binding, Phase, Session, Stop};
 use stepwell_debug::stop_report::{Detail, printed};
 use stepwell_debug::{Debugger, DebuggerOptions, Error, Outcome, Result, Wait};
-use stepwell_protocol::{DebugSessionState, DebugSessionSummary, Event, Preview, StopSummary};
+use stepwell_protocol::{
+    BreakpointItem, DebugSessionState, DebugSessionSummary, Event, Preview, StopSummary,
+};
 use stepwell_tool_runtime::ToolContext;
 use stepwell_workspace::{Workspace, files};
 use tokio::time::Instant;
@@ -87,6 +89,18 @@ impl DebugService {
         });
         let functions = store.functions().into_iter().map(|set| format!("{} (id {})", set.name, set.id));
         lines.chain(functions).collect()
+    }
+
+    /// Breakpoints of lines as front ends show them.
+    pub fn breakpoint_items(&self) -> Vec<BreakpointItem> {
+        let item = |set: LineBreakpoint| BreakpointItem {
+            id: set.id.to_string(),
+            file: set.path.display().to_string(),
+            line: u32::try_from(set.line).unwrap_or_default(),
+            condition: set.condition,
+            log_message: set.log_message,
+        };
+        self.debugger.breakpoints().lines().into_iter().map(item).collect()
     }
 
     /// The sessions as front ends list them.

@@ -10,7 +10,7 @@ use stepwell_debug::session::{Session, Stop, UserBreakpoints, is_true};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::trace::{TraceLimits, rendered};
 use stepwell_debug::{Error, Outcome, Result, StopReason, Wait};
-use stepwell_protocol::{Preview, Risk};
+use stepwell_protocol::{Preview, Risk, ToolDetail};
 use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
@@ -19,6 +19,7 @@ use super::debug_tool;
 use super::function_search::{self, FunctionPlace};
 use super::launch::RunInput;
 use super::service::{DebugService, RUN_WAIT};
+use super::shown;
 
 /// Runs one call of a function and tells every line that ran with the variables it changed, loops folded: better than
 /// many single steps. Runs `command`, or goes on with the stopped session.
@@ -68,7 +69,14 @@ pub enum TraceAnswer {
     NotReached(RunAnswer),
 }
 
-impl DebugAnswer for TraceAnswer {}
+impl DebugAnswer for TraceAnswer {
+    fn shown(&self) -> Option<ToolDetail> {
+        match self {
+            Self::Traced(traced) => traced.shown(),
+            Self::NotReached(answer) => answer.shown(),
+        }
+    }
+}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TraceBody {
@@ -153,11 +161,10 @@ impl DebugService {
                     lines: input.max_lines.unwrap_or(200).clamp(1, 2000),
                 };
                 let trace = self.debugger.trace_call(&stopped, limits, wait).await?;
-                Ok(TraceAnswer::Traced(Success::new(TraceBody {
-                    lines: trace.lines.len(),
-                    trace: rendered(&trace),
-                    returned: trace.returned,
-                })))
+                let detail = shown::trace(&trace, self.workspace.root());
+                let body =
+                    TraceBody { lines: trace.lines.len(), trace: rendered(&trace), returned: trace.returned };
+                Ok(TraceAnswer::Traced(Success::new(body).showing(detail)))
             }
             Err(Reached::Failed(error)) => Err(error),
             Err(Reached::Otherwise(outcome)) => {

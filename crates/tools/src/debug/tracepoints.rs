@@ -12,7 +12,7 @@ use stepwell_debug::session::{Ending, Session, UserBreakpoints};
 use stepwell_debug::stop_report::Detail;
 use stepwell_debug::tracepoints::{RunEnd, Tracepoint, TracepointHit, TracepointRun, lines_by_file};
 use stepwell_debug::{Error, Outcome, Result, Wait};
-use stepwell_protocol::{Preview, Risk};
+use stepwell_protocol::{Preview, Risk, ToolDetail};
 use stepwell_tool_runtime::{Planned, ToolContext};
 use tokio::time::Instant;
 
@@ -20,6 +20,7 @@ use super::answer::{RunAnswer, Success, failed};
 use super::debug_tool;
 use super::launch::RunInput;
 use super::service::{DebugService, RUN_WAIT};
+use super::shown;
 use super::started::StartedSessions;
 
 /// Returns how many hits of one run are collected.
@@ -187,9 +188,15 @@ impl DebugService {
             Some(started) => started.keep(),
             None => {}
         }
-        let summaries = summarised(&points, &run, self.workspace.root());
+        let root = self.workspace.root();
+        let summaries = summarised(&points, &run, root);
+        let detail = ToolDetail::Tracepoints {
+            points: shown::points(&points, root),
+            run: shown::run(&run, &session.name, exit_of(&run.end)),
+        };
         let end = self.end_row(run.end, &session).await?;
-        Ok(Success::new(TracepointsBody { session_id: session.id.clone(), points: summaries, end }))
+        let body = TracepointsBody { session_id: session.id.clone(), points: summaries, end };
+        Ok(Success::new(body).showing(detail))
     }
 
     /// Starts a program with probes at the points, which alone count: the person's breakpoints are suspended.
@@ -247,6 +254,23 @@ impl DebugService {
                 EndRow::Stopped { stop: self.answer(outcome, session, Detail::COMPACT).await? }
             }
         })
+    }
+}
+
+/// How a run ended, in a few words.
+pub(super) fn exit_of(end: &RunEnd) -> String {
+    match end {
+        RunEnd::Completed(ending) => match ending.exit_code {
+            Some(code) => format!("exit code {code}"),
+            None => "completed".to_owned(),
+        },
+        RunEnd::Failed(_) => "error".to_owned(),
+        RunEnd::Stopped(_, stop) => {
+            format!("stopped: {}", stop.text.as_deref().unwrap_or(stop.reason.as_str()))
+        }
+        RunEnd::TimedOut => "timeout".to_owned(),
+        RunEnd::Interrupted => "interrupted".to_owned(),
+        RunEnd::MaxHits(..) => "max_hits".to_owned(),
     }
 }
 

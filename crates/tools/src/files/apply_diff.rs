@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Redactor, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_tool_runtime::{
+    Category, Planned, Redactor, Refused, Tool, ToolContext, ToolError, ToolSpec, counted,
+};
 
 use super::edit_plan::{Asked, EditPlan};
 use super::matching::{self, Amount, Source, Unit, Wanted};
@@ -194,7 +196,7 @@ impl Tool for ApplyDiff {
         self.service.plan_edit(ctx, asked, move |service, caller| input.planned(service, caller)).await
     }
 
-    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+    fn exclude(&self, plan: EditPlan, refused: &Refused) -> Result<EditPlan, ToolError> {
         plan.without(refused)
     }
 

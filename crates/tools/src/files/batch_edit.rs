@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_tool_runtime::{Category, Planned, Refused, Tool, ToolContext, ToolError, ToolSpec, counted};
 
 use super::edit_plan::{Asked, EditPlan};
 use super::report::ChangedFiles;
@@ -116,7 +116,7 @@ impl Tool for BatchEdit {
         self.service.plan_edit(ctx, asked, move |service, caller| input.planned(service, caller)).await
     }
 
-    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+    fn exclude(&self, plan: EditPlan, refused: &Refused) -> Result<EditPlan, ToolError> {
         plan.without(refused)
     }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_code_intel::syntax::introduced;
 use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Redactor, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_tool_runtime::{Category, Planned, Redactor, Refused, Tool, ToolContext, ToolError, ToolSpec};
 use stepwell_workspace::Inside;
 
 use super::diff;
@@ -164,6 +164,10 @@ impl Tool for Edit {
         self.service
             .plan_edit(ctx, asked, move |service, caller| Ok(vec![input.planned(service, caller)?]))
             .await
+    }
+
+    fn exclude(&self, plan: EditPlan, refused: &Refused) -> Result<EditPlan, ToolError> {
+        plan.without(refused)
     }
 
     async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {

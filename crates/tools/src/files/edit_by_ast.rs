@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_tool_runtime::{Category, Planned, Refused, Tool, ToolContext, ToolError, ToolSpec, counted};
 
 use super::batch_edit::BatchEditInput;
 use super::edit_plan::{Asked, EditPlan};
@@ -129,7 +129,7 @@ impl Tool for EditByAst {
         self.service.plan_edit(ctx, asked, move |service, caller| input.planned(service, caller)).await
     }
 
-    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+    fn exclude(&self, plan: EditPlan, refused: &Refused) -> Result<EditPlan, ToolError> {
         plan.without(refused)
     }
 

@@ -1,7 +1,7 @@
 //! What an editing tool is going to change: planned once, shown to the person, then made as it was shown.
 
 use stepwell_protocol::{Preview, PreviewFile};
-use stepwell_tool_runtime::{Planned, ToolContext, ToolError};
+use stepwell_tool_runtime::{Planned, Refused, ToolContext, ToolError};
 
 use super::report::ChangedFile;
 use super::service::{Caller, Change, FileService};
@@ -33,8 +33,25 @@ pub struct EditPlan {
 }
 
 impl EditPlan {
-    /// Leaves out files that the person refused. A move is left out as a whole.
-    pub fn without(mut self, refused: &[String]) -> Result<Self, ToolError> {
+    /// Leaves out files and hunks that the person refused. A move is left out as a whole.
+    pub fn without(mut self, refused: &Refused) -> Result<Self, ToolError> {
+        let mut left_out = refused.files.clone();
+        for change in &mut self.changes {
+            let path = change.place.display();
+            let hunks: Vec<u32> =
+                refused.hunks.iter().filter(|hunk| hunk.path == path).map(|hunk| hunk.hunk).collect();
+            if !hunks.is_empty() && without_hunks(change, &hunks)? == Left::Nothing {
+                left_out.push(path);
+            }
+        }
+        let known = |path: &String| self.changes.iter().any(|change| change.place.display() == *path);
+        if let Some(hunk) = refused.hunks.iter().find(|hunk| !known(&hunk.path)) {
+            return Err(ToolError::permission(format!(
+                "the person refused a hunk of `{}`, which this call does not change, so nothing was done",
+                hunk.path
+            )));
+        }
+        let refused = left_out;
         let sources: Vec<(String, String)> = self
             .changes
             .iter()
@@ -55,6 +72,33 @@ impl EditPlan {
         }
         Ok(self)
     }
+}
+
+/// What a change still does once hunks are taken out of it.
+#[derive(PartialEq, Eq)]
+enum Left {
+    Something,
+    Nothing,
+}
+
+/// Takes hunks out of a change: their lines stay as they were.
+fn without_hunks(change: &mut Change, hunks: &[u32]) -> Result<Left, ToolError> {
+    let path = change.place.display();
+    let Some((text, of)) = diff::without_hunks(change.old_text(), change.new_text(), hunks) else {
+        return Err(ToolError::permission(format!(
+            "the person refused a hunk of `{path}` that there is not, so nothing was done"
+        )));
+    };
+    if hunks.len() == of {
+        return Ok(Left::Nothing);
+    }
+    let Some(after) = &mut change.after else {
+        return Err(ToolError::permission(format!(
+            "`{path}` would be deleted, which cannot be done in part, so all of it is refused"
+        )));
+    };
+    after.text = text;
+    Ok(Left::Something)
 }
 
 impl FileService {

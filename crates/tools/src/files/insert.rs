@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec, counted};
+use stepwell_tool_runtime::{Category, Planned, Refused, Tool, ToolContext, ToolError, ToolSpec, counted};
 
 use super::diff;
 use super::edit_plan::{Asked, EditPlan};
@@ -102,6 +102,10 @@ impl Tool for Insert {
         self.service
             .plan_edit(ctx, asked, move |service, caller| Ok(vec![input.planned(service, caller)?]))
             .await
+    }
+
+    fn exclude(&self, plan: EditPlan, refused: &Refused) -> Result<EditPlan, ToolError> {
+        plan.without(refused)
     }
 
     async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {

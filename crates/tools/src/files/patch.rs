@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_tool_runtime::{Category, Planned, Refused, Tool, ToolContext, ToolError, ToolSpec};
 use stepwell_workspace::{Executable, Inside};
 
 use super::edit_plan::{Asked, EditPlan, Proposed};
@@ -298,7 +298,7 @@ impl Tool for Patch {
         self.service.plan_edit(ctx, asked, plan).await
     }
 
-    fn exclude(&self, plan: EditPlan, refused: &[String]) -> Result<EditPlan, ToolError> {
+    fn exclude(&self, plan: EditPlan, refused: &Refused) -> Result<EditPlan, ToolError> {
         plan.without(refused)
     }
 

@@ -17,7 +17,9 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepwell_protocol::{ErrorClass, Image, Preview, PreviewFile, Risk};
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted};
+use stepwell_tool_runtime::{
+    Category, Planned, Refused, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, counted,
+};
 use stepwell_workspace::{Inside, Workspace};
 
 use self::content::{Call, Found, content, told};
@@ -182,8 +184,8 @@ impl Tool for Read {
         Planned::ready(preview, input)
     }
 
-    fn exclude(&self, mut plan: ReadInput, refused: &[String]) -> Result<ReadInput, ToolError> {
-        plan.files.retain(|file| !refused.contains(&file.path));
+    fn exclude(&self, mut plan: ReadInput, refused: &Refused) -> Result<ReadInput, ToolError> {
+        plan.files.retain(|file| !refused.files.contains(&file.path));
         if plan.files.is_empty() {
             return Err(ToolError::permission("the person refused every file of this call"));
         }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stepwell_protocol::Risk;
-use stepwell_tool_runtime::{Category, Planned, Tool, ToolContext, ToolError, ToolSpec};
+use stepwell_tool_runtime::{Category, Planned, Refused, Tool, ToolContext, ToolError, ToolSpec};
 use stepwell_workspace::{Error, TextFile};
 
 use super::LARGEST_EDIT;
@@ -123,6 +123,10 @@ impl Tool for Write {
             Ok(Proposed { summary: Some(format!("{verb} `{}`", input.file_path)), changes: vec![change] })
         };
         self.service.plan_edit(ctx, asked, plan).await
+    }
+
+    fn exclude(&self, plan: EditPlan, refused: &Refused) -> Result<EditPlan, ToolError> {
+        plan.without(refused)
     }
 
     async fn run(&self, ctx: &ToolContext, plan: EditPlan) -> Result<Self::Output, ToolError> {

@@ -92,7 +92,7 @@ impl Default for Confinement {
 
 impl Confinement {
     /// Why a command would run without walls, or without one of them.
-    pub(crate) fn missing(&self) -> Option<String> {
+    pub fn missing(&self) -> Option<String> {
         match self {
             Self::Walls(walls) => walls.sandbox.layers().missing(),
             Self::Off { reason } => Some(reason.clone()),

@@ -42,7 +42,7 @@ impl Host for TestHost {
         let option = question.options.first().map(|option| option.id.clone());
         let by = if option.is_some() { AnsweredBy::Person } else { AnsweredBy::Nobody };
         self.asked.lock().push(question);
-        QuestionAnswer { option, text: None, by }
+        QuestionAnswer::new(option, None, by)
     }
 
     fn show(&self, event: Event) {

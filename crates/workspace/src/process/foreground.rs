@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -30,6 +30,23 @@ pub fn run_in_foreground(program: &str, path: &Path) -> Result<bool> {
         .status()
         .map_err(|error| Error::io("start", Path::new(name), error))?;
     Ok(status.success())
+}
+
+/// Starts a program of the person's desktop, such as a browser, with a path as its last argument. It is not waited for and
+/// outlives this process.
+pub fn start_apart(program: &Path, path: &Path) -> Result<()> {
+    let mut child = Command::new(program)
+        .arg(path)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|error| Error::io("start", program, error))?;
+    // Its end is taken note of, so that the kernel need not keep it.
+    std::thread::spawn(move || child.wait());
+    Ok(())
 }
 
 /// Runs a program with this process's own input and output. Signals from the terminal reach it as they reach this

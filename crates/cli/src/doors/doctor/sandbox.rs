@@ -1,29 +1,27 @@
 //! The rows about the sandbox: one for each of its layers.
 
-use super::{Finding, State};
+use stepwell_protocol::{CheckState, DoctorCheck};
+
+use super::{absent, bad, good};
 use crate::assemble::{Assembly, confinement};
 
-pub(super) fn findings(assembly: &Assembly) -> Vec<Finding> {
+pub(super) fn checks(assembly: &Assembly) -> Vec<DoctorCheck> {
     if assembly.settings.sandbox().enabled == Some(false) {
         let hint = "remove `enabled = false` from `[sandbox]` in the settings";
-        return vec![Finding::absent(
-            "sandbox",
-            "switched off; every command is asked about",
-            Some(hint.into()),
-        )];
+        return vec![absent("sandbox", "switched off; every command is asked about", Some(hint.into()))];
     }
     let sandbox = confinement::sandbox(&assembly.workspace);
     let layers = sandbox.layers();
-    let mut findings = vec![match layers.missing() {
-        None => Finding::good("sandbox", "commands are confined"),
-        Some(missing) => Finding::bad("sandbox", format!("every command is asked about: {missing}"), None),
+    let mut checks = vec![match layers.missing() {
+        None => good("sandbox", "commands are confined"),
+        Some(missing) => bad("sandbox", format!("every command is asked about: {missing}"), None),
     }];
-    findings.extend(layers.all().iter().map(|layer| Finding {
-        what: format!("  {}", layer.name),
+    checks.extend(layers.all().iter().map(|layer| DoctorCheck {
+        check: format!("  {}", layer.name),
         // What is not there, though nothing is missing for it, is no fault.
-        state: if layer.holds { State::Good } else { State::Absent },
+        state: if layer.holds { CheckState::Ok } else { CheckState::Absent },
         detail: layer.detail.clone(),
         hint: layer.hint.map(str::to_owned),
     }));
-    findings
+    checks
 }

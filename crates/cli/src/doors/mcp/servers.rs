@@ -332,7 +332,7 @@ fn state_words(state: &ServerState) -> String {
 }
 
 /// The program with its words, or the address.
-fn target(entry: &ServerEntry) -> String {
+pub fn target(entry: &ServerEntry) -> String {
     match (&entry.command, &entry.url) {
         (Some(command), _) => {
             std::iter::once(command).chain(&entry.args).cloned().collect::<Vec<_>>().join(" ")
