@@ -1,13 +1,14 @@
 // Serves the page for development and speaks with `stepwell serve --stdio`, one process for each socket.
 // Usage: node dev/bridge.mjs [--vite] [--port N] [--cwd DIR] [--binary FILE]
-// `stepwell serve` replaces it in use: this one checks nobody and listens on loopback only.
+// `stepwell serve` replaces it in use: this one checks nobody and listens on loopback only. Tests give it the address and the token
+// of a real server instead, so that they see the page of this folder with that server behind it.
 import { spawn } from 'node:child_process';
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { dirname, extname, join, normalize } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 
 const web = join(dirname(fileURLToPath(import.meta.url)), '..');
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
@@ -15,7 +16,7 @@ const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Starts the bridge; gives its address and a way to end it. */
-export async function startBridge({ binary = 'stepwell', cwd = process.cwd(), env = process.env, port = 0, vite = false }) {
+export async function startBridge({ binary = 'stepwell', cwd = process.cwd(), env = process.env, port = 0, vite = false, server: behind = null }) {
   const dev = vite ? await (await import('vite')).createServer({ root: web, server: { middlewareMode: true }, appType: 'spa' }) : null;
   const children = new Set();
   const server = createServer((request, response) => (dev ? dev.middlewares(request, response) : serveFile(request, response)));
@@ -23,6 +24,7 @@ export async function startBridge({ binary = 'stepwell', cwd = process.cwd(), en
   server.on('upgrade', (request, socket, head) => {
     if (!request.url?.startsWith('/api/socket')) return;
     sockets.handleUpgrade(request, socket, head, (line) => {
+      if (behind) return relay(line, behind);
       const child = spawn(binary, ['serve', '--stdio'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });
       children.add(child);
       createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', (text) => line.send(text));
@@ -47,6 +49,19 @@ export async function startBridge({ binary = 'stepwell', cwd = process.cwd(), en
       await dev?.close();
     },
   };
+}
+
+/** Passes messages between a browser and a real server, which is asked anew for each line: it may have another address by then. */
+function relay(line, behind) {
+  const { address, token } = behind();
+  const waiting = [];
+  const far = new WebSocket(`ws://${address}/api/socket`, { headers: { authorization: `Bearer ${token}` }, maxPayload: 64 << 20 });
+  far.on('open', () => waiting.splice(0).forEach((data) => far.send(data)));
+  far.on('message', (data) => line.send(String(data)));
+  far.on('close', () => line.close());
+  far.on('error', () => line.terminate());
+  line.on('message', (data) => (far.readyState === WebSocket.OPEN ? far.send(String(data)) : waiting.push(String(data))));
+  line.on('close', () => far.close());
 }
 
 function serveFile(request, response) {

@@ -31,7 +31,7 @@ export const SCRIPTS = {
   long: [text(LONG, { slow: 6 })],
   slow: [text(LONG, { slow: 25 })],
   hostile: [call('bash', { command: `printf '%s' '${HOSTILE.replaceAll("'", '')}'` }, HOSTILE), text(HOSTILE, { reasoning: HOSTILE })],
-  sleep: [call('bash', { command: 'for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.4; done' }), text('Slept.')],
+  sleep: [call('bash', { command: 'for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.4; done; touch slept.txt' }), text('Slept.')],
 };
 
 /** Starts the model; gives its address, the requests it got, and a way to end it. */

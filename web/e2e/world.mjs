@@ -1,7 +1,9 @@
 // A world for one test file: a folder, settings of its own, the scripted model, the engine, a browser.
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
 import { startBridge } from '../dev/bridge.mjs';
 import { startModel } from './model.mjs';
@@ -49,10 +51,19 @@ export async function makeWorld({ settings = '', model: withModel = true } = {})
   const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|^STEPWELL_/.test(name)));
   const env = { ...kept, STEPWELL_HOME: join(root, 'data'), STEPWELL_CONFIG: config, SCRIPTED_KEY: withModel ? 'x' : '', LANG: 'C.UTF-8' };
   if (process.env.STEPWELL_ADAPTERS) env.STEPWELL_ADAPTERS = process.env.STEPWELL_ADAPTERS;
-  const bridge = await startBridge({ binary: BINARY, cwd: work, env });
+  let server = await startServer(work, env, join(root, 'data'));
+  const bridge = await startBridge({ server: () => server });
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   return {
     root, work, model, bridge, browser,
+    get server() { return server; },
+    /** Ends the server as a crash does, and starts another one. */
+    async crash() {
+      server.child.kill('SIGKILL');
+      await new Promise((resolve) => server.child.once('exit', resolve));
+      bridge.cut();
+      server = await startServer(work, env, join(root, 'data'));
+    },
     async page(options = {}) {
       const { width = 1280, height = 800, scheme = 'light', language = 'en', storage = {} } = options;
       const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, locale: language === 'zh' ? 'zh-CN' : 'en-US' });
@@ -70,10 +81,24 @@ export async function makeWorld({ settings = '', model: withModel = true } = {})
     async stop() {
       await browser.close();
       await bridge.stop();
+      server.child.kill();
+      await new Promise((resolve) => (server.child.exitCode === null ? server.child.once('exit', resolve) : resolve()));
       model.stop();
       await rm(root, { recursive: true, force: true, maxRetries: 3 });
     },
   };
+}
+
+/** Starts `stepwell serve`; gives its address and token. */
+async function startServer(cwd, env, data) {
+  const child = spawn(BINARY, ['serve', '--port', '0'], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (chunk) => (said += chunk));
+  const address = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', (line) => resolve(line.trim().replace('http://', '').replace(/\/$/, '')));
+    child.once('exit', () => reject(new Error(`the server did not start: ${said}`)));
+  });
+  return { child, address, token: (await readFile(join(data, 'serve', 'token'), 'utf8')).trim() };
 }
 
 /** Starts a task by typing. */

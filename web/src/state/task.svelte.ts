@@ -66,7 +66,9 @@ export class TaskStore {
     return this.listItem?.info.workspace ?? this.summary.info?.workspace ?? '';
   }
 
+  /** Whether a process works on it; the log of a task whose process died still says so. */
   get running(): boolean {
+    if (this.listItem?.interrupted) return false;
     return this.summary.state === 'running' || this.summary.state === 'waiting';
   }
 
