@@ -164,6 +164,7 @@ export const en = {
   'composer.label': 'Message',
   'composer.placeholder': 'Write a message. @ names files and symbols, / commands.',
   'composer.queue': 'The message waits for the next turn.',
+  'composer.short': 'Write a message',
   'composer.send': 'Send',
   'composer.queueButton': 'Queue',
   'completion.label': 'Completions',

@@ -166,6 +166,7 @@ export const zh: Record<keyof typeof en, string> = {
   'composer.label': '消息',
   'composer.placeholder': '输入消息。@ 引用文件和符号，/ 使用命令。',
   'composer.queue': '消息将排队到下一轮。',
+  'composer.short': '输入消息',
   'composer.send': '发送',
   'composer.queueButton': '排队',
   'completion.label': '补全',

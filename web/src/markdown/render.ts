@@ -6,6 +6,8 @@ import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 import { escape, highlight } from './highlight';
 
+const SAFE_ADDRESS = /^(?:https?:|mailto:|#)/i;
+
 const marked = new Marked({
   gfm: true,
   breaks: false,
@@ -19,9 +21,14 @@ const marked = new Marked({
     html({ text }: Tokens.HTML | Tokens.Tag) {
       return escape(text);
     },
+    link({ href, tokens }: Tokens.Link) {
+      const inner = this.parser.parseInline(tokens);
+      return SAFE_ADDRESS.test(href) ? `<a href="${escape(href)}">${inner}</a>` : inner;
+    },
     image({ href, text }: Tokens.Image) {
       // An image elsewhere would tell its server that this was read.
-      return `<a href="${escape(href)}">${escape(text || href)}</a>`;
+      const words = escape(text || href);
+      return SAFE_ADDRESS.test(href) ? `<a href="${escape(href)}">${words}</a>` : words;
     },
   },
 });
@@ -38,7 +45,7 @@ export function clean(html: string): string {
     ALLOWED_TAGS,
     ALLOWED_ATTR,
     ALLOW_DATA_ATTR: false,
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+    ALLOWED_URI_REGEXP: SAFE_ADDRESS,
   });
 }
 

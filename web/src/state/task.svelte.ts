@@ -66,7 +66,9 @@ export class TaskStore {
     return this.listItem?.info.workspace ?? this.summary.info?.workspace ?? '';
   }
 
+  /** Whether a process works on it; the log of a task whose process died still says so. */
   get running(): boolean {
+    if (this.listItem?.interrupted) return false;
     return this.summary.state === 'running' || this.summary.state === 'waiting';
   }
 
@@ -202,8 +204,8 @@ export class TaskStore {
     this.transcript.apply(record);
     if (event.type === 'usage') this.requests = [...this.requests, { ts: record.ts, model: event.model, usage: event.usage }];
     if (event.type === 'run_ended' || event.type === 'subtask_started') void this.refreshSides();
-    this.inspector.happened(event);
     this.schedule();
+    this.inspector.happened(event);
   }
 
   private schedule(): void {
@@ -310,6 +312,11 @@ export class TaskStore {
 
   get items(): readonly Item[] {
     return this.transcript.items;
+  }
+
+  /** Whether a call is among the newest items. */
+  hasCard(call: string): boolean {
+    return this.transcript.items.slice(-32).some(({ entry }) => entry.kind === 'tool' && entry.call.id === call);
   }
 
   /** Results with a detail of one of these kinds, the newest first. */
