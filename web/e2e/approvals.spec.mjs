@@ -63,7 +63,7 @@ test('a key pressed while writing answers nothing', async () => {
   assert.equal(await asks(page).count(), 1);
   await page.keyboard.press('Alt+y');
   await page.getByText('line 3').first().waitFor();
-  await page.getByText('Slept.').waitFor({ timeout: 15_000 });
+  await page.locator('.prose', { hasText: 'Slept.' }).waitFor({ timeout: 15_000 });
   await page.getByRole('combobox', { name: 'Message' }).fill('');
   assert.deepEqual(page.problems, []);
   await page.context().close();
