@@ -53,6 +53,21 @@ test('two windows see one approval; the first answer wins and the other sees by 
   await second.context().close();
 });
 
+test('one hunk of a file is refused and the other is made', async () => {
+  const page = await world.page();
+  await begin(page, 'hunks of a file');
+  await asks(page).waitFor();
+  await page.getByLabel('Hunk 1').uncheck();
+  await page.getByRole('button', { name: /^Yes, what is ticked/ }).click();
+  await page.getByText('Two places are changed.').waitFor();
+  const text = await readFile(join(world.work, 'invoice.py'), 'utf8');
+  assert.match(text, /"grace": 0\.2/);
+  assert.match(text, /"ada"\)\)/);
+  await page.getByText('(1 left out)').waitFor();
+  assert.deepEqual(page.problems, []);
+  await page.context().close();
+});
+
 test('a key pressed while writing answers nothing', async () => {
   const page = await world.page();
   await begin(page, 'sleep a bit');
@@ -63,7 +78,7 @@ test('a key pressed while writing answers nothing', async () => {
   assert.equal(await asks(page).count(), 1);
   await page.keyboard.press('Alt+y');
   await page.getByText('line 3').first().waitFor();
-  await page.getByText('Slept.').waitFor({ timeout: 15_000 });
+  await page.locator('.prose', { hasText: 'Slept.' }).waitFor({ timeout: 15_000 });
   await page.getByRole('combobox', { name: 'Message' }).fill('');
   assert.deepEqual(page.problems, []);
   await page.context().close();

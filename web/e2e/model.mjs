@@ -17,6 +17,7 @@ export const SCRIPTS = {
     call('bash', { command: 'python3 invoice.py; echo to stderr >&2; exit 3' }),
     text('The discount of an unknown customer was `None`. It counts as 0 now.'),
   ],
+  hunks: [call('batch_edit', { edits: [{ file_path: 'invoice.py', old_str: '"grace": 0.2', new_str: '"grace": 0.3' }, { file_path: 'invoice.py', old_str: '"alan"', new_str: '"ada"' }] }), text('Two places are changed.')],
   ask: [
     call('request_decision', { question: 'Which way?', decision_type: 'method', options: [{ id: 'a', label: 'Fix the caller', description: 'Small and local', recommended: true, risks: ['other callers stay wrong'] }, { id: 'b', label: 'Fix the function', description: 'All callers gain' }], default_option: 'a', timeout: 120 }),
     text('As you say.'),

@@ -92,7 +92,7 @@ test('the code page finds a definition and draws callers', async () => {
   await page.evaluate(() => (location.hash = '#/code'));
   await page.getByPlaceholder('Symbol or words').fill('discount_for');
   await page.getByRole('button', { name: 'Find' }).click();
-  await page.getByText('invoice.py:4').first().click({ timeout: 20_000 });
+  await page.locator('.hits').getByText('invoice.py:4').first().click({ timeout: 20_000 });
   await page.locator('.line.focus').waitFor();
   await page.getByRole('combobox', { name: 'Question' }).selectOption('call_graph');
   await page.getByRole('button', { name: 'Find' }).click();

@@ -55,6 +55,8 @@ export const en = {
   'end.paused': 'Paused.',
   'end.cancelled': 'You interrupted the run.',
   'end.interrupted': 'The process that worked on this task ended.',
+  'end.aborted': 'The run was stopped.',
+  'end.failedRun': 'The run failed.',
   'end.answered': 'answered',
   'end.stopped': 'stopped',
   'end.failed': 'failed',

@@ -57,6 +57,8 @@ export const zh: Record<keyof typeof en, string> = {
   'end.paused': '已暂停。',
   'end.cancelled': '你中断了运行。',
   'end.interrupted': '处理此任务的进程已结束。',
+  'end.aborted': '运行已停止。',
+  'end.failedRun': '运行失败。',
   'end.answered': '已回答',
   'end.stopped': '已停止',
   'end.failed': '失败',

@@ -119,7 +119,7 @@ export class TaskStore {
       plan: view.plan ?? null, hypotheses: view.hypotheses, edited: view.edited, queued: view.queued, open_approvals: view.open_approvals,
       open_questions: view.open_questions, last_seq: view.last_seq,
     };
-    this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions, background: view.background };
+    this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions.filter((session) => session.state !== 'terminated'), background: view.background };
     this.listItem = item;
     this.subtasks = view.subtasks;
     this.requests = view.requests;
@@ -182,7 +182,7 @@ export class TaskStore {
       this.subtasks = view.subtasks;
       this.contextWindow = view.context_window ?? this.contextWindow;
       this.listItem = view.item;
-      this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions, background: view.background };
+      this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions.filter((session) => session.state !== 'terminated'), background: view.background };
       this.schedule();
     } catch {
       // The next event or reconnect asks again.
