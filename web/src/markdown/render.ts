@@ -86,21 +86,24 @@ function linked(all: ReturnType<typeof marked.lexer>, token: Token): Token[] {
   return Object.assign([token], { links: all.links });
 }
 
+/** Characters by which a text is known again. */
+const COMPARED = 256;
+
 /**
  * Renders a text that grows. Blocks before the last one are final; each call lexes only from where the last unfinished block began.
  */
 export class StreamingMarkdown {
   private done: Block[] = [];
   private doneLength = 0;
-  private text = '';
+  /** The end of what is done, to notice a text that began anew without comparing all of it. */
+  private doneEnd = '';
 
   /** All blocks of the text so far. Finished ones keep their identity. */
   update(text: string): Block[] {
-    if (!text.startsWith(this.text.slice(0, this.doneLength)) || text.length < this.doneLength) {
+    if (text.slice(this.doneLength - this.doneEnd.length, this.doneLength) !== this.doneEnd) {
       this.done = [];
       this.doneLength = 0;
     }
-    this.text = text;
     const tokens = marked.lexer(text.slice(this.doneLength));
     // The last two tokens may still join with what follows: a list goes on after an empty line.
     const last = tokens.findLastIndex((token) => token.type !== 'space');
@@ -108,6 +111,7 @@ export class StreamingMarkdown {
       this.doneLength += token.raw.length;
       if (token.type !== 'space') this.done.push({ source: token.raw, html: htmlOf(token.raw, linked(tokens, token)) });
     }
+    this.doneEnd = text.slice(Math.max(0, this.doneLength - COMPARED), this.doneLength);
     const tail = tokens.slice(Math.max(0, last)).filter((token) => token.type !== 'space');
     return [...this.done, ...tail.map((token) => ({ source: token.raw, html: clean(marked.parser(linked(tokens, token))) }))];
   }
