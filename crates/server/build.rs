@@ -33,14 +33,14 @@ fn main() {
 }
 
 /// Every file below `folder`, under its path relative to `root`.
-fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, PathBuf)>) {
+fn collect(root: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
             collect(root, &path, files);
         } else {
             let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            files.push((name, path.canonicalize().unwrap()));
+            files.push((name, path.canonicalize().unwrap().to_str().unwrap().to_owned()));
         }
     }
 }

@@ -148,6 +148,7 @@ impl Conversation {
             self.take(message).await;
         }
         self.terminals.close_all();
+        self.engine.leave(self.present.take().unwrap_or_default());
         self.queries.shutdown().await;
         self.followers.shutdown().await;
     }

@@ -8,7 +8,7 @@ use stepwell_protocol::{
     AgentState, AnswerOrigin, CondenseReason, ErrorKind, ErrorReport, Event, Message, Part, PermissionMode,
     Question, QuestionId, QuestionKind, QuestionOption, RunEnd, TaskState, ToolCall, ToolResult,
 };
-use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, HookEvent, Host, Outcome, RefusedBy};
+use stepwell_tool_runtime::{CallEnv, CallKey, HookCall, Host, Outcome, RefusedBy};
 use stepwell_transcript::runs_a_program;
 use tokio_util::sync::CancellationToken;
 
@@ -546,10 +546,14 @@ impl Run {
         if *rounds >= STOP_HOOK_ROUNDS {
             return Ok(true);
         }
-        if !self.env.hooks.listens(HookEvent::Stop) {
+        let active = *rounds > 0;
+        let call = match self.session.hook_agent() {
+            Some(agent) => HookCall::SubagentStop { agent, active },
+            None => HookCall::Stop { active },
+        };
+        if !self.env.hooks.listens(call.event()) {
             return Ok(true);
         }
-        let call = HookCall::Stop { active: *rounds > 0 };
         let outcome = self.env.hooks.fire(&self.env.hook_facts, &call, &self.cancel).await;
         self.notices(outcome.notices).await?;
         if !outcome.blocked {

@@ -12,7 +12,7 @@ use stepwell_protocol::{
 };
 use stepwell_store::{Home, ModelHistory, TaskLog};
 use stepwell_tool_runtime::{
-    HookFacts, Hooks, PermissionJudge, PlanHold, ToolGate, ToolSet, WorkspaceServices,
+    HookAgent, HookFacts, Hooks, PermissionJudge, PlanHold, ToolGate, ToolSet, WorkspaceServices,
 };
 use stepwell_transcript::TaskSummary;
 use stepwell_workspace::files;
@@ -286,6 +286,13 @@ impl Session {
             bytes: folds.bytes,
             excerpt: None,
         })
+    }
+
+    /// What hooks are told of a sub-task; `None` for a task of the person's.
+    pub fn hook_agent(&self) -> Option<HookAgent> {
+        self.parent()?;
+        let TaskOrigin { task, name, .. } = self.origin();
+        Some(HookAgent { id: task.to_string(), name })
     }
 
     /// The number people call the task by.

@@ -50,8 +50,8 @@ impl Token {
     /// somebody else on another port would be sent ours.
     pub fn host_name(&self) -> String {
         let tag = self.tag("host name", "");
-        let hex: String = tag.as_ref().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        format!("stepwell-{hex}.localhost")
+        let number = tag.as_ref().iter().take(6).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        format!("stepwell-{number:012x}.localhost")
     }
 
     fn tag(&self, purpose: &str, text: &str) -> hmac::Tag {
@@ -167,7 +167,8 @@ mod tests {
         let access = access();
         let cookie = access.new_cookie();
         assert!(access.is_cookie(&cookie));
-        let other = Access::new(Token::new("another token of at least 32 ch.".replace(' ', "-").as_str()).unwrap());
+        let other =
+            Access::new(Token::new("another token of at least 32 ch.".replace(' ', "-").as_str()).unwrap());
         assert!(!other.is_cookie(&cookie), "signed with another token");
         let mut parts: Vec<&str> = cookie.split('.').collect();
         parts[1] = "99999999999";

@@ -54,8 +54,9 @@ pub(crate) async fn health(State(shared): State<Arc<Shared>>, uri: Uri) -> Resul
         "uptime_seconds": shared.started.elapsed().as_secs(),
     });
     if let Some(challenge) = parameter(&uri, "challenge") {
-        if challenge.is_empty() || challenge.len() > LONGEST_CHALLENGE {
-            let message = format!("the challenge must have 1 to {LONGEST_CHALLENGE} bytes");
+        let is_plain = challenge.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if !is_plain || !(1..=LONGEST_CHALLENGE).contains(&challenge.len()) {
+            let message = format!("the challenge must have 1 to {LONGEST_CHALLENGE} letters and digits");
             return Err(Problem::new(StatusCode::BAD_REQUEST, message, ""));
         }
         health["proof"] = shared.access.token().proof(&challenge).into();
@@ -73,7 +74,10 @@ pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 
-pub(crate) async fn command(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
+pub(crate) async fn command(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+) -> Result<Response, Problem> {
     let name = caller_name(request.headers());
     let command: Command = body(&shared, request).await?;
     if needs_socket(&command) {

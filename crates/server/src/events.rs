@@ -12,9 +12,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
-use stepwell_protocol::{
-    ClientMessage, ErrorReport, EventRecord, RequestId, Seq, ServerMessage, TaskId,
-};
+use stepwell_protocol::{ClientMessage, ErrorReport, EventRecord, RequestId, Seq, ServerMessage, TaskId};
 use tokio::time::timeout;
 
 use crate::api::{caller_name, parameter};
@@ -70,7 +68,11 @@ pub(crate) async fn follow(
 /// Whether a person is there, and after which event to begin.
 fn asked(uri: &Uri, request: &Request) -> Result<(bool, Seq), Problem> {
     let wrong = |name: &str, what: &str| {
-        Problem::new(StatusCode::BAD_REQUEST, format!("`{name}` must be {what}"), "GET /api/openapi.json says more")
+        Problem::new(
+            StatusCode::BAD_REQUEST,
+            format!("`{name}` must be {what}"),
+            "GET /api/openapi.json says more",
+        )
     };
     let attended = match parameter(uri, "attended").as_deref() {
         None | Some("false") => false,
@@ -100,6 +102,7 @@ fn events(
     (to_engine, from_engine): (EngineSink, EngineStream),
     place: tokio::sync::OwnedSemaphorePermit,
 ) -> impl Stream<Item = Result<Bytes, std::convert::Infallible>> {
+    shared.metrics.streams.enter();
     let following = Following { shared, from_engine, _to_engine: to_engine, _place: place, is_over: false };
     stream::unfold(following, |mut following| async move {
         if following.is_over {
@@ -108,6 +111,12 @@ fn events(
         let text = following.next().await?;
         Some((Ok(Bytes::from(text)), following))
     })
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.shared.metrics.streams.leave();
+    }
 }
 
 impl Following {
@@ -128,7 +137,7 @@ impl Following {
                 self.is_over = true;
                 Some("event: end\ndata: {}\n\n".to_owned())
             }
-            _ => Some(String::new()),
+            _ => Some(":\n\n".to_owned()),
         }
     }
 }
@@ -136,7 +145,11 @@ impl Following {
 /// Types of ours always have a JSON form, and JSON of one line.
 fn event(record: &EventRecord) -> String {
     let data = serde_json::to_string(record).unwrap_or_default();
-    if record.event.is_durable() { format!("id: {}\ndata: {data}\n\n", record.seq) } else { format!("data: {data}\n\n") }
+    if record.event.is_durable() {
+        format!("id: {}\ndata: {data}\n\n", record.seq)
+    } else {
+        format!("data: {data}\n\n")
+    }
 }
 
 fn failed(error: &ErrorReport) -> String {

@@ -36,10 +36,8 @@ fn remote_servers_know_their_names_and_schemes() {
         (Scheme::Https, "build.example", "https://build.example.evil", Err(Refusal::Origin)),
     ];
     for (scheme, host, origin, expected) in table {
-        let judged = judge(
-            &guard(names(), scheme),
-            &[("host", host), ("origin", origin), ("authorization", &bearer)],
-        );
+        let judged =
+            judge(&guard(names(), scheme), &[("host", host), ("origin", origin), ("authorization", &bearer)]);
         assert_eq!(judged, expected, "{scheme:?} {host} {origin}");
     }
 }

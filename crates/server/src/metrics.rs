@@ -43,8 +43,17 @@ pub(crate) struct Counted<'g>(&'g Gauge);
 
 impl Gauge {
     pub(crate) fn count(&self) -> Counted<'_> {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.enter();
         Counted(self)
+    }
+
+    /// Counts one until [`Self::leave`], for what cannot borrow.
+    pub(crate) fn enter(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn leave(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn get(&self) -> i64 {
@@ -54,7 +63,7 @@ impl Gauge {
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.leave();
     }
 }
 
@@ -75,7 +84,12 @@ impl Metrics {
         one("stepwell_sockets", "gauge", "Open WebSockets.", &self.sockets.get());
         one("stepwell_event_streams", "gauge", "Open streams of server-sent events.", &self.streams.get());
         one("stepwell_sockets_opened_total", "counter", "WebSockets opened.", &self.sockets_opened.get());
-        one("stepwell_messages_received_total", "counter", "Messages from sockets.", &self.messages_received.get());
+        one(
+            "stepwell_messages_received_total",
+            "counter",
+            "Messages from sockets.",
+            &self.messages_received.get(),
+        );
         one("stepwell_messages_sent_total", "counter", "Messages to sockets.", &self.messages_sent.get());
         one(
             "stepwell_messages_rejected_total",
@@ -83,13 +97,25 @@ impl Metrics {
             "Frames that held no message of the protocol.",
             &self.messages_rejected.get(),
         );
-        one("stepwell_sockets_stalled_total", "counter", "Sockets closed because nobody read them.", &self.stalled.get());
-        one("stepwell_bytes_received_total", "counter", "Bytes read from connections.", &self.bytes_received.get());
+        one(
+            "stepwell_sockets_stalled_total",
+            "counter",
+            "Sockets closed because nobody read them.",
+            &self.stalled.get(),
+        );
+        one(
+            "stepwell_bytes_received_total",
+            "counter",
+            "Bytes read from connections.",
+            &self.bytes_received.get(),
+        );
         one("stepwell_bytes_sent_total", "counter", "Bytes written to connections.", &self.bytes_sent.get());
         if let Some(memory) = memory {
             one("process_resident_memory_bytes", "gauge", "Resident memory.", &memory);
         }
-        text.push_str("# HELP stepwell_requests_total Finished requests.\n# TYPE stepwell_requests_total counter\n");
+        text.push_str(
+            "# HELP stepwell_requests_total Finished requests.\n# TYPE stepwell_requests_total counter\n",
+        );
         for ((route, method, status), count) in &*self.requests.lock() {
             writeln!(
                 text,

@@ -55,7 +55,7 @@ pub(crate) async fn asset(
         },
         "plain.css" => text("text/css; charset=utf-8", STYLE),
         // What is packed is served under the name of what is in it.
-        path => match find(path).filter(|asset| !asset.path.ends_with(".gz") && !asset.path.ends_with(".br")) {
+        path => match find(path).filter(|asset| !matches!(ending(asset.path), "gz" | "br")) {
             Some(asset) => file(asset, &headers),
             None => Problem::not_found().into_response(),
         },
@@ -81,10 +81,9 @@ fn text(kind: &'static str, body: &'static str) -> Response {
 
 fn file(asset: &'static Asset, headers: &HeaderMap) -> Response {
     let (packed, encoding) = packed(asset, headers);
-    let is_known = headers
-        .get(IF_NONE_MATCH)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|known| known.split(',').any(|known| known.trim().trim_start_matches("W/") == packed.etag));
+    let is_known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).is_some_and(|known| {
+        known.split(',').any(|known| known.trim().trim_start_matches("W/") == packed.etag)
+    });
     let (status, body) = if is_known {
         (StatusCode::NOT_MODIFIED, Body::empty())
     } else {
@@ -123,19 +122,23 @@ fn packed(asset: &'static Asset, headers: &HeaderMap) -> (&'static Asset, Option
     (asset, None)
 }
 
+fn ending(path: &str) -> &str {
+    path.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
 fn media_type(path: &str) -> &'static str {
-    match path.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("html") => "text/html; charset=utf-8",
-        Some("js" | "mjs") => "text/javascript; charset=utf-8",
-        Some("css") => "text/css; charset=utf-8",
-        Some("json" | "map") => "application/json",
-        Some("webmanifest") => "application/manifest+json",
-        Some("svg") => "image/svg+xml",
-        Some("png") => "image/png",
-        Some("ico") => "image/x-icon",
-        Some("woff2") => "font/woff2",
-        Some("wasm") => "application/wasm",
-        Some("txt") => "text/plain; charset=utf-8",
+    match ending(path) {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "wasm" => "application/wasm",
+        "txt" => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     }
 }

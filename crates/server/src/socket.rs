@@ -29,6 +29,10 @@ const REFUSALS: usize = 8;
 const BATCH: usize = 64;
 /// Bytes of a message that cost as much as one more message.
 const BYTES_PER_UNIT: usize = 16 * 1024;
+/// Bytes that are read at once.
+const READ_BUFFER: usize = 4 * 1024;
+/// Bytes that are gathered before they are written.
+const WRITE_BUFFER: usize = 16 * 1024;
 /// How long the last frame may take.
 const LAST_FRAME: Duration = Duration::from_secs(1);
 
@@ -69,13 +73,16 @@ pub(crate) async fn open(
             let status = rejection.into_response().status();
             // Some of axum's rejections are 4xx without a body that says what to do.
             let status = if status.is_client_error() { status } else { StatusCode::BAD_REQUEST };
-            return Problem::new(status, "this is a WebSocket", "connect with a WebSocket client").into_response();
+            return Problem::new(status, "this is a WebSocket", "connect with a WebSocket client")
+                .into_response();
         }
     };
     let Ok(place) = Arc::clone(&shared.sockets).try_acquire_owned() else {
         return Problem::busy("too many sockets are open").into_response();
     };
     let largest = shared.limits.message_bytes;
+    // The library's buffers of 128 KiB each would be most of what a quiet socket costs.
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER).write_buffer_size(WRITE_BUFFER);
     upgrade.max_message_size(largest).max_frame_size(largest).on_upgrade(async move |socket| {
         let counted = shared.metrics.sockets.count();
         shared.metrics.sockets_opened.add(1);

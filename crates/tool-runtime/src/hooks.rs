@@ -34,18 +34,24 @@ pub enum HookEvent {
     PostToolUseFailure,
     UserPromptSubmit,
     Stop,
+    /// In a sub-task, instead of `SessionStart`.
+    SubagentStart,
+    /// In a sub-task, instead of `Stop`.
+    SubagentStop,
     SessionStart,
     SessionEnd,
     Notification,
 }
 
 impl HookEvent {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::PreToolUse,
         Self::PostToolUse,
         Self::PostToolUseFailure,
         Self::UserPromptSubmit,
         Self::Stop,
+        Self::SubagentStart,
+        Self::SubagentStop,
         Self::SessionStart,
         Self::SessionEnd,
         Self::Notification,
@@ -58,6 +64,8 @@ impl HookEvent {
             Self::PostToolUseFailure => "PostToolUseFailure",
             Self::UserPromptSubmit => "UserPromptSubmit",
             Self::Stop => "Stop",
+            Self::SubagentStart => "SubagentStart",
+            Self::SubagentStop => "SubagentStop",
             Self::SessionStart => "SessionStart",
             Self::SessionEnd => "SessionEnd",
             Self::Notification => "Notification",
@@ -108,6 +116,13 @@ pub enum HookCall {
     Stop {
         active: bool,
     },
+    SubagentStart {
+        agent: HookAgent,
+    },
+    SubagentStop {
+        agent: HookAgent,
+        active: bool,
+    },
     /// `startup` or `resume`.
     SessionStart {
         source: String,
@@ -118,6 +133,14 @@ pub enum HookCall {
     Notification {
         message: String,
     },
+}
+
+/// The sub-task that a hook is told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookAgent {
+    pub id: String,
+    /// Its sub-agent, or its mode.
+    pub name: String,
 }
 
 /// A process to run for a hook.
@@ -312,6 +335,8 @@ impl HookCall {
             Self::PostToolUseFailure { .. } => HookEvent::PostToolUseFailure,
             Self::UserPromptSubmit { .. } => HookEvent::UserPromptSubmit,
             Self::Stop { .. } => HookEvent::Stop,
+            Self::SubagentStart { .. } => HookEvent::SubagentStart,
+            Self::SubagentStop { .. } => HookEvent::SubagentStop,
             Self::SessionStart { .. } => HookEvent::SessionStart,
             Self::SessionEnd { .. } => HookEvent::SessionEnd,
             Self::Notification { .. } => HookEvent::Notification,
@@ -324,6 +349,7 @@ impl HookCall {
             Self::PreToolUse { tool, .. }
             | Self::PostToolUse { tool, .. }
             | Self::PostToolUseFailure { tool, .. } => Some(&tool.name),
+            Self::SubagentStart { agent } | Self::SubagentStop { agent, .. } => Some(&agent.name),
             Self::SessionStart { source } => Some(source),
             Self::SessionEnd { reason } => Some(reason),
             Self::UserPromptSubmit { .. } | Self::Stop { .. } | Self::Notification { .. } => None,
@@ -369,6 +395,16 @@ impl HookCall {
             }
             Self::UserPromptSubmit { prompt } => put("prompt", json!(prompt)),
             Self::Stop { active } => put("stop_hook_active", json!(active)),
+            Self::SubagentStart { agent } => {
+                put("agent_id", json!(agent.id));
+                put("agent_type", json!(agent.name));
+            }
+            Self::SubagentStop { agent, active } => {
+                put("agent_id", json!(agent.id));
+                put("agent_type", json!(agent.name));
+                put("agent_transcript_path", json!(facts.transcript_path));
+                put("stop_hook_active", json!(active));
+            }
             Self::SessionStart { source } => put("source", json!(source)),
             Self::SessionEnd { reason } => put("reason", json!(reason)),
             Self::Notification { message } => put("message", json!(message)),

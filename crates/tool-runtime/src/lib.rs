@@ -30,6 +30,7 @@ mod subtask;
 mod tool;
 mod tool_set;
 mod truncate;
+mod vocabulary;
 mod wording;
 
 pub use arguments::{ArgumentSchema, Prepared, coerce};
@@ -43,8 +44,8 @@ pub use compose::{
 pub use erased::{ALIASES_KEYWORD, DynOutput, DynPlan, DynTool};
 pub use executor::{CallEnv, CallSetup, Executor, ExecutorOptions, Invoker, Outcome, Refusal, RefusedBy};
 pub use hooks::{
-    HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission, HookProcess,
-    HookRunner, HookTool, Hooks,
+    HookAgent, HookCall, HookConfigError, HookEvent, HookExit, HookFacts, HookOutcome, HookPermission,
+    HookProcess, HookRunner, HookTool, Hooks,
 };
 pub use host::{Host, HostError};
 pub use loop_guard::{CallKey, LoopGuard, LoopLimits, LoopReport};
@@ -71,4 +72,5 @@ pub use subtask::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 pub use tool::{Planned, Refused, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub use tool_set::{Exclusion, ToolGate, ToolSet};
 pub use truncate::{Truncated, cut_middle};
+pub use vocabulary::Vocabulary;
 pub use wording::counted;

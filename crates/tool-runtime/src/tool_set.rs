@@ -7,7 +7,9 @@ use parking_lot::{Mutex, RwLock};
 use stepwell_protocol::{Risk, ToolDefinition};
 
 use crate::registry::{RegisteredTool, Registry};
-use crate::{CallFacts, Category, EditScope, ModeLimits, PlanHold, PlanPhase, ToolError, WorkspaceAccess};
+use crate::{
+    CallFacts, Category, EditScope, ModeLimits, PlanHold, PlanPhase, ToolError, Vocabulary, WorkspaceAccess,
+};
 
 /// A choice of tools. Each condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,9 +30,16 @@ pub struct ToolSet {
     source_tokens: Option<usize>,
     /// Limits that hold together: those of the mode, and those of what is going on in it, such as planning.
     modes: Vec<Arc<ModeLimits>>,
+    vocabulary: Vocabulary,
 }
 
 impl ToolSet {
+    /// Shows the model the names of a vocabulary.
+    pub fn speaking(mut self, vocabulary: Vocabulary) -> Self {
+        self.vocabulary = vocabulary;
+        self
+    }
+
     /// Every tool.
     pub fn all() -> Self {
         Self::default()
@@ -334,7 +343,7 @@ impl ToolGate {
             if tool.tool().loads_deferred() {
                 definition.description.push_str(&listing(&deferred));
             }
-            definition
+            state.set.vocabulary.shown(definition)
         };
         let mut definitions: Vec<ToolDefinition> = tools.iter().map(definition).collect();
         let loaded = state.loaded.iter().filter_map(|name| deferred.iter().find(|tool| tool.name() == name));

@@ -98,6 +98,13 @@ export class App {
   }
 
   private readRoute(): void {
+    // The link that signed this window in names the folder it was made in.
+    const [, folder] = /^#workspace=(.+)$/.exec(location.hash) ?? [];
+    if (folder) {
+      history.replaceState(null, '', '#/new');
+      this.folder = decodeURIComponent(folder);
+      this.host.store('folder', this.folder);
+    }
     const [, page, id] = /^#\/(\w+)(?:\/([\w-]+))?$/.exec(location.hash) ?? [];
     if (page === 'task' && id) this.route = { page: 'task', task: id };
     else this.route = { page: PAGES.find((known) => known === page) ?? 'new', task: null };

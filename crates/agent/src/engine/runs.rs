@@ -154,7 +154,10 @@ impl Engine {
             return HookOutcome::default();
         }
         let source = if run.session.messages().is_empty() { "startup" } else { "resume" };
-        let call = HookCall::SessionStart { source: source.into() };
+        let call = match run.session.hook_agent() {
+            Some(agent) => HookCall::SubagentStart { agent },
+            None => HookCall::SessionStart { source: source.into() },
+        };
         run.env.hooks.fire(&run.env.hook_facts, &call, &run.cancel).await
     }
 
@@ -185,6 +188,7 @@ impl Engine {
         } else {
             let mode = settings.mode(&slug)?;
             let tools = settings.tools.clone().showing(mode.shown_tools.iter().cloned());
+            let tools = tools.speaking(mode.vocabulary);
             (Arc::clone(mode), tools.within_mode(settings.modes.limits(mode)))
         };
         let mode = &mode;

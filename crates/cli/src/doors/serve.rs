@@ -114,6 +114,8 @@ async fn stop(places: &Places) -> anyhow::Result<Exit> {
     }
     Err(report::failed(
         format!("process {pid} has not ended within {} s", TO_END.as_secs()),
-        format!("it may be at work on something; `kill -9 {pid}` ends it at once and loses nothing that was kept"),
+        format!(
+            "it may be at work on something; `kill -9 {pid}` ends it at once and loses nothing that was kept"
+        ),
     ))
 }

@@ -99,7 +99,9 @@ fn every_command_speaks_chinese() {
         &["mcp", "login", "mine"],
         &["mcp", "remove", "mine"],
         &["why", "--", "no-such-program"],
-        &["serve"],
+        &["serve", "status"],
+        &["serve", "stop"],
+        &["serve", "--listen", "0.0.0.0:0"],
     ];
     let mut wrong = Vec::new();
     for arguments in commands {

@@ -86,3 +86,35 @@ fn hooks_of_a_project_that_is_not_trusted_do_not_run() {
     run(&world);
     assert!(!world.work().join("ran").exists());
 }
+
+#[test]
+fn sub_agents_begin_and_end_with_hooks_of_their_own() {
+    let start = call("task", json!({"agent": "explorer", "description": "look", "prompt": "look around"}));
+    let turns = [Turn::calls([start]), Turn::text("there is nothing"), Turn::text("done")];
+    let world = World::new(turns);
+    let config = std::fs::read_to_string(world.config().join("config.toml")).unwrap();
+    let hook = |event: &str| {
+        format!(
+            "[[hooks.{event}]]\nhooks = [{{ type = \"command\", command = '''cat >> seen.jsonl; echo >> seen.jsonl''' }}]\n"
+        )
+    };
+    let hooks: String = ["SubagentStart", "SubagentStop", "Stop", "SessionStart"].map(hook).concat();
+    world.set_config(&format!("{config}\n{hooks}"));
+    run(&world);
+    let seen = std::fs::read_to_string(world.work().join("seen.jsonl")).unwrap();
+    let seen: Vec<serde_json::Value> = seen
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<(&str, &str)> = seen
+        .iter()
+        .map(|one| (one["hook_event_name"].as_str().unwrap(), one["agent_type"].as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        told,
+        [("SessionStart", ""), ("SubagentStart", "explorer"), ("SubagentStop", "explorer"), ("Stop", "")]
+    );
+    assert_eq!(seen[1]["agent_id"], seen[2]["agent_id"]);
+    assert!(std::path::Path::new(seen[2]["agent_transcript_path"].as_str().unwrap()).is_file());
+}

@@ -49,6 +49,7 @@ mod run_options;
 mod sandbox;
 mod scip;
 mod screens;
+mod serve;
 mod served;
 mod skills;
 mod small_window;

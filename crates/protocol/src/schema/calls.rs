@@ -68,7 +68,8 @@ fn function(out: &mut String, type_name: &str, variant: &Value) {
         .collect();
     let default = if required.is_empty() { " = {}" } else { "" };
     let required = if required.is_empty() { "never".to_owned() } else { required.join(" | ") };
-    writeln!(out, "  {name}: (fields: Fields<{type_name}, '{tag}', {required}>{default}): {returned} =>").ok();
+    writeln!(out, "  {name}: (fields: Fields<{type_name}, '{tag}', {required}>{default}): {returned} =>")
+        .ok();
     writeln!(out, "    ({{ type: '{tag}', ...fields }}) as {returned},").ok();
 }
 

@@ -48,12 +48,19 @@ async fn h03_other_names_of_this_machine_are_refused() {
     let port = stand.address.port();
     let own = stepwell_server::Token::new(TOKEN).unwrap().host_name();
     let ask = async |line: &str, hosts: &[&str]| {
-        let hosts: String = hosts.iter().map(|host| format!("Host: {host}\r\n")).collect();
+        let hosts = hosts.iter().fold(String::new(), |lines, host| format!("{lines}Host: {host}\r\n"));
         let text = format!("{line}\r\n{hosts}Authorization: {}\r\nConnection: close\r\n\r\n", bearer());
         stand.raw(&text).await.split(' ').nth(1).unwrap().to_owned()
     };
     let line = "GET /api/session HTTP/1.1";
-    for host in ["evil.example", "127.0.0.1.nip.io", "localhost.evil.example", "192.168.1.5", "0.0.0.0", "x.localhost"] {
+    for host in [
+        "evil.example",
+        "127.0.0.1.nip.io",
+        "localhost.evil.example",
+        "192.168.1.5",
+        "0.0.0.0",
+        "x.localhost",
+    ] {
         assert_eq!(ask(line, &[&format!("{host}:{port}")]).await, "403", "{host}");
     }
     assert_eq!(ask(line, &[]).await, "400");
@@ -93,8 +100,9 @@ async fn h04_pages_of_other_origins_open_no_socket_and_send_nothing() {
     let answer = stand.request("POST", "/api/queries", &[headers[0], headers[1], kind], query).await;
     assert_eq!((answer.status, answer.json()["total"].as_u64()), (200, Some(7)));
     // A form cannot send JSON.
-    let answer =
-        stand.request("POST", "/api/queries", &[headers[0], headers[1], ("Content-Type", "text/plain")], query).await;
+    let answer = stand
+        .request("POST", "/api/queries", &[headers[0], headers[1], ("Content-Type", "text/plain")], query)
+        .await;
     assert_eq!(answer.status, 415);
 }
 
@@ -118,7 +126,11 @@ async fn h07_cookies_and_codes_cannot_be_chosen() {
     let (_, code) = stand.login_path.split_once('#').unwrap();
     for code in [code, "", "guess"] {
         let body = format!("{{\"code\":\"{code}\"}}");
-        assert_eq!(stand.request("POST", "/api/login", &[("Origin", &own)], &body).await.status, 403, "{code}");
+        assert_eq!(
+            stand.request("POST", "/api/login", &[("Origin", &own)], &body).await.status,
+            403,
+            "{code}"
+        );
     }
     // Without an origin nobody signs a browser in as somebody else.
     let path = stand.post("/api/links", "{}").await.json()["path"].as_str().unwrap().to_owned();
@@ -204,11 +216,8 @@ async fn h12_a_server_proves_that_it_knows_the_token() {
 
 #[tokio::test]
 async fn slow_headers_and_bodies_are_cut_off() {
-    let limits = Limits {
-        headers: Duration::from_millis(300),
-        body: Duration::from_millis(300),
-        ..Limits::STANDARD
-    };
+    let limits =
+        Limits { headers: Duration::from_millis(300), body: Duration::from_millis(300), ..Limits::STANDARD };
     let stand = Stand::with_limits(FakeEngine::with_tasks(1), limits).await;
     // Headers that never end, a line at a time.
     let mut slow = TcpStream::connect(stand.address).await.unwrap();

@@ -87,7 +87,11 @@ impl FakeEngine {
         })
     }
 
-    async fn converse(self, mut inbox: futures_mpsc::Receiver<ClientMessage>, outbox: mpsc::Sender<ServerMessage>) {
+    async fn converse(
+        self,
+        mut inbox: futures_mpsc::Receiver<ClientMessage>,
+        outbox: mpsc::Sender<ServerMessage>,
+    ) {
         while let Some(message) = inbox.next().await {
             let said = match message {
                 ClientMessage::Query { id, query: Query::Tasks { .. } } => {
@@ -105,9 +109,12 @@ impl FakeEngine {
                     ServerMessage::CommandReply { id, reply: CommandReply::Failed { error: unsupported() } }
                 }
                 ClientMessage::Follow { id, task, after } => {
-                    let found = self.tasks.lock().unwrap().get(&task).map(|found| {
-                        (found.log.clone(), found.live.subscribe())
-                    });
+                    let found = self
+                        .tasks
+                        .lock()
+                        .unwrap()
+                        .get(&task)
+                        .map(|found| (found.log.clone(), found.live.subscribe()));
                     let Some((log, live)) = found else {
                         outbox.send(ServerMessage::FollowFailed { id, error: unsupported() }).await.ok();
                         continue;

@@ -15,7 +15,8 @@ async fn commands_and_queries_get_their_replies() {
     let stand = Stand::start(FakeEngine::with_tasks(1)).await;
     let answer = stand.post("/api/queries", "{\"type\":\"tasks\"}").await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "{\"type\":\"tasks\",\"tasks\":[],\"total\":7}"));
-    let answer = stand.post("/api/commands", "{\"type\":\"send_message\",\"task\":\"task-0\",\"parts\":[]}").await;
+    let answer =
+        stand.post("/api/commands", "{\"type\":\"send_message\",\"task\":\"task-0\",\"parts\":[]}").await;
     assert_eq!((answer.status, answer.body.as_str()), (200, "{\"result\":\"done\"}"));
     let answer = stand.post("/api/queries", "{\"type\":\"doctor\",\"workspace\":\"/w\"}").await;
     assert_eq!((answer.status, answer.json()["error"]["kind"].as_str()), (422, Some("unsupported")));
@@ -36,23 +37,29 @@ async fn metrics_count_requests_by_route_and_status() {
     stand.get("/api/session").await;
     stand.get("/some/made/up/path?secret=1").await;
     let socket = stand.socket().await;
+    let mut stream = TcpStream::connect(stand.address).await.unwrap();
+    let head = "GET /api/tasks/task-0/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization:";
+    stream.write_all(format!("{head} {}\r\n\r\n", bearer()).as_bytes()).await.unwrap();
+    assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
     let text = stand.get("/api/metrics").await.body;
     for line in [
         "stepwell_requests_total{route=\"/api/session\",method=\"GET\",status=\"200\"} 1",
         "stepwell_requests_total{route=\"/*\",method=\"GET\",status=\"404\"} 1",
         "stepwell_sockets 1",
+        "stepwell_event_streams 1",
         "process_resident_memory_bytes 4096",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(!text.contains("secret") && !text.contains("made"), "{text}");
-    drop(socket);
+    drop((socket, stream));
 }
 
 /// Reads events until the answer is there or the connection ends.
 async fn events(stand: &Stand, path: &str, headers: &str, enough: impl Fn(&str) -> bool) -> String {
     let mut stream = TcpStream::connect(stand.address).await.unwrap();
-    let head = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {}\r\n{headers}\r\n", bearer());
+    let head =
+        format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {}\r\n{headers}\r\n", bearer());
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut text = String::new();
     let mut piece = [0; 4096];
@@ -67,7 +74,10 @@ async fn events(stand: &Stand, path: &str, headers: &str, enough: impl Fn(&str) 
 }
 
 fn records(text: &str) -> Vec<EventRecord> {
-    text.lines().filter_map(|line| line.strip_prefix("data: ")).map(|data| serde_json::from_str(data).unwrap()).collect()
+    text.lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect()
 }
 
 #[tokio::test]

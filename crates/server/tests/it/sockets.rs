@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use futures::SinkExt;
-use stepwell_protocol::{ClientMessage, Event, MessageId, Query, RequestId, Seq, ServerMessage, TaskId};
+use stepwell_protocol::{
+    ClientMessage, Event, MessageId, Query, RequestId, Seq, ServerMessage, TaskFilter, TaskId,
+};
 use stepwell_server::Limits;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -11,7 +13,7 @@ use crate::engine::FakeEngine;
 use crate::stand::{Socket, Stand, bearer};
 
 fn tasks(id: u64) -> ClientMessage {
-    ClientMessage::Query { id: RequestId(id), query: Query::Tasks { filter: Default::default() } }
+    ClientMessage::Query { id: RequestId(id), query: Query::Tasks { filter: TaskFilter::default() } }
 }
 
 async fn is_alive(socket: &mut Socket) -> bool {
@@ -115,7 +117,8 @@ async fn a_stalled_reader_costs_only_itself() {
     let message_id = MessageId::new("m");
     let piece = "x".repeat(64 * 1024);
     for number in 0..400 {
-        let event = Event::Token { message_id: message_id.clone(), offset: number * 65536, content: piece.clone() };
+        let event =
+            Event::Token { message_id: message_id.clone(), offset: number * 65536, content: piece.clone() };
         stand.engine.tell(&task, event);
         let ServerMessage::Event { record, .. } = fast.hear().await else { panic!() };
         assert!(matches!(record.event, Event::Token { offset, .. } if offset == number * 65536));

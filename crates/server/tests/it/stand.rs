@@ -48,7 +48,8 @@ impl Stand {
             stop: stop.clone(),
         });
         let login_path = server.login_path();
-        let serving = tokio::spawn(async move { server.serve(vec![Listener { socket, tls: None, hosts }]).await });
+        let serving =
+            tokio::spawn(async move { server.serve(vec![Listener { socket, tls: None, hosts }]).await });
         Self { address, stop, engine, login_path, serving }
     }
 
@@ -80,7 +81,8 @@ impl Stand {
 
     pub async fn post(&self, path: &str, body: &str) -> Answer {
         let headers = [("Authorization", bearer()), ("Content-Type", "application/json".to_owned())];
-        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let headers: Vec<(&str, &str)> =
+            headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.request("POST", path, &headers, body).await
     }
 
@@ -169,9 +171,8 @@ impl Socket {
     /// The code the socket is closed with.
     pub async fn close_code(&mut self) -> Option<u16> {
         loop {
-            match self.frame().await? {
-                Message::Close(frame) => return frame.map(|frame| frame.code.into()),
-                _ => {}
+            if let Message::Close(frame) = self.frame().await? {
+                return frame.map(|frame| frame.code.into());
             }
         }
     }

@@ -34,8 +34,6 @@ const OF_OTHERS: &[&str] = &[
     "PostCompact",
     "PreCompact",
     "Setup",
-    "SubagentStart",
-    "SubagentStop",
     "TaskCompleted",
     "TeammateIdle",
     "WorktreeCreate",

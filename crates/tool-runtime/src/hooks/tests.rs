@@ -143,7 +143,7 @@ fn settings_are_read_and_what_is_not_supported_is_told() {
         (
             json!({"hooks": {"Nonsense": []}}),
             "there is no hook event `Nonsense`; events: PreToolUse, PostToolUse, PostToolUseFailure, \
-             UserPromptSubmit, Stop, SessionStart, SessionEnd, Notification",
+             UserPromptSubmit, Stop, SubagentStart, SubagentStop, SessionStart, SessionEnd, Notification",
         ),
         (json!({"hooks": {"Stop": 1}}), "hooks of `Stop`: invalid type: integer `1`, expected a sequence"),
     ] {

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use stepwell_agent::Engine;
+use stepwell_agent::{Engine, EngineOptions};
 use stepwell_protocol::Timestamp;
 use stepwell_server::{Hosts, Limits, Listener, Server, ServerParts, Tls, Token, connect_with};
 use stepwell_workspace::files;
@@ -27,6 +27,8 @@ use crate::terminal::error_line;
 const USUAL_PORT: u16 = 7433;
 /// How long runs may take to end.
 const TO_FINISH: Duration = Duration::from_secs(10);
+/// How long somebody whose window is gone still counts as there: a page that is loaded again comes back.
+const ABSENCE: Duration = Duration::from_secs(120);
 
 /// A server that this process runs.
 pub struct Served {
@@ -36,6 +38,8 @@ pub struct Served {
     engine: Engine,
     serving: JoinHandle<()>,
     stop: CancellationToken,
+    /// From before anybody knows of the server: no signal is lost.
+    interrupts: Interrupts,
     place: Place,
 }
 
@@ -43,7 +47,10 @@ pub struct Served {
 pub async fn serve(places: &Places, at: &ServeAt, folder: &Path, place: Place) -> anyhow::Result<Served> {
     let listen = at.listen.map(|address| far_listener(at, address)).transpose()?;
     let assembly = Assembly::in_folder(Some(folder))?;
-    let engine = assembly.engine();
+    let engine = assembly.engine_with(EngineOptions {
+        approval_deadline: Duration::from_secs(at.approval_timeout),
+        absence: ABSENCE,
+    });
     let token = Token::new(read_token(places)?.expose())?;
     let host_name = token.host_name();
     let near = bind_near(at.port).await?;
@@ -56,6 +63,7 @@ pub async fn serve(places: &Places, at: &ServeAt, folder: &Path, place: Place) -
         listeners.push(Listener { socket, tls, hosts: Hosts::Remote { names: at.host_name.clone() } });
     }
     let stop = CancellationToken::new();
+    let interrupts = Interrupts::listen()?;
     let connected = engine.clone();
     let server = Server::new(ServerParts {
         connect: connect_with(move || connected.connect().split()),
@@ -74,7 +82,7 @@ pub async fn serve(places: &Places, at: &ServeAt, folder: &Path, place: Place) -
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: Timestamp::now().0,
     })?;
-    Ok(Served { token_file: token_file(places), port, link, engine, serving, stop, place })
+    Ok(Served { token_file: token_file(places), port, link, engine, serving, stop, interrupts, place })
 }
 
 impl Served {
@@ -89,8 +97,7 @@ impl Served {
 
     /// Serves until a signal comes or a program asks for the end. Runs end and keep what they received.
     pub async fn until_stopped(self) -> anyhow::Result<Exit> {
-        let mut interrupts = Interrupts::listen()?;
-        let mut serving = self.serving;
+        let (mut serving, mut interrupts) = (self.serving, self.interrupts);
         tokio::select! {
             () = interrupts.next() => {
                 self.stop.cancel();
@@ -139,7 +146,10 @@ fn far_listener(at: &ServeAt, address: SocketAddr) -> anyhow::Result<(SocketAddr
         ));
     };
     let tls = Tls::from_pem(&files::read(certificate)?, &files::read(key)?).map_err(|error| {
-        report::usage(error.to_string(), "both are PEM files; the certificate comes before those it was signed with")
+        report::usage(
+            error.to_string(),
+            "both are PEM files; the certificate comes before those it was signed with",
+        )
     })?;
     Ok((address, Some(tls)))
 }

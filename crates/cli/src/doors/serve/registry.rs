@@ -56,7 +56,10 @@ impl Registry {
         let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
         let machine: String = machine.chars().filter(is_plain).take(60).collect();
         let machine = if machine.is_empty() { "machine".to_owned() } else { machine };
-        Ok(Self { lock: folder.join(format!("{machine}.lock")), entry: folder.join(format!("{machine}.json")) })
+        Ok(Self {
+            lock: folder.join(format!("{machine}.lock")),
+            entry: folder.join(format!("{machine}.json")),
+        })
     }
 
     /// Takes the place of the server, or finds who has it.
@@ -97,9 +100,8 @@ impl Registry {
             LockAttempt::Busy { pid } => {
                 let entry = self.read().filter(|entry| Some(entry.pid) == pid);
                 // One that has only just begun has no port yet.
-                Ok(entry.or_else(|| {
-                    pid.map(|pid| Entry { pid, port: 0, version: String::new(), started_at: 0 })
-                }))
+                Ok(entry
+                    .or_else(|| pid.map(|pid| Entry { pid, port: 0, version: String::new(), started_at: 0 })))
             }
         }
     }

@@ -1,0 +1,5 @@
+//! `stepwell serve` and `stepwell web`: one server for a person, and what its clients see when it dies.
+
+mod registry;
+mod server;
+mod windows;
