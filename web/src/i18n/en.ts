@@ -485,4 +485,12 @@ export const en = {
   'action.system': 'Theme of the system',
   'action.english': 'Language: English',
   'action.chinese': 'Language: Chinese (中文)',
+  'stop.breakpoint': 'breakpoint',
+  'stop.step': 'step',
+  'stop.exception': 'exception',
+  'stop.pause': 'paused',
+  'stop.entry': 'entry',
+  'stop.goto': 'jump',
+  'stop.function_breakpoint': 'function breakpoint',
+  'stop.data_breakpoint': 'data breakpoint',
 } as const;

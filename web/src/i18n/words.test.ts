@@ -19,7 +19,7 @@ describe('dictionaries', () => {
     expect(same).toEqual([]);
   });
   it('hold nothing that no view says', () => {
-    const made = ['state.', 'end.', 'approved.', 'by.', 'risk.', 'permission.', 'change.', 'plan.', 'step.', 'todo.', 'session.', 'traceEnd.', 'hypothesis.', 'mcp.', 'check.', 'certainty.', 'code.', 'tab.', 'theme.', 'group.'];
+    const made = ['state.', 'end.', 'approved.', 'by.', 'risk.', 'permission.', 'change.', 'plan.', 'step.', 'todo.', 'session.', 'stop.', 'traceEnd.', 'hypothesis.', 'mcp.', 'check.', 'certainty.', 'code.', 'tab.', 'theme.', 'group.'];
     const unused = Object.keys(en).filter((key) => !text.includes(`'${key}'`) && !made.some((prefix) => key.startsWith(prefix)));
     expect(unused).toEqual([]);
   });

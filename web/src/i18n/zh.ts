@@ -487,4 +487,12 @@ export const zh: Record<keyof typeof en, string> = {
   'action.system': '跟随系统主题',
   'action.english': '语言：英语',
   'action.chinese': '语言：中文',
+  'stop.breakpoint': '断点',
+  'stop.step': '单步',
+  'stop.exception': '异常',
+  'stop.pause': '暂停',
+  'stop.entry': '入口',
+  'stop.goto': '跳转',
+  'stop.function_breakpoint': '函数断点',
+  'stop.data_breakpoint': '数据断点',
 };

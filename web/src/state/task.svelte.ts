@@ -319,6 +319,10 @@ export class TaskStore {
     return this.transcript.items.slice(-32).some(({ entry }) => entry.kind === 'tool' && entry.call.id === call);
   }
 
+  calledTool(name: string): boolean {
+    return this.transcript.items.some(({ entry }) => entry.kind === 'tool' && entry.call.name === name);
+  }
+
   /** Results with a detail of one of these kinds, the newest first. */
   details<K extends ToolDetail['kind']>(...kinds: K[]): { item: Item; result: ToolResult; detail: Extract<ToolDetail, { kind: K }> }[] {
     const found = [];
