@@ -11,8 +11,8 @@ use stepwell_workspace::Workspace;
 use crate::library::ToolLibrary;
 use crate::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker};
 use crate::{
-    ask, chain, code, commands, complete, debug, files, hypothesis, images, plan, shell, skills, subtasks,
-    switch_mode, todo, tool_search,
+    ask, chain, code, commands, complete, debug, files, git, hypothesis, images, plan, shell, skills,
+    subtasks, switch_mode, todo, tool_search,
 };
 
 /// What the tools must know of the settings.
@@ -21,6 +21,8 @@ pub struct CatalogOptions {
     /// Variables that commands never see, besides those whose names say that they hold a secret: a provider's key
     /// may have any name.
     pub removed_variables: Vec<String>,
+    /// Whether the person trusts the folder, so that hooks of its repository run.
+    pub trusted: bool,
     /// How commands are confined.
     pub confinement: Confinement,
     /// Where the indexes of code are kept.
@@ -75,6 +77,9 @@ pub fn builtin(
         Arc::new(files::PreviewEdit::new(service.clone())),
         Arc::new(files::Read::new(service.clone(), options)),
         Arc::new(files::Write::new(service)),
+        Arc::new(git::GenerateCommit::new(workspace.clone(), options)),
+        Arc::new(git::GitDiff::new(workspace.clone())),
+        Arc::new(git::GitLog::new(workspace.clone())),
         Arc::new(plan::PlanEnter),
         Arc::new(plan::PlanExit),
         Arc::new(plan::PlanUpdate),

@@ -12,6 +12,7 @@ mod commands;
 mod complete;
 mod debug;
 mod files;
+mod git;
 mod hypothesis;
 mod images;
 pub mod library;

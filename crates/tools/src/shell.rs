@@ -3,6 +3,7 @@
 mod background;
 mod bash;
 pub(crate) mod confine;
+mod confined_run;
 pub(crate) mod environment;
 mod folder;
 mod output;
@@ -12,4 +13,6 @@ pub(crate) mod spare;
 
 pub use background::BackgroundCommands;
 pub use bash::Bash;
+pub(crate) use confined_run::run_confined;
+pub(crate) use environment::for_commands as commands_environment;
 pub use processes::{ProcessInput, ProcessKill, ProcessRead};

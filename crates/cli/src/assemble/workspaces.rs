@@ -230,6 +230,8 @@ impl Workspaces {
         let confinement = confinement::confinement(&self.places, settings, &roots, denied)?;
         Ok(CatalogOptions {
             removed_variables: named.collect(),
+            // A folder whose settings need no trust may still hold a repository that was made by others.
+            trusted: settings::is_trusted(&self.places, workspace.root())?,
             confinement,
             code_indexes: code_indexes(&self.places),
             language_servers: code::servers(settings, workspace)?,

@@ -44,9 +44,6 @@ const NOT_BUILT: &[&str] = &[
     "stop_desktop",
     "get_desktop_status",
     "restart_desktop",
-    "git_diff",
-    "git_log",
-    "generate_commit",
     "generate_tests",
     "run_tests",
     "analyze_coverage",
@@ -73,6 +70,9 @@ fn prepared() -> Bench {
 fn memstack() -> Vec<Documented> {
     let patch = "--- a/note.txt\n+++ b/note.txt\n@@ -1,3 +1,3 @@\n one\n-2\n+deux\n three\n";
     vec![
+        documented("git_diff", &["path", "staged"], vec![]),
+        documented("git_log", &["limit", "path"], vec![]),
+        documented("generate_commit", &["staged_only"], vec![]),
         documented("plan_enter", &["conversation_id", "title", "description"], vec![]),
         documented(
             "plan_update",

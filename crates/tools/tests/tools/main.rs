@@ -10,6 +10,7 @@ mod documented;
 mod editing;
 mod files;
 mod fuzz_smoke;
+mod git;
 mod hostile_patterns;
 mod other;
 mod patching;
