@@ -12,7 +12,7 @@ use crate::library::ToolLibrary;
 use crate::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker};
 use crate::{
     ask, chain, code, commands, complete, debug, files, git, hypothesis, images, plan, shell, skills,
-    subtasks, switch_mode, todo, tool_search,
+    subtasks, switch_mode, testing, todo, tool_search,
 };
 
 /// What the tools must know of the settings.
@@ -33,6 +33,8 @@ pub struct CatalogOptions {
     pub embeddings: Option<Arc<Embeddings>>,
     /// Where it is noted what a call is about to change, as long as it is not done.
     pub unfinished_edits: PathBuf,
+    /// Where it is noted which tests failed last.
+    pub test_results: PathBuf,
     /// Skills and commands of people's folders; without them their tools are not there.
     pub library: Option<Arc<dyn ToolLibrary>>,
     /// Makes images, where the person names a model for it.
@@ -88,6 +90,7 @@ pub fn builtin(
         Arc::new(shell::ProcessInput::new(background.clone())),
         Arc::new(shell::ProcessKill::new(background.clone())),
         Arc::new(shell::ProcessRead::new(background.clone())),
+        Arc::new(testing::RunTests::new(workspace.clone(), options, Arc::clone(code))),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
         Arc::new(tool_search::ToolSearch),

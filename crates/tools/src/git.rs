@@ -12,3 +12,4 @@ mod repository;
 pub use commit::GenerateCommit;
 pub use diff::GitDiff;
 pub use log::GitLog;
+pub(crate) use repository::Repository;

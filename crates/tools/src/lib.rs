@@ -22,6 +22,7 @@ mod shell;
 pub mod skills;
 mod subtasks;
 mod switch_mode;
+mod testing;
 mod todo;
 mod tool_search;
 

@@ -243,6 +243,7 @@ impl Workspaces {
                 denied.cloned(),
             )?,
             unfinished_edits: self.places.shared.join("edits"),
+            test_results: self.places.shared.join("tests"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
             library: None,
             images: None,

@@ -346,7 +346,7 @@ impl GenerateCommit {
             time_limit: HOOK_LIMIT,
             keep: KeepOutput { memory: MOST_HOOK_OUTPUT, file: None, file_limit: 0 },
         };
-        let finished = run_confined(ctx, &self.confinement, call, |_, _| {}).await?;
+        let finished = run_confined(ctx, &self.confinement, call, |_, text| text.to_owned()).await?;
         let output = format!("{}{}", finished.output.head, finished.output.tail);
         let why = match finished.ending {
             Ending::Exited(0) => return Ok(()),

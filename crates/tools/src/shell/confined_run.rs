@@ -10,13 +10,13 @@ use super::confine::{Confined, Confinement};
 use super::output::{Redacted, show};
 use super::plain::{From, Plain};
 
-/// Runs a program to its end. `on_output` gets the text of both streams, without escape sequences and secrets, as it is
-/// shown.
+/// Runs a program to its end. `shown_as` gets the text of both streams, without escape sequences and secrets, and returns
+/// what is shown of it live.
 pub(crate) async fn run_confined(
     ctx: &ToolContext,
     confinement: &Confinement,
     call: ProgramCall,
-    mut on_output: impl FnMut(OutputStream, &str) + Send,
+    mut shown_as: impl FnMut(OutputStream, &str) -> String + Send,
 ) -> Result<Finished, ToolError> {
     let Confined { call, proxy } = confinement.confine(call, Some(Arc::clone(&ctx.network)), ctx.access)?;
     let filter = || -> Box<dyn TextFilter> {
@@ -25,8 +25,10 @@ pub(crate) async fn run_confined(
     let filters = OutputFilters { stdout: filter(), stderr: filter() };
     let mut shown = 0;
     let finished = run_filtered(call, filters, &ctx.cancel, |stream, text| {
-        show(ctx, stream, text, &mut shown);
-        on_output(stream, text);
+        let text = shown_as(stream, text);
+        if !text.is_empty() {
+            show(ctx, stream, &text, &mut shown);
+        }
     })
     .await;
     // The way to the network ends with the program.

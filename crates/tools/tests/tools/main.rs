@@ -19,3 +19,4 @@ mod shell;
 mod structure;
 mod structure_hostile;
 mod structure_random;
+mod testing;
