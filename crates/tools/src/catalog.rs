@@ -90,6 +90,7 @@ pub fn builtin(
         Arc::new(shell::ProcessInput::new(background.clone())),
         Arc::new(shell::ProcessKill::new(background.clone())),
         Arc::new(shell::ProcessRead::new(background.clone())),
+        Arc::new(testing::AnalyzeCoverage::new(workspace.clone(), Arc::clone(code))),
         Arc::new(testing::RunTests::new(workspace.clone(), options, Arc::clone(code))),
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),

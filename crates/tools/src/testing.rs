@@ -1,6 +1,8 @@
 //! Tools that run tests and read what they cover.
 
 mod changed;
+mod coverage;
+mod coverage_formats;
 mod detect;
 mod framework;
 mod invocation;
@@ -11,4 +13,5 @@ mod report_folder;
 mod reports;
 mod run_tests;
 
+pub use coverage::AnalyzeCoverage;
 pub use run_tests::RunTests;

@@ -33,6 +33,39 @@ pub async fn changed_files(ctx: &ToolContext, workspace: &Workspace) -> Result<V
     Ok(all.into_iter().collect())
 }
 
+/// The lines that are not committed, by file: those that a diff adds, and all of untracked files.
+pub async fn changed_lines(
+    ctx: &ToolContext,
+    workspace: &Workspace,
+) -> Result<BTreeMap<String, Vec<(u32, u32)>>, ToolError> {
+    let repository = Repository::new(workspace, ctx);
+    let base = if repository.has_commit().await? { "HEAD" } else { "--cached" };
+    let options =
+        ["--unified=0", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
+    let mut words = vec!["diff", base, "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/"];
+    words.extend(options);
+    let patch = repository.ask(&words).await?;
+    let mut found: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
+    let mut file = None;
+    for line in patch.lines() {
+        if let Some(name) = line.strip_prefix("+++ ") {
+            file = name.strip_prefix("b/").map(|name| name.trim_end_matches('\t').to_owned());
+        } else if let (Some(rest), Some(file)) = (line.strip_prefix("@@ -"), &file) {
+            let added = rest.split_once(" +").and_then(|(_, rest)| rest.split_once(" @@"));
+            let Some((added, _)) = added else { continue };
+            let (start, count) = added.split_once(',').unwrap_or((added, "1"));
+            if let (Ok(start), Ok(count @ 1..)) = (start.parse::<u32>(), count.parse::<u32>()) {
+                found.entry(file.clone()).or_default().push((start, start + count - 1));
+            }
+        }
+    }
+    let untracked = repository.ask(&["ls-files", "--others", "--exclude-standard", "-z"]).await?;
+    for name in untracked.split('\0').filter(|name| !name.is_empty()) {
+        found.insert(name.to_owned(), vec![(1, u32::MAX)]);
+    }
+    Ok(found)
+}
+
 /// What a framework is to run for changed files: test files, packages or crates, relative to its folder.
 pub async fn affected(
     ctx: &ToolContext,

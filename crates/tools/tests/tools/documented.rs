@@ -45,7 +45,6 @@ const NOT_BUILT: &[&str] = &[
     "get_desktop_status",
     "restart_desktop",
     "generate_tests",
-    "analyze_coverage",
     "import_file",
     "import_files_batch",
     "run_slash_command",
@@ -69,6 +68,7 @@ fn prepared() -> Bench {
 fn memstack() -> Vec<Documented> {
     let patch = "--- a/note.txt\n+++ b/note.txt\n@@ -1,3 +1,3 @@\n one\n-2\n+deux\n three\n";
     vec![
+        documented("analyze_coverage", &["path"], vec![]),
         documented("run_tests", &["path", "pattern"], vec![]),
         documented("git_diff", &["path", "staged"], vec![]),
         documented("git_log", &["limit", "path"], vec![]),

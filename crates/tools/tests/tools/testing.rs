@@ -278,3 +278,38 @@ async fn any_command_that_writes_junit_is_read() {
     let nothing = run(&bench, json!({})).await;
     assert_has(&nothing, &["no test framework was found"]);
 }
+
+#[tokio::test]
+async fn coverage_tells_uncommitted_lines_first() {
+    let bench = free();
+    if !has("go") {
+        return;
+    }
+    bench.put("go.mod", b"module shop\n\ngo 1.19\n");
+    bench.put("shop.go", b"package shop\n\nfunc Total(x int) int {\n\treturn x\n}\n\nfunc Other(x int) int {\n\tif x > 1 {\n\t\treturn 1\n\t}\n\treturn 2\n}\n");
+    bench.put(
+        "shop_test.go",
+        b"package shop\n\nimport \"testing\"\n\nfunc TestOther(t *testing.T) { Other(1) }\n",
+    );
+    let git = "git init -q -b main . && git config user.name A && git config user.email a@b.c && git add -A && git commit -qm x";
+    bench.shell(git).await;
+    bench.put("shop.go", b"package shop\n\nfunc Total(x int) int {\n\treturn x\n}\n\nfunc Other(x int) int {\n\tif x > 1 {\n\t\treturn 7\n\t}\n\treturn 2\n}\n");
+    let none = bench.call("analyze_coverage", json!({})).await.result.output;
+    assert_has(&none, &["no coverage report was found", "go test -coverprofile"]);
+    bench.shell("go test -coverprofile=cover.out ./... > /dev/null").await;
+    let text = bench.call("analyze_coverage", json!({})).await.result.output;
+    assert_has(
+        &text,
+        &[
+            "in 1 files (cover.out, go cover)",
+            "uncommitted lines that no test runs:\n  shop.go: 9\n",
+            "  shop.go ",
+            "Total (line 3): never runs",
+            "Other (line 7): ",
+        ],
+    );
+    let one = bench.call("analyze_coverage", json!({"path": "shop.go"})).await.result.output;
+    assert_has(&one, &["Total (line 3): never runs"]);
+    let wrong = bench.call("analyze_coverage", json!({"path": "go.mod"})).await.result.output;
+    assert_has(&wrong, &["is neither a coverage report nor a file of"]);
+}
