@@ -9,10 +9,10 @@ use stepwell_tool_runtime::DynTool;
 use stepwell_workspace::Workspace;
 
 use crate::library::ToolLibrary;
-use crate::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker};
+use crate::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker, TaskVariables};
 use crate::{
-    ask, chain, code, commands, complete, debug, files, git, hypothesis, images, plan, shell, skills,
-    subtasks, switch_mode, testing, todo, tool_search,
+    ask, chain, code, commands, complete, debug, environment, files, git, hypothesis, images, plan, shell,
+    skills, subtasks, switch_mode, testing, todo, tool_search,
 };
 
 /// What the tools must know of the settings.
@@ -23,6 +23,8 @@ pub struct CatalogOptions {
     pub removed_variables: Vec<String>,
     /// Whether the person trusts the folder, so that hooks of its repository run.
     pub trusted: bool,
+    /// Variables that the person keeps for commands; without them their tools are not there.
+    pub variables: Option<TaskVariables>,
     /// How commands are confined.
     pub confinement: Confinement,
     /// Where the indexes of code are kept.
@@ -101,6 +103,11 @@ pub fn builtin(
         tools.push(Arc::new(commands::RunSlashCommand::new(Arc::clone(library))));
         tools.push(Arc::new(skills::SkillLoader::new(Arc::clone(library))));
         tools.push(Arc::new(skills::SkillInstaller::new(workspace.clone(), Arc::clone(library))));
+    }
+    if let Some(variables) = &options.variables {
+        tools.push(Arc::new(environment::CheckEnvVars::new(variables.clone())));
+        tools.push(Arc::new(environment::GetEnvVar::new(variables.clone())));
+        tools.push(Arc::new(environment::RequestEnvVar::new(variables.clone())));
     }
     if let Some(maker) = &options.images {
         tools.push(Arc::new(images::GenerateImage::new(workspace.clone(), Arc::clone(maker))));

@@ -11,6 +11,7 @@ mod code;
 mod commands;
 mod complete;
 mod debug;
+mod environment;
 mod files;
 mod git;
 mod hypothesis;
@@ -28,6 +29,7 @@ mod tool_search;
 
 pub use code::CodeService;
 pub use debug::{DebugOptions, DebugService, LaunchSandboxes, SyntaxFunctions};
+pub use environment::{TaskVariables, VariableKeeper};
 pub use files::{PDF_TEXT_WORD, end_of_line, patched_paths, pdf_text_main};
 pub use images::{ImageMaker, MadeImage};
 pub use shell::BackgroundCommands;

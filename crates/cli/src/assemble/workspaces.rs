@@ -243,6 +243,7 @@ impl Workspaces {
                 denied.cloned(),
             )?,
             unfinished_edits: self.places.shared.join("edits"),
+            variables: Some(super::variables::task_variables(&self.places, workspace.root())),
             test_results: self.places.shared.join("tests"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
             library: None,

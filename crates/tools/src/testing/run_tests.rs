@@ -24,6 +24,7 @@ use super::report_folder::ReportFolder;
 use super::reports::{self, RunText};
 use crate::catalog::CatalogOptions;
 use crate::code::{CodeService, TextAnswer};
+use crate::environment::TaskVariables;
 use crate::shell::confine::Confinement;
 use crate::shell::{commands_environment, run_confined};
 
@@ -45,6 +46,7 @@ pub struct RunTests {
     workspace: Workspace,
     confinement: Confinement,
     removed_variables: Vec<String>,
+    variables: Option<TaskVariables>,
     code: Arc<CodeService>,
     failures: LastFailures,
 }
@@ -54,7 +56,14 @@ impl RunTests {
         let failures = LastFailures::new(&options.test_results, workspace.root());
         let (confinement, removed_variables) =
             (options.confinement.clone(), options.removed_variables.clone());
-        Self { workspace, confinement, removed_variables, code, failures }
+        Self {
+            workspace,
+            confinement,
+            removed_variables,
+            variables: options.variables.clone(),
+            code,
+            failures,
+        }
     }
 }
 
@@ -306,11 +315,13 @@ impl RunTests {
                 )));
             }
         };
+        let mut environment = commands_environment(&self.removed_variables);
+        environment.set.extend(self.variables.iter().flat_map(|variables| variables.environment(&ctx.task)));
         let call = ProgramCall {
             program: program.into(),
             arguments: words.arguments.into_iter().map(Into::into).collect(),
             folder: plan.folder.clone(),
-            environment: commands_environment(&self.removed_variables),
+            environment,
             input: None,
             time_limit: plan.limit,
             keep: KeepOutput { memory: 4096, file: None, file_limit: 0 },

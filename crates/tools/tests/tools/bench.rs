@@ -116,6 +116,7 @@ pub fn bench_around(
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
         own_program: None,
         trusted: false,
+        variables: None,
         test_results: folder.path().join("tests"),
         library: None,
         images: None,

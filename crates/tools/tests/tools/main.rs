@@ -8,6 +8,7 @@ mod boundary;
 mod corpus;
 mod documented;
 mod editing;
+mod environment;
 mod files;
 mod fuzz_smoke;
 mod git;
