@@ -12,7 +12,7 @@ use crate::library::ToolLibrary;
 use crate::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker, TaskVariables};
 use crate::{
     ask, chain, code, commands, complete, debug, environment, files, git, hypothesis, images, plan, shell,
-    skills, subtasks, switch_mode, testing, todo, tool_search,
+    skills, subtasks, switch_mode, testing, todo, tool_search, web,
 };
 
 /// What the tools must know of the settings.
@@ -97,6 +97,7 @@ pub fn builtin(
         Arc::new(todo::TodoRead),
         Arc::new(todo::TodoWrite),
         Arc::new(tool_search::ToolSearch),
+        Arc::new(web::Fetch::new(options)),
     ];
     if let Some(library) = &options.library {
         tools.push(Arc::new(commands::FetchInstructions));

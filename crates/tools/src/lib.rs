@@ -26,6 +26,7 @@ mod switch_mode;
 mod testing;
 mod todo;
 mod tool_search;
+mod web;
 
 pub use code::CodeService;
 pub use debug::{DebugOptions, DebugService, LaunchSandboxes, SyntaxFunctions};

@@ -21,3 +21,4 @@ mod structure;
 mod structure_hostile;
 mod structure_random;
 mod testing;
+mod web;
