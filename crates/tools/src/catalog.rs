@@ -11,8 +11,8 @@ use stepwell_workspace::Workspace;
 use crate::library::ToolLibrary;
 use crate::{BackgroundCommands, CodeService, Confinement, DebugService, ImageMaker, TaskVariables};
 use crate::{
-    ask, chain, code, commands, complete, debug, environment, files, git, hypothesis, images, plan, shell,
-    skills, subtasks, switch_mode, testing, todo, tool_search, web,
+    artifacts, ask, chain, code, commands, complete, debug, environment, files, git, hypothesis, images,
+    plan, shell, skills, subtasks, switch_mode, testing, todo, tool_search, web,
 };
 
 /// What the tools must know of the settings.
@@ -61,6 +61,11 @@ pub fn builtin(
 ) -> Vec<Arc<dyn DynTool>> {
     let service = files::FileService::new(workspace.clone(), Arc::clone(code), &options.unfinished_edits);
     let mut tools: Vec<Arc<dyn DynTool>> = vec![
+        Arc::new(artifacts::BatchExportArtifacts::new(workspace.clone())),
+        Arc::new(artifacts::ExportArtifact::new(workspace.clone())),
+        Arc::new(artifacts::ImportFile::new(workspace.clone())),
+        Arc::new(artifacts::ImportFilesBatch::new(workspace.clone())),
+        Arc::new(artifacts::ListArtifacts),
         Arc::new(ask::Clarification),
         Arc::new(ask::Decision),
         Arc::new(chain::ToolChain),

@@ -4,6 +4,7 @@
 //! may do ([`stepwell_tool_runtime::ToolSpec`]), how it is shown and how it runs. [`catalog`] lists them. The
 //! module [`ports`] has what the runtime needs of the world: keeping artifacts, running hooks.
 
+pub mod artifacts;
 mod ask;
 pub mod catalog;
 mod chain;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "helpers of tests fail by panicking")]
 
+mod artifacts;
 mod attacks;
 mod bench;
 mod boundary;
