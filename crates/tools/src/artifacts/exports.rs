@@ -189,6 +189,10 @@ impl Tool for ExportArtifact {
         spec("export_artifact")
     }
 
+    fn brings(&self) -> &'static [&'static str] {
+        &["batch_export_artifacts", "list_artifacts"]
+    }
+
     async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let preview = Preview {
             summary: format!("Keep a copy of `{}`", input.file_path),

@@ -305,6 +305,10 @@ impl Tool for ImportFile {
         spec("import_file")
     }
 
+    fn brings(&self) -> &'static [&'static str] {
+        &["import_files_batch"]
+    }
+
     async fn plan(&self, ctx: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         planned(ctx, &self.workspace, &[input.file])
     }

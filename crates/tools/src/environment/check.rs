@@ -65,6 +65,10 @@ impl Tool for CheckEnvVars {
         }
     }
 
+    fn brings(&self) -> &'static [&'static str] {
+        &["get_env_var", "request_env_var"]
+    }
+
     async fn plan(&self, _: &ToolContext, input: Self::Input) -> Planned<Self::Plan> {
         let summary = "See which variables are set".to_owned();
         Planned::ready(Preview { summary, ..Preview::default() }, input)
