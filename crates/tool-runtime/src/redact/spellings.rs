@@ -80,7 +80,7 @@ fn encoded(value: &str) -> Vec<String> {
         joined("", &|byte| format!("\\{byte:03o}")),
         joined("", &|byte| format!("{byte:08b}")),
         joined(" ", &|byte| format!("{byte:08b}")),
-        value.chars().map(|letter| format!("\\u{:04x}", letter as u32)).collect(),
+        value.chars().map(|letter| format!("\\u{:04x}", letter as u32)).collect::<Vec<_>>().concat(),
         // A blank between letters.
         value.chars().map(String::from).collect::<Vec<_>>().join(" "),
     ];

@@ -166,7 +166,7 @@ async fn export(
                 name,
                 source: place.display(),
                 path: path.display().to_string(),
-                sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+                sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat(),
                 bytes: content.len() as u64,
                 media_type: media_type(place.absolute(), &content).to_owned(),
                 preview,

@@ -84,7 +84,9 @@ impl Tool for CheckEnvVars {
             }
         };
         if input.names.is_empty() {
-            known.iter().for_each(|(name, scope)| add(name, scope));
+            for (name, scope) in &known {
+                add(name, scope);
+            }
         }
         let mut missing = Vec::new();
         for name in input.names.iter().take(MOST_NAMES) {

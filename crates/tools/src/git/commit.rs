@@ -243,9 +243,10 @@ impl GenerateCommit {
         }
         let subject = message.lines().next().unwrap_or_default();
         let preview = Preview {
-            summary: match commits {
-                true => format!("Commit {} as `{subject}`", counted((files.len() + hidden) as u64, "file")),
-                false => "Write a commit message".to_owned(),
+            summary: if commits {
+                format!("Commit {} as `{subject}`", counted((files.len() + hidden) as u64, "file"))
+            } else {
+                "Write a commit message".to_owned()
             },
             diff: Some(format!("{message}\n\n{summary}")),
             files: Vec::<PreviewFile>::new(),

@@ -97,7 +97,9 @@ fn definitions(patch: &str) -> Definitions {
     let both: Vec<String> = found.added.iter().filter(|name| found.removed.contains(name)).cloned().collect();
     found.added.retain(|name| !both.contains(name));
     found.removed.retain(|name| !both.contains(name));
-    both.into_iter().for_each(|name| push(&mut found.touched, name));
+    for name in both {
+        push(&mut found.touched, name);
+    }
     found.touched.retain(|name| !found.added.contains(name));
     found
 }
@@ -112,31 +114,33 @@ enum FileRole {
     Code,
 }
 
+/// Files that name what a project depends on.
+const MANIFESTS: &[&str] = &[
+    "cargo.toml",
+    "cargo.lock",
+    "package.json",
+    "package-lock.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "go.mod",
+    "go.sum",
+    "requirements.txt",
+    "pyproject.toml",
+    "poetry.lock",
+    "uv.lock",
+    "gemfile",
+    "gemfile.lock",
+    "composer.json",
+    "composer.lock",
+    "pom.xml",
+];
+
 fn role(path: &str) -> FileRole {
     let name =
         Path::new(path).file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     let has_end = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     let parts: Vec<String> = path.to_lowercase().split('/').map(str::to_owned).collect();
     let below = |names: &[&str]| parts.iter().rev().skip(1).any(|part| names.contains(&part.as_str()));
-    const MANIFESTS: &[&str] = &[
-        "cargo.toml",
-        "cargo.lock",
-        "package.json",
-        "package-lock.json",
-        "yarn.lock",
-        "pnpm-lock.yaml",
-        "go.mod",
-        "go.sum",
-        "requirements.txt",
-        "pyproject.toml",
-        "poetry.lock",
-        "uv.lock",
-        "gemfile",
-        "gemfile.lock",
-        "composer.json",
-        "composer.lock",
-        "pom.xml",
-    ];
     if path.starts_with(".github/") || path.starts_with(".gitlab-ci") || path.starts_with(".circleci/") {
         FileRole::Pipeline
     } else if MANIFESTS.contains(&name.as_str()) {
@@ -191,9 +195,10 @@ fn sentence(changes: &[FileChange], habits: &CommitHabits) -> String {
     let (verb, rest) = if let ([change], true) = (changes, all(ChangeKind::Renamed)) {
         let old = change.file.old_path.as_deref().map(file_name).unwrap_or_default();
         let new = file_name(&change.file.path);
-        match old == new {
-            true => ("Move", format!("{new} to {}", folder(&change.file.path))),
-            false => ("Rename", format!("{old} to {new}")),
+        if old == new {
+            ("Move", format!("{new} to {}", folder(&change.file.path)))
+        } else {
+            ("Rename", format!("{old} to {new}"))
         }
     } else if all(ChangeKind::Added) {
         ("Add", names())
@@ -296,6 +301,9 @@ fn kind(source: &MessageSource<'_>) -> &'static str {
     "fix"
 }
 
+/// Folders that say nothing of what lies in them.
+const GENERAL: &[&str] = &["src", "crates", "packages", "lib", "pkg", "cmd", "internal", "apps", "source"];
+
 /// The part of the project that changed: a prefix that was used before and names a folder or file of the changes, or the
 /// folder that most of them lie in.
 fn area(source: &MessageSource<'_>) -> Option<String> {
@@ -306,8 +314,6 @@ fn area(source: &MessageSource<'_>) -> Option<String> {
     if let Some((_, name)) = known.rev().max_by_key(|(count, _)| *count) {
         return Some(name.clone());
     }
-    const GENERAL: &[&str] =
-        &["src", "crates", "packages", "lib", "pkg", "cmd", "internal", "apps", "source"];
     let first =
         |path: &str| {
             let folders: Vec<&str> = path.split('/').collect();

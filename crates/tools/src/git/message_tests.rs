@@ -1,3 +1,5 @@
+//! Messages that rules write.
+
 use expect_test::{Expect, expect};
 
 use super::*;

@@ -106,12 +106,10 @@ pub async fn affected(
     for file in reached {
         let Some(name) = inside(file) else { continue };
         match framework {
-            Framework::Go if name.ends_with(".go") => {
+            Framework::Go if has_end(&name, "go") => {
                 parts.insert(name.rsplit_once('/').map_or(".", |(folder, _)| folder).to_owned());
             }
-            Framework::Cargo | Framework::Nextest
-                if name.ends_with(".rs") || name.ends_with("Cargo.toml") =>
-            {
+            Framework::Cargo | Framework::Nextest if has_end(&name, "rs") || name.ends_with("Cargo.toml") => {
                 parts.extend(crate_of(&root.join(file), folder));
             }
             // Fixtures of a folder concern all tests in it.
@@ -130,6 +128,10 @@ pub async fn affected(
         }
     }
     Ok(parts.into_iter().collect())
+}
+
+fn has_end(name: &str, end: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == end)
 }
 
 /// The crate that a file belongs to.

@@ -170,23 +170,21 @@ fn find_report(
     is_cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Result<Report, ToolError> {
     if place.absolute().is_file() {
-        match read_report(workspace, place) {
-            Some((format, files)) => return Ok(named(workspace, place, format, files, None, Vec::new())),
-            // A source file is looked at in the newest report.
-            None => {
-                let root = crate::files::place(workspace, ".")?;
-                let mut report = newest(workspace, &root, is_cancelled)?;
-                report.only = Some(place.display());
-                if !report.files.contains_key(&place.display()) {
-                    return Err(ToolError::validation(format!(
-                        "`{}` is neither a coverage report nor a file of `{}`",
-                        place.display(),
-                        report.shown
-                    )));
-                }
-                return Ok(report);
-            }
+        if let Some((format, files)) = read_report(workspace, place) {
+            return Ok(named(workspace, place, format, files, None, Vec::new()));
         }
+        // A source file is looked at in the newest report.
+        let root = crate::files::place(workspace, ".")?;
+        let mut report = newest(workspace, &root, is_cancelled)?;
+        report.only = Some(place.display());
+        if !report.files.contains_key(&place.display()) {
+            return Err(ToolError::validation(format!(
+                "`{}` is neither a coverage report nor a file of `{}`",
+                place.display(),
+                report.shown
+            )));
+        }
+        return Ok(report);
     }
     newest(workspace, place, is_cancelled)
 }
@@ -209,7 +207,7 @@ fn newest(
         .map(|entry| place.join(&entry.path))
         .filter_map(|place| Some((modified(place.absolute())?, place)))
         .collect();
-    found.sort_by(|left, right| right.0.cmp(&left.0));
+    found.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
     let mut read = found
         .iter()
         .filter_map(|(_, place)| read_report(workspace, place).map(|(format, files)| (place, format, files)));

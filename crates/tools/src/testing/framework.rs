@@ -24,6 +24,9 @@ pub enum Framework {
     Gradle,
 }
 
+/// Endings of JavaScript and TypeScript.
+const SCRIPTS: &[&str] = &[".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"];
+
 impl Framework {
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +51,6 @@ impl Framework {
         let name = path.rsplit('/').next().unwrap_or(path);
         let has_end = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let below = |folder: &str| path.split('/').rev().skip(1).any(|part| part == folder);
-        const SCRIPTS: &[&str] = &[".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts"];
         let is_marked =
             || SCRIPTS.iter().any(|end| has_end(&[&format!(".test{end}"), &format!(".spec{end}")]));
         match self {

@@ -132,7 +132,7 @@ impl TestRequest {
 
     fn chosen(&self, words: Words) -> Result<Words, ToolError> {
         let words = match &self.selection {
-            Selection::Failed(failed) => return self.failed(words, failed),
+            Selection::Failed(failed) => return Ok(self.failed(words, failed)),
             Selection::Parts(parts) => self.parts(words, parts),
             Selection::Path(None) => self.everything(words),
             Selection::Path(Some(path)) => self.below(words, path)?,
@@ -157,8 +157,7 @@ impl TestRequest {
         match self.framework {
             Framework::Go => words.add(["./..."]),
             Framework::Unittest => words.add(["discover"]),
-            Framework::Cargo if is_workspace(&self.folder) => words.add(["--workspace"]),
-            Framework::Nextest if is_workspace(&self.folder) => words.add(["--workspace"]),
+            Framework::Cargo | Framework::Nextest if is_workspace(&self.folder) => words.add(["--workspace"]),
             _ => words,
         }
     }
@@ -219,7 +218,7 @@ impl TestRequest {
     }
 
     /// Runs exactly these tests again.
-    fn failed(&self, words: Words, failed: &[FailedId]) -> Result<Words, ToolError> {
+    fn failed(&self, words: Words, failed: &[FailedId]) -> Words {
         let ids = || failed.iter().map(|test| test.id.clone());
         let groups = || {
             let mut groups: Vec<String> = failed.iter().filter_map(|test| test.group.clone()).collect();
@@ -233,7 +232,7 @@ impl TestRequest {
             let titles = ids().map(|id| regex::escape(&id.replace(" > ", " ")));
             format!("^({})$", titles.collect::<Vec<_>>().join("|"))
         };
-        Ok(match self.framework {
+        match self.framework {
             // The parameters of a subtest are no part of its name.
             Framework::Unittest => {
                 let mut names: Vec<String> =
@@ -276,7 +275,7 @@ impl TestRequest {
                 words.add([format!("-Dtest={}", names.collect::<Vec<_>>().join(","))])
             }
             Framework::Gradle => words.add(ids().flat_map(|id| ["--tests".to_owned(), id])),
-        })
+        }
     }
 
     /// The command of one failing test, for `debug_failure`; `None` where no debugger knows the framework.
@@ -290,7 +289,7 @@ impl TestRequest {
         let mut words = match self.framework {
             Framework::Gtest => {
                 let words = self.runner(root).ok()?;
-                one.failed(words, &[test]).ok()?
+                one.failed(words, &[test])
             }
             Framework::Nextest => {
                 one.framework = Framework::Cargo;

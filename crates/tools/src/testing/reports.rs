@@ -37,9 +37,8 @@ pub fn read(framework: Framework, run: &RunText<'_>) -> Vec<TestCase> {
     let mut tests = match framework {
         Framework::Pytest => junit::read(report, junit::Naming::Pytest),
         Framework::Nextest => junit::read(report, junit::Naming::Nextest),
-        Framework::Gtest => junit::read(report, junit::Naming::Dotted),
         Framework::Ctest => junit::read(report, junit::Naming::Bare),
-        Framework::Maven | Framework::Gradle => junit::read(report, junit::Naming::Dotted),
+        Framework::Gtest | Framework::Maven | Framework::Gradle => junit::read(report, junit::Naming::Dotted),
         Framework::Unittest => lines::unittest(report),
         Framework::Node => lines::node(report),
         Framework::Cargo => libtest::read(run.stdout, run.stderr),
@@ -58,7 +57,9 @@ pub fn read(framework: Framework, run: &RunText<'_>) -> Vec<TestCase> {
 pub fn read_junit(report: &str, run: &RunText<'_>) -> Vec<TestCase> {
     let mut tests = junit::read(report, junit::Naming::Dotted);
     tests.truncate(MOST_TESTS);
-    tests.iter_mut().for_each(|test| finish(test, run));
+    for test in &mut tests {
+        finish(test, run);
+    }
     tests
 }
 

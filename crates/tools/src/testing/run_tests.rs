@@ -537,7 +537,7 @@ impl RunTestsBody {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  | {line}\n")).collect()
+    text.lines().map(|line| format!("  | {line}\n")).collect::<Vec<_>>().concat()
 }
 
 /// Makes lines that a person reads of Go's events.

@@ -20,6 +20,7 @@ fn assert_has(text: &str, parts: &[&str]) {
 }
 
 /// Says that a test was skipped, which may not happen where everything is installed.
+#[allow(clippy::print_stderr, reason = "a test says why it was skipped")]
 fn skipped(what: &str) {
     assert!(std::env::var_os("CI").is_none(), "{what} is missing");
     eprintln!("skipped: {what} is missing");

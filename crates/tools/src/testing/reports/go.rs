@@ -68,7 +68,7 @@ pub(super) fn read(stdout: &str, stderr: &str) -> Vec<TestCase> {
     found
 }
 
-/// Packages that could not be built, which go before 1.24 tells in plain lines: `FAIL	shop [build failed]`.
+/// Packages that could not be built, which go before 1.24 tells in plain lines: `FAIL shop [build failed]`.
 fn unbuilt(stdout: &str, stderr: &str) -> Vec<TestCase> {
     let lines = stdout.lines().filter_map(|line| line.strip_prefix("FAIL\t"));
     let packages = lines.filter_map(|line| line.split_once(" [")).filter(|(_, why)| why.contains("failed"));

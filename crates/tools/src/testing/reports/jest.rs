@@ -102,8 +102,8 @@ pub(super) fn read_mocha(report: &str) -> Vec<TestCase> {
     let is_pending = |title: &str| report.pending.iter().any(|test| test.full_title == title);
     let read = |one: &MochaTest, status: TestStatus| {
         let mut test = TestCase::new(one.full_title.clone(), status);
-        test.file = one.file.clone();
-        test.group = one.file.clone();
+        test.file.clone_from(&one.file);
+        test.group.clone_from(&one.file);
         test.duration_ms = one.duration.map(|duration| duration as u64);
         test.message = one.err.message.clone().unwrap_or_default();
         test.output = one.err.stack.clone().unwrap_or_default();

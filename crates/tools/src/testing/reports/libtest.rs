@@ -38,7 +38,7 @@ pub(super) fn read(stdout: &str, stderr: &str) -> Vec<TestCase> {
     {
         let mut test = TestCase::new("build", TestStatus::Error);
         stderr[at..].clone_into(&mut test.output);
-        test.message = stderr[at..].lines().next().unwrap_or_default().to_owned();
+        stderr[at..].lines().next().unwrap_or_default().clone_into(&mut test.message);
         found.push(test);
     }
     found

@@ -23,7 +23,7 @@ pub(super) fn unittest(report: &str) -> Vec<TestCase> {
             // The last line of a traceback says what happened; what was printed follows it.
             let (traceback, _) = row.text.split_once("\n\nStdout:").unwrap_or((&row.text, ""));
             let last = traceback.trim_end().lines().rev().find(|line| !line.starts_with([' ', '\t']));
-            test.message = last.unwrap_or_default().to_owned();
+            last.unwrap_or_default().clone_into(&mut test.message);
             test.output = row.text;
         }
         test
@@ -54,7 +54,7 @@ pub(super) fn node(report: &str) -> Vec<TestCase> {
             .is_some_and(|file| file == row.own || file.ends_with(&format!("/{}", row.own)));
         let status = if is_file && row.status == TestStatus::Failed { TestStatus::Error } else { row.status };
         let mut test = TestCase::new(row.name, status);
-        test.group = row.file.clone();
+        test.group.clone_from(&row.file);
         test.file = row.file;
         test.line = row.line;
         test.duration_ms = Some(row.ms);
