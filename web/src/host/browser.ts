@@ -2,6 +2,7 @@
 import type { Host, Link, LinkEnd, LinkEvents } from './host';
 
 const SOCKET_PATH = 'api/socket';
+const SESSION_PATH = 'api/session';
 const PREFIX = 'stepwell.';
 /** How long the server may take to say whether we may use it. */
 const PROBE_WITHIN = 4000;
@@ -10,6 +11,7 @@ export function browserHost(): Host {
   return {
     name: browserName(navigator.userAgent),
     open: openSocket,
+    firstFolder,
     load(key) {
       try {
         return localStorage.getItem(PREFIX + key);
@@ -62,6 +64,17 @@ function openSocket(events: LinkEvents): Link {
     close: () => socket.close(1000),
     buffered: () => socket.bufferedAmount,
   };
+}
+
+/** The folder in which the server was started. */
+async function firstFolder(): Promise<string | null> {
+  try {
+    const answer = await fetch(new URL(SESSION_PATH, document.baseURI), { signal: AbortSignal.timeout(PROBE_WITHIN) });
+    const session = answer.ok ? ((await answer.json()) as { workspace?: string | null }) : {};
+    return session.workspace ?? null;
+  } catch {
+    return null;
+  }
 }
 
 async function whyRefused(): Promise<LinkEnd> {

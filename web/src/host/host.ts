@@ -23,6 +23,8 @@ export interface Host {
   /** What others call this window: they see who answered. */
   readonly name: string;
   open(events: LinkEvents): Link;
+  /** The folder to begin in, where the host knows one. */
+  firstFolder(): Promise<string | null>;
   /** Small things that outlive a reload; absent where the host keeps nothing. */
   load(key: string): string | null;
   store(key: string, value: string | null): void;

@@ -6,7 +6,7 @@ import type { ServerMessage } from './types';
 function world() {
   const lines: { events: LinkEvents; sent: { type: string; id: number; after?: number }[] }[] = [];
   const host = {
-    name: 'Test', load: () => null, store: () => undefined, copy: async () => undefined, save: () => undefined, openLink: () => undefined,
+    name: 'Test', load: () => null, store: () => undefined, copy: async () => undefined, save: () => undefined, openLink: () => undefined, firstFolder: async () => null,
     open(events: LinkEvents) {
       const sent: (typeof lines)[number]['sent'] = [];
       lines.push({ events, sent });

@@ -129,6 +129,10 @@ export class App {
   // ---- lists
 
   async refresh(): Promise<void> {
+    if (this.folder === '') {
+      const first = await this.host.firstFolder();
+      if (first && this.folder === '') this.chooseFolder(first);
+    }
     void this.loadWorkspaces();
     await this.loadTasks();
     await this.loadFolder();
