@@ -36,9 +36,6 @@ export function browserHost(): Host {
       link.click();
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
     },
-    openLink(url) {
-      window.open(url, '_blank', 'noopener,noreferrer');
-    },
   };
 }
 
@@ -62,7 +59,6 @@ function openSocket(events: LinkEvents): Link {
   return {
     send: (text) => socket.send(text),
     close: () => socket.close(1000),
-    buffered: () => socket.bufferedAmount,
   };
 }
 

@@ -5,8 +5,6 @@
 export interface Link {
   send(text: string): void;
   close(): void;
-  /** Bytes that were given to `send` and are not on their way yet. */
-  buffered(): number;
 }
 
 export interface LinkEvents {
@@ -16,7 +14,7 @@ export interface LinkEvents {
   closed(reason: LinkEnd): void;
 }
 
-/** Why a line ended: it broke, this end may not use the engine, or another build of the engine runs now. */
+/** Why a line ended: it broke, or this end may not use the engine. */
 export type LinkEnd = 'lost' | 'forbidden';
 
 export interface Host {
@@ -31,5 +29,4 @@ export interface Host {
   copy(text: string): Promise<void>;
   /** Gives the person a file. */
   save(fileName: string, mediaType: string, content: string): void;
-  openLink(url: string): void;
 }

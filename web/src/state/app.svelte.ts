@@ -26,13 +26,6 @@ const PAGES: Page[] = ['new', 'history', 'checkpoints', 'tools', 'code', 'settin
 const TOAST_LIFE = 8_000;
 const RAIL_TASKS = 60;
 
-/** A list that is asked for once and again on demand. */
-export interface Loaded<T> {
-  value: T;
-  error: ErrorReport | null;
-  loading: boolean;
-}
-
 export class App {
   connection: Connection;
   prefs: Prefs;
