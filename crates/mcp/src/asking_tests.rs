@@ -115,10 +115,12 @@ fn questions_are_answered_by_option_or_text() {
         })
     };
     let two = || vec![option("a", "The first"), option("b", "The second")];
-    let by = |option: Option<&str>, text: Option<&str>| QuestionAnswer {
-        option: option.map(str::to_owned),
-        text: text.map(str::to_owned),
-        by: if option.is_some() || text.is_some() { AnsweredBy::Person } else { AnsweredBy::Nobody },
+    let by = |option: Option<&str>, text: Option<&str>| {
+        QuestionAnswer::new(
+            option.map(str::to_owned),
+            text.map(str::to_owned),
+            if option.is_some() || text.is_some() { AnsweredBy::Person } else { AnsweredBy::Nobody },
+        )
     };
     let table = [
         (question(two(), false), json!({"answer": "The second"}), by(Some("b"), None)),

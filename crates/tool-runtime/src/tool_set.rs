@@ -430,10 +430,12 @@ fn estimated_tokens(definition: &ToolDefinition) -> usize {
     (definition.name.len() + definition.description.len() + schema).div_ceil(4)
 }
 
-/// The names of the deferred tools by category. All of them, also those that are loaded: the text must not change.
+/// The names of the deferred tools by category, also those that are loaded: the text must not change. Tools that another
+/// one in the list brings come with that one and are not named.
 fn listing(deferred: &[Arc<RegisteredTool>]) -> String {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for tool in deferred {
+    let brought: BTreeSet<&str> = deferred.iter().flat_map(|tool| tool.tool().brings()).copied().collect();
+    for tool in deferred.iter().filter(|tool| !brought.contains(tool.name())) {
         groups.entry(tool.spec().category.name()).or_default().push(tool.name());
     }
     let line = |(category, names): (&str, Vec<&str>)| format!("\n- {category}: {}", names.join(", "));
