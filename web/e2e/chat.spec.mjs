@@ -1,5 +1,7 @@
 // The conversation: streaming, drafts, reload, edit, fork, queue, interrupt, completion, palette.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { begin, makeWorld } from './world.mjs';
 
@@ -91,6 +93,26 @@ test('a message is edited and sent again, and a task is forked', async () => {
   await page.getByRole('button', { name: 'Fork', exact: true }).click();
   await page.waitForFunction((known) => location.href !== known, address);
   await page.locator('#transcript').waitFor();
+  await done(page);
+});
+
+test('going back to before a message takes back what the agent did to files', async () => {
+  const page = await opened();
+  await begin(page, 'edit the invoice');
+  for (let asked = 0; asked < 2; asked++) {
+    const yes = page.getByRole('button', { name: /^Yes, once/ });
+    await yes.waitFor();
+    await yes.click();
+    await page.waitForTimeout(800);
+  }
+  await page.getByText('It counts as 0 now').waitFor();
+  assert.match(await readFile(join(world.work, 'invoice.py'), 'utf8'), /discount or 0/);
+  await page.locator('.item.user').hover();
+  await page.getByRole('button', { name: 'Go back' }).click();
+  await page.getByRole('button', { name: 'Conversation and files' }).click();
+  await page.getByText(/Restored 1 file/).waitFor();
+  assert.match(await readFile(join(world.work, 'invoice.py'), 'utf8'), /# BUG/);
+  assert.equal(await page.getByText('It counts as 0 now').count(), 0);
   await done(page);
 });
 

@@ -6,6 +6,7 @@ const text = (content, options = {}) => ({ content, ...options });
 const call = (name, values, content = '') => ({ content, calls: [{ name, values }] });
 
 export const LONG = Array.from({ length: 120 }, (_, index) => `Paragraph ${index + 1} of a long answer with \`code\` and **weight**.`).join('\n\n');
+export const HUGE = Array.from({ length: 12_000 }, (_, index) => `${index + 1}. Paragraph of a huge answer with \`code\` and **weight**, long enough that five megabytes come together in the end: ${'lorem ipsum dolor sit amet '.repeat(12)}`).join('\n\n').replace(/^(\d+)\./gm, 'No. $1:');
 export const HOSTILE = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [x](javascript:window.pwned=1) ![y](https://evil.example/z.png)';
 
 /** Scripts by name: one entry for each turn. */
@@ -30,6 +31,7 @@ export const SCRIPTS = {
   graph: [call('call_graph', { symbol: 'total', direction: 'callers' }), text('Drawn.')],
   plan: [call('plan_enter', { title: 'Fix the invoice' }), call('plan_update', { content: '# Fix the invoice\n\n## Steps\n\n1. Find the cause\n   - Expected: a line\n2. Fix it\n   - Expected: the program runs\n' }), call('plan_exit', { summary: 'ready' }), text('Planned.')],
   long: [text(LONG, { slow: 6 })],
+  huge: [text(HUGE, { piece: 4096 })],
   slow: [text(LONG, { slow: 25 })],
   hostile: [call('bash', { command: `printf '%s' '${HOSTILE.replaceAll("'", '')}'` }, HOSTILE), text(HOSTILE, { reasoning: HOSTILE })],
   sleep: [call('bash', { command: 'for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.4; done; touch slept.txt' }), text('Slept.')],
@@ -73,7 +75,7 @@ async function answer(asked, response) {
   const send = (delta, finish = null) => response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   if (turn.reasoning) for (const piece of pieces(turn.reasoning)) send({ reasoning_content: piece });
-  for (const piece of pieces(turn.content ?? '')) {
+  for (const piece of pieces(turn.content ?? '', turn.piece)) {
     send({ content: piece });
     if (turn.slow) await pause(turn.slow);
     if (response.destroyed) return;
@@ -87,6 +89,6 @@ async function answer(asked, response) {
   response.end('data: [DONE]\n\n');
 }
 
-function pieces(content) {
-  return content.match(/[\s\S]{1,24}/g) ?? [];
+function pieces(content, size = 24) {
+  return content.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? [];
 }

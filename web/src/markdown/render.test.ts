@@ -25,16 +25,24 @@ describe('markdown', () => {
     const stream = new StreamingMarkdown();
     let first: unknown;
     for (let end = 1; end <= text.length; end++) {
-      const blocks = stream.update(text.slice(0, end));
+      const blocks = stream.update(text.slice(0, end)).flat();
       if (end > 30) first ??= blocks[0];
       if (first) expect(blocks[0]).toBe(first);
     }
-    expect(stream.update(text).map((block) => block.html)).toEqual(blocksOf(text).map((block) => block.html));
+    expect(stream.update(text).flat().map((block) => block.html)).toEqual(blocksOf(text).map((block) => block.html));
+  });
+  it('keeps full groups as they are', () => {
+    const paragraphs = Array.from({ length: 100 }, (_, index) => `Paragraph ${index}.`);
+    const stream = new StreamingMarkdown();
+    const before = stream.update(paragraphs.slice(0, 60).join('\n\n'));
+    const after = stream.update(paragraphs.join('\n\n'));
+    expect(after[0]).toBe(before[0]);
+    expect(after.flat()).toHaveLength(100);
   });
   it('begins anew when the text is another one', () => {
     const stream = new StreamingMarkdown();
     stream.update('one\n\ntwo\n\nthree');
-    expect(stream.update('other').map((block) => block.html.trim())).toEqual(['<p>other</p>']);
+    expect(stream.update('other').flat().map((block) => block.html.trim())).toEqual(['<p>other</p>']);
   });
   it('highlights line by line with every mark closed', () => {
     const lines = highlightLines('"""a\nb"""\nx = 1', 'python');

@@ -6,11 +6,11 @@ import type { ServerMessage } from './types';
 function world() {
   const lines: { events: LinkEvents; sent: { type: string; id: number; after?: number }[] }[] = [];
   const host = {
-    name: 'Test', load: () => null, store: () => undefined, copy: async () => undefined, save: () => undefined, openLink: () => undefined,
+    name: 'Test', load: () => null, store: () => undefined, copy: async () => undefined, save: () => undefined, firstFolder: async () => null,
     open(events: LinkEvents) {
       const sent: (typeof lines)[number]['sent'] = [];
       lines.push({ events, sent });
-      return { send: (text: string) => sent.push(JSON.parse(text)), close: () => undefined, buffered: () => 0 };
+      return { send: (text: string) => sent.push(JSON.parse(text)), close: () => undefined };
     },
   } satisfies Host;
   const states: string[] = [];

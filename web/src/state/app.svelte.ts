@@ -26,13 +26,6 @@ const PAGES: Page[] = ['new', 'history', 'checkpoints', 'tools', 'code', 'settin
 const TOAST_LIFE = 8_000;
 const RAIL_TASKS = 60;
 
-/** A list that is asked for once and again on demand. */
-export interface Loaded<T> {
-  value: T;
-  error: ErrorReport | null;
-  loading: boolean;
-}
-
 export class App {
   connection: Connection;
   prefs: Prefs;
@@ -129,6 +122,10 @@ export class App {
   // ---- lists
 
   async refresh(): Promise<void> {
+    if (this.folder === '') {
+      const first = await this.host.firstFolder();
+      if (first && this.folder === '') this.chooseFolder(first);
+    }
     void this.loadWorkspaces();
     await this.loadTasks();
     await this.loadFolder();

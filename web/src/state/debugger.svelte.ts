@@ -282,10 +282,6 @@ export class Debugger {
     return this.run('stop_debugging', {});
   }
 
-  runTo(path: string, line: number): Promise<void> {
-    return this.run('run_to_location', { file_path: path, line_number: line });
-  }
-
   async start(command: string): Promise<void> {
     await this.drive(async () => {
       await this.call('start_debugging', { command });

@@ -1,5 +1,5 @@
 /// One open task: its transcript, kept up to date by events, batched by animation frame.
-import type { Activity, Entry, Item, TaskSummary } from '../fold/shape';
+import type { Activity, Item, TaskSummary } from '../fold/shape';
 import { emptyActivity } from '../fold/activity';
 import { emptySummary } from '../fold/summary';
 import { messageIdOf, Transcript } from '../fold/transcript';
@@ -373,5 +373,3 @@ function keyOf(item: Item): string {
 function sameNodes(a: readonly Node[], b: readonly Node[]): boolean {
   return a.length === b.length && a.every((node, index) => node === b[index]);
 }
-
-export type { Entry };
