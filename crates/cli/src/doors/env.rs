@@ -72,15 +72,12 @@ pub fn run(command: EnvCommand) -> anyhow::Result<Exit> {
             let listed = store.list(Some(&project))?;
             let mut exit = Exit::Done;
             for name in names {
-                match listed.iter().find(|variable| variable.name == name) {
-                    Some(variable) => {
-                        let scope = said(scope_word(&variable.scope));
-                        out_line(&said(&format!("{name}: set ({scope})")));
-                    }
-                    None => {
-                        out_line(&said(&format!("{name}: missing")));
-                        exit = Exit::Failed;
-                    }
+                if let Some(variable) = listed.iter().find(|variable| variable.name == name) {
+                    let scope = said(scope_word(&variable.scope));
+                    out_line(&said(&format!("{name}: set ({scope})")));
+                } else {
+                    out_line(&said(&format!("{name}: missing")));
+                    exit = Exit::Failed;
                 }
             }
             return Ok(exit);
