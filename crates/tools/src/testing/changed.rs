@@ -106,7 +106,7 @@ pub async fn affected(
     for file in reached {
         let Some(name) = inside(file) else { continue };
         match framework {
-            Framework::Go if has_end(&name, "go") => {
+            Framework::GoTest if has_end(&name, "go") => {
                 parts.insert(name.rsplit_once('/').map_or(".", |(folder, _)| folder).to_owned());
             }
             Framework::Cargo | Framework::Nextest if has_end(&name, "rs") || name.ends_with("Cargo.toml") => {
@@ -120,7 +120,7 @@ pub async fn affected(
                 let stem = Path::new(&name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
                 parts.extend(stem);
             }
-            Framework::Go | Framework::Cargo | Framework::Nextest => {}
+            Framework::GoTest | Framework::Cargo | Framework::Nextest => {}
             _ if framework.is_test_file(&name) => {
                 parts.insert(name);
             }

@@ -71,7 +71,7 @@ fn is_of_language(framework: Framework, path: &Path) -> bool {
     let ends: &[&str] = match framework {
         Framework::Pytest | Framework::Unittest => &["py"],
         Framework::Cargo | Framework::Nextest => &["rs", "toml"],
-        Framework::Go => &["go"],
+        Framework::GoTest => &["go"],
         Framework::Jest | Framework::Vitest | Framework::Node | Framework::Mocha => {
             &["js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "vue", "svelte"]
         }
@@ -91,7 +91,7 @@ fn in_folder(workspace: &Workspace, folder: &Path) -> Vec<Framework> {
         found.push(if is_nextest { Framework::Cargo } else { Framework::Nextest });
     }
     if has("go.mod") {
-        found.push(Framework::Go);
+        found.push(Framework::GoTest);
     }
     if let Some(manifest) = manifest(&folder.join("package.json")) {
         found.extend(of_package(folder, &manifest));

@@ -11,7 +11,9 @@ pub enum Framework {
     Unittest,
     Cargo,
     Nextest,
-    Go,
+    /// `go test`.
+    #[serde(rename = "go")]
+    GoTest,
     Jest,
     Vitest,
     /// `node --test`.
@@ -34,7 +36,7 @@ impl Framework {
             Self::Unittest => "unittest",
             Self::Cargo => "cargo test",
             Self::Nextest => "cargo nextest",
-            Self::Go => "go test",
+            Self::GoTest => "go test",
             Self::Jest => "jest",
             Self::Vitest => "vitest",
             Self::Node => "node --test",
@@ -58,7 +60,7 @@ impl Framework {
                 has_end(&["_test.py"]) || name.starts_with("test") && has_end(&[".py"])
             }
             Self::Cargo | Self::Nextest => has_end(&[".rs"]),
-            Self::Go => has_end(&["_test.go"]),
+            Self::GoTest => has_end(&["_test.go"]),
             Self::Jest => is_marked() || has_end(SCRIPTS) && below("__tests__"),
             Self::Vitest => is_marked(),
             Self::Node => {

@@ -96,7 +96,7 @@ impl TestRequest {
             Framework::Unittest => Words::new(self.python(root), &["-m", "unittest"]),
             Framework::Cargo => Words::new("cargo", &["test", "--no-fail-fast"]),
             Framework::Nextest => Words::new("cargo", &["nextest", "run", "--no-fail-fast"]),
-            Framework::Go => Words::new("go", &["test"]),
+            Framework::GoTest => Words::new("go", &["test"]),
             Framework::Jest => Words::new(script("jest")?, &["--ci"]),
             Framework::Vitest => Words::new(script("vitest")?, &["run"]),
             Framework::Mocha => Words::new(script("mocha")?, &[]),
@@ -144,7 +144,7 @@ impl TestRequest {
             Framework::Gtest => return Ok(words.add([format!("--gtest_filter=*{pattern}*")])),
             Framework::Maven => return Ok(words.add([format!("-Dtest={pattern}")])),
             Framework::Pytest | Framework::Unittest => "-k",
-            Framework::Go => "-run",
+            Framework::GoTest => "-run",
             Framework::Jest | Framework::Vitest => "-t",
             Framework::Mocha => "--grep",
             Framework::Ctest => "-R",
@@ -155,7 +155,7 @@ impl TestRequest {
 
     fn everything(&self, words: Words) -> Words {
         match self.framework {
-            Framework::Go => words.add(["./..."]),
+            Framework::GoTest => words.add(["./..."]),
             Framework::Unittest => words.add(["discover"]),
             Framework::Cargo | Framework::Nextest if is_workspace(&self.folder) => words.add(["--workspace"]),
             _ => words,
@@ -169,8 +169,8 @@ impl TestRequest {
         let name = shown(path, &self.folder);
         let is_file = path.is_file();
         Ok(match self.framework {
-            Framework::Go if is_file => words.add([format!("./{}", parent_of(&name))]),
-            Framework::Go => words.add([format!("./{name}/...")]),
+            Framework::GoTest if is_file => words.add([format!("./{}", parent_of(&name))]),
+            Framework::GoTest => words.add([format!("./{name}/...")]),
             Framework::Unittest if is_file => words.add([name.trim_end_matches(".py").replace('/', ".")]),
             Framework::Unittest => words.add(["discover", "-s", &name, "-t", "."]),
             // A file below `tests/` is a binary of its own; other files belong to their crate.
@@ -205,7 +205,7 @@ impl TestRequest {
             Framework::Cargo | Framework::Nextest => {
                 words.add(parts.iter().flat_map(|name| ["-p".to_owned(), name.clone()]))
             }
-            Framework::Go => words.add(parts.iter().map(|folder| format!("./{folder}"))),
+            Framework::GoTest => words.add(parts.iter().map(|folder| format!("./{folder}"))),
             Framework::Unittest => {
                 words.add(parts.iter().map(|file| file.trim_end_matches(".py").replace('/', ".")))
             }
@@ -246,7 +246,7 @@ impl TestRequest {
                 let names = ids().map(|id| format!("test(={id})"));
                 words.add(["-E".to_owned(), names.collect::<Vec<_>>().join(" or ")])
             }
-            Framework::Go => {
+            Framework::GoTest => {
                 // Only the outermost name can be one of several.
                 let mut names: Vec<String> =
                     ids().map(|id| regex::escape(id.split('/').next().unwrap_or_default())).collect();
@@ -335,7 +335,7 @@ impl TestRequest {
                 at_front(&mut words, 2, vec!["--tool-config-file".to_owned(), format!("stepwell:{config}")]);
                 "junit.xml"
             }
-            Framework::Go => {
+            Framework::GoTest => {
                 at_front(&mut words, 1, vec!["-json".to_owned()]);
                 return Ok((words, None));
             }

@@ -1,6 +1,6 @@
 //! Readers of what test runners report, one per form.
 
-mod go;
+mod go_events;
 mod jest;
 mod junit;
 mod libtest;
@@ -42,7 +42,7 @@ pub fn read(framework: Framework, run: &RunText<'_>) -> Vec<TestCase> {
         Framework::Unittest => lines::unittest(report),
         Framework::Node => lines::node(report),
         Framework::Cargo => libtest::read(run.stdout, run.stderr),
-        Framework::Go => go::read(run.stdout, run.stderr),
+        Framework::GoTest => go_events::read(run.stdout, run.stderr),
         Framework::Jest | Framework::Vitest => jest::read(report),
         Framework::Mocha => jest::read_mocha(report),
     };

@@ -328,7 +328,7 @@ impl RunTests {
         };
         let (mut stdout, mut stderr) = (String::new(), String::new());
         let mut progress = GoProgress::default();
-        let is_go = matches!(&plan.run, PlannedTests::Framework { request, .. } if request.framework == Framework::Go);
+        let is_go = matches!(&plan.run, PlannedTests::Framework { request, .. } if request.framework == Framework::GoTest);
         let finished = run_confined(ctx, &self.confinement, call, |stream, text| {
             let kept = match stream {
                 OutputStream::Stdout => &mut stdout,

@@ -72,7 +72,7 @@ impl Tool for Fetch {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "fetch",
-            aliases: &["web_fetch", "fetch_url"],
+            aliases: &["fetch_url"],
             category: Category::Browser,
             risk: Risk::Network,
             time_limit: Duration::from_mins(3),

@@ -73,7 +73,7 @@ fn the_json_of_mocha_is_read() {
 #[test]
 fn packages_of_go_that_cannot_be_built_are_errors() {
     check(
-        Framework::Go,
+        Framework::GoTest,
         "",
         "{\"Action\":\"output\",\"Package\":\"m/broken\",\"Output\":\"FAIL\\tm/broken [build failed]\\n\"}\n{\"Action\":\"fail\",\"Package\":\"m/broken\",\"Elapsed\":0}\nno json\n{\"Action\":\"run\",\"Package\":\"m\",\"Test\":\"TestA\"}\n{\"Action\":\"output\",\"Package\":\"m\",\"Test\":\"TestA\",\"Output\":\"    a_test.go:5: no\\n\"}\n{\"Action\":\"fail\",\"Package\":\"m\",\"Test\":\"TestA\",\"Elapsed\":0.25}\n{\"Action\":\"fail\",\"Package\":\"m\",\"Elapsed\":0.3}\n",
         &expect![[r#"
