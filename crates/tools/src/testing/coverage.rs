@@ -22,7 +22,7 @@ use crate::code::{CodeService, TextAnswer};
 const LARGEST_REPORT: u64 = 64 * 1024 * 1024;
 /// Reports that are looked at.
 const MOST_REPORTS: usize = 500;
-/// Files that the answer has, and that are told with their functions.
+/// Maximum number of files in the answer, and of files listed with their functions.
 const MOST_FILES: usize = 200;
 const MOST_TOLD: usize = 25;
 const MOST_RANGES: usize = 20;
@@ -158,7 +158,7 @@ struct Report {
     shown: String,
     made: Option<SystemTime>,
     files: FileHits,
-    /// The one file that is looked at closely.
+    /// The single file to report in detail.
     only: Option<String>,
     notes: Vec<String>,
 }

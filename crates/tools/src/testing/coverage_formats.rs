@@ -1,4 +1,4 @@
-//! Readers of coverage reports: which lines of which files ran, and how often. The form is told by the content.
+//! Readers of coverage reports: which lines of which files ran, and how often. The format is detected from the content.
 
 use std::collections::BTreeMap;
 

@@ -9,7 +9,7 @@ use stepwell_workspace::{EntryKind, Workspace, files};
 
 use super::framework::Framework;
 
-/// Largest file that is looked into.
+/// Maximum size of a file that is read for detection.
 const LARGEST_MANIFEST: u64 = 1024 * 1024;
 const LARGEST_BINARY: u64 = 64 * 1024 * 1024;
 /// Files of a folder that are looked at for tests of Python.
