@@ -446,6 +446,7 @@ pub struct Harness {
     pub reached: Arc<Notify>,
     pub home: Home,
     pub folder: Arc<tempfile::TempDir>,
+    workspaces: Arc<dyn WorkspaceSource>,
 }
 
 impl Harness {
@@ -534,8 +535,14 @@ impl Harness {
             models: Arc::new(OneModel(Arc::clone(&model))),
         };
         let options = EngineOptions { approval_deadline: setup.approval_deadline, absence: setup.absence };
-        let engine = Engine::new(home.clone(), Arc::new(workspaces), options);
-        Self { engine, model, task, calls, reached, home, folder }
+        let workspaces: Arc<dyn WorkspaceSource> = Arc::new(workspaces);
+        let engine = Engine::new(home.clone(), Arc::clone(&workspaces), options);
+        Self { engine, model, task, calls, reached, home, folder, workspaces }
+    }
+
+    /// Another engine on the same store, as another process would have.
+    pub fn engine_beside(&self) -> Engine {
+        Engine::new(self.home.clone(), Arc::clone(&self.workspaces), EngineOptions::default())
     }
 
     pub async fn start(&self, prompt: &str) -> Arc<Session> {

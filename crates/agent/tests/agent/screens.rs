@@ -180,3 +180,21 @@ async fn a_window_that_is_loaded_again_finds_the_question_waiting() {
     front.until_ended(&task).await;
     assert_eq!(front.answers(&task), ["one"]);
 }
+
+#[tokio::test]
+async fn a_task_of_another_process_can_be_looked_at() {
+    let harness = asking();
+    let mut front = front_end!(harness);
+    front.hello(true).await;
+    let task = harness.task.clone();
+    front.command(start(&task)).await;
+    front.follow(&task).await;
+    front.until_asked(&task).await;
+    // Another engine on the same store stands for another process: the task's log is locked.
+    let other = harness.engine_beside();
+    let (to_engine, from_engine) = other.connect().split();
+    let mut onlooker = FrontEnd::new(to_engine, from_engine);
+    let view = task_view(&mut onlooker, &task, 100).await;
+    assert_eq!(view.open_approvals.len(), 1);
+    assert!(!view.records.is_empty());
+}
