@@ -15,7 +15,7 @@ fi
 
 # Debian packages for tests against real programs; elsewhere the tests say what they skip.
 missing=()
-for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv ruby rspec make perl rsync mke2fs wipefs clangd gopls; do command -v "$tool" >/dev/null || missing+=("$tool"); done
+for tool in git node npm python3 curl gdb lldb-dap-19 bwrap go dlv ruby rspec make perl rsync mke2fs wipefs clangd gopls chromium; do command -v "$tool" >/dev/null || missing+=("$tool"); done
 command -v cc >/dev/null || missing+=(build-essential)
 if [ ${#missing[@]} -gt 0 ] && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
   step "installing ${missing[*]}"
@@ -110,12 +110,29 @@ if command -v npm >/dev/null && [ ! -f "$mcp_servers/node_modules/.bin/mcp-serve
 fi
 export STEPWELL_TEST_MCP="$mcp_servers"
 
+step "packages for the tests of the page"
+if command -v npm >/dev/null; then
+  optional npm ci --prefix web --silent --no-audit --no-fund
+fi
+
 step "format"
 cargo fmt --all --check
 step "clippy"
 cargo clippy --workspace --all-targets --locked -- -D warnings
 step "tests"
 cargo nextest run --workspace --locked --no-fail-fast
+step "the page: types, tests, and a real browser with the real server"
+if [ -d web/node_modules ]; then
+  node web/scripts/check-dist.mjs
+  npm --prefix web run --silent check
+  npm --prefix web test --silent
+  STEPWELL_BINARY="$(cd "$target" && pwd)/debug/stepwell" npm --prefix web run --silent e2e
+elif [ -n "${CI:-}" ]; then
+  echo "error: the packages of the page are missing" >&2
+  exit 1
+else
+  echo "note: skipped, because npm or its packages are missing" >&2
+fi
 step "examples in the documentation"
 cargo test --workspace --doc --locked --quiet
 step "documentation"

@@ -13,6 +13,7 @@ mod sandbox;
 mod search;
 mod server;
 mod tools;
+mod web;
 mod why;
 
 use std::path::Path;
@@ -51,6 +52,9 @@ pub fn run(arguments: &[&str]) -> anyhow::Result<()> {
     }
     if arguments == ["tools"] {
         return tools::run(&binary);
+    }
+    if arguments == ["web"] {
+        return web::run(&binary);
     }
     if arguments == ["why"] {
         return why::run(&binary);

@@ -148,6 +148,7 @@ impl Conversation {
             self.take(message).await;
         }
         self.terminals.close_all();
+        self.engine.leave(self.present.take().unwrap_or_default());
         self.queries.shutdown().await;
         self.followers.shutdown().await;
     }
@@ -176,10 +177,14 @@ impl Conversation {
             ClientMessage::Command { id, command: command @ Command::CallTool { .. } } => {
                 self.call_tool(id, command);
             }
-            ClientMessage::Command { id, command: command @ Command::OpenTerminal { .. } }
-            | ClientMessage::Command { id, command: command @ Command::WriteTerminal { .. } }
-            | ClientMessage::Command { id, command: command @ Command::ResizeTerminal { .. } }
-            | ClientMessage::Command { id, command: command @ Command::CloseTerminal { .. } } => {
+            ClientMessage::Command {
+                id,
+                command:
+                    command @ (Command::OpenTerminal { .. }
+                    | Command::WriteTerminal { .. }
+                    | Command::ResizeTerminal { .. }
+                    | Command::CloseTerminal { .. }),
+            } => {
                 let reply = replied(self.use_terminal(command).await);
                 outbox.send(ServerMessage::CommandReply { id, reply }).await.ok();
             }

@@ -42,11 +42,13 @@ use crate::workspace::{AgentWorkspace, Start, WorkspaceSource};
 pub struct EngineOptions {
     /// How long a person who is there is waited for.
     pub approval_deadline: Duration,
+    /// How long a person still counts as there whose connection is gone: a page that is loaded again comes back.
+    pub absence: Duration,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { approval_deadline: Duration::from_secs(60) }
+        Self { approval_deadline: Duration::from_secs(60), absence: Duration::ZERO }
     }
 }
 
@@ -110,6 +112,17 @@ impl Engine {
     /// Without one, approvals and questions are decided by policy at once.
     pub fn attend(&self, task: &TaskId) -> Presence {
         self.inner.attendance.attend(task)
+    }
+
+    /// Lets a person go whose connection is gone.
+    pub(crate) fn leave(&self, people: HashMap<TaskId, Presence>) {
+        let absence = self.inner.options.absence;
+        if !absence.is_zero() && !people.is_empty() {
+            tokio::spawn(async move {
+                tokio::time::sleep_until(tokio::time::Instant::now() + absence).await;
+                drop(people);
+            });
+        }
     }
 
     /// Tasks as they are made, changed and deleted.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use stepwell_protocol::ModeItem;
-use stepwell_tool_runtime::{EditScope, FilePattern, ModeLimits, ToolGroup};
+use stepwell_tool_runtime::{EditScope, FilePattern, ModeLimits, ToolGroup, Vocabulary};
 
 use crate::plan::PLAN_MODE;
 
@@ -33,6 +33,8 @@ pub struct Mode {
     pub shown_tools: Vec<String>,
     /// The model to switch to with the mode.
     pub model: Option<String>,
+    /// Which names of tools the model is shown.
+    pub vocabulary: Vocabulary,
     pub source: ModeSource,
 }
 
@@ -60,6 +62,12 @@ impl std::fmt::Display for ModeSource {
             Self::File(path) => write!(f, "{}", path.display()),
         }
     }
+}
+
+/// The vocabulary of a name, or what is wrong with the name.
+pub fn vocabulary(name: &str) -> std::result::Result<Vocabulary, String> {
+    let known = Vocabulary::ALL.map(|vocabulary| format!("`{}`", vocabulary.name())).join(" and ");
+    Vocabulary::by_name(name).ok_or_else(|| format!("there is no vocabulary `{name}`; known: {known}"))
 }
 
 impl Mode {

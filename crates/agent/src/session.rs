@@ -288,7 +288,7 @@ impl Session {
         })
     }
 
-    /// What hooks are told of a sub-task; `None` for a task of the person's.
+    /// The sub-task as hooks see it; `None` for a task that the person started.
     pub fn hook_agent(&self) -> Option<HookAgent> {
         self.parent()?;
         let TaskOrigin { task, name, .. } = self.origin();

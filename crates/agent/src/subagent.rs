@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stepwell_protocol::{PermissionMode, Risk};
-use stepwell_tool_runtime::{ToolGroup, ToolSet, near_names};
+use stepwell_tool_runtime::{ToolGroup, ToolSet, Vocabulary, near_names};
 
 use crate::error::{Error, Result};
 use crate::mode::{Mode, ModeGroup, ModeSource, Modes};
@@ -60,6 +60,7 @@ impl Subagent {
             groups: self.groups.iter().map(|group| ModeGroup { group: *group, files: None }).collect(),
             shown_tools: self.shown_tools.clone(),
             model: self.model.clone(),
+            vocabulary: Vocabulary::default(),
             source: self.source.clone(),
         }
     }

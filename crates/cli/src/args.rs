@@ -1,5 +1,6 @@
 //! The command line, as clap reads it.
 
+mod env;
 mod index;
 mod mcp;
 mod plan;
@@ -15,6 +16,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use stepwell_protocol::PermissionMode;
 
+pub use env::EnvCommand;
 pub use index::{CallsArg, GraphArg, IndexArgs, IndexCommand, IndexTarget, SourceArg};
 pub use mcp::{
     ALL_TOOLS, McpAddArgs, McpArgs, McpClient, McpCommand, McpConfigArgs, McpScope, McpServeArgs, McpTools,
@@ -106,6 +108,9 @@ pub enum Door {
     Sandbox(SandboxCommand),
     /// Ask where things are defined, used and called in this folder's code
     Index(IndexArgs),
+    /// Keep variables for the agent's commands, such as keys: encrypted, never shown to a model
+    #[command(subcommand)]
+    Env(EnvCommand),
     /// Show and change the settings
     #[command(subcommand)]
     Config(ConfigCommand),

@@ -13,6 +13,7 @@ mod repository;
 mod resources;
 mod setup;
 pub mod skill_pins;
+pub mod variables;
 mod workspaces;
 
 use std::path::{Path, PathBuf};
@@ -85,6 +86,7 @@ impl Assembly {
         let home = Home::new(&places.data);
         let redactor = crate::logging::redactor();
         redactor.add_secrets(keys::all_known(&places, &settings));
+        redactor.add_secrets(variables::known_values(&places));
         let places = Arc::new(places);
         let workspaces = Workspaces::new(
             Arc::clone(&places),

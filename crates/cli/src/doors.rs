@@ -7,6 +7,7 @@ pub mod commands;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod env;
 pub mod index;
 pub mod mcp;
 pub mod models;

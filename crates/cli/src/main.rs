@@ -137,6 +137,7 @@ fn open(door: Door) -> anyhow::Result<Exit> {
         Door::Demo(args) => wait(doors::demo::run(args)),
         Door::Sandbox(command) => wait(doors::sandbox::run(command)),
         Door::Index(args) => doors::index::run(args),
+        Door::Env(command) => doors::env::run(command),
         Door::Config(command) => doors::config::run(command),
         Door::Completions { shell } => {
             let mut script = Vec::new();

@@ -33,7 +33,6 @@ use crate::{Debugger, Outcome, Result, Wait};
 
 pub(crate) use program_output::without_debugger;
 pub(crate) use snapshot::StopSnapshot;
-use test_output::FailedTest;
 
 pub use origin::Origin;
 pub(crate) use origin::{line_of as source_line, text_of as source_text};
@@ -42,6 +41,7 @@ pub use report::{
     Recursion, RecursionArgument, RecursionStep, SourceLocation, ValueHistory, ValueWrite, Verdict,
     WriteKind,
 };
+pub use test_output::{FailedTest, failed_tests};
 
 /// Maximum number of stops that are recorded.
 const MOST_SNAPSHOTS: usize = 24;
@@ -111,7 +111,7 @@ impl Debugger {
         self.end(&session).await;
         let output = program_output::without_debugger(&self.printed(&session));
         let finder = self.options().function_finder.as_deref();
-        let tests = test_output::failed_tests(&output);
+        let tests = failed_tests(&output);
         let seen = Seen { snapshots, hang: verdict_hint, exit_code, output: &output, tests: &tests };
         let mut report = report_of(seen, wanted, finder);
         report.notes.splice(0..0, notes);

@@ -40,12 +40,14 @@
 mod client;
 mod download;
 mod error;
+mod page;
 mod response;
 mod sse;
 
 pub use client::{HttpClient, Timeouts};
 pub use download::DownloadProgress;
 pub use error::{Error, host_and_port, without_secrets};
+pub use page::{Page, PageError, PageLimits, get_page};
 pub use reqwest::header;
 pub use response::{BodyKind, Response};
 pub use sse::{EventTooLong, MAX_EVENT_BYTES, SseEvent, SseParser};

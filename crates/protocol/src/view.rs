@@ -30,7 +30,7 @@ pub struct TaskView {
     pub open_questions: Vec<Question>,
     /// The tasks that work for this one, and theirs, in the order in which they began.
     pub subtasks: Vec<TaskListItem>,
-    /// What each request to the model used, the oldest first. Bounded: of a very long task the newest are told.
+    /// Usage of each request to the model, oldest first. Bounded to the newest requests of a very long task.
     pub requests: Vec<RequestUsage>,
     /// How many tokens the model's window has, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,5 +35,6 @@ pub use layers::{Layer, Layers};
 pub use open::OpenSandbox;
 pub use policy::{Limits, Network, Policy, UnixSockets};
 pub use prepared::{ConfinedCall, PreparedSandbox};
+pub use proxy::address_refusal;
 pub use proxy::{AllowedHosts, Connector, Duplex, HostGate, Proxy, Resolver, System};
 pub use sys::keep_descriptors_private;

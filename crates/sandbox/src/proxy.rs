@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Error, Result};
 
+pub use address::refusal as address_refusal;
 pub use allowed::AllowedHosts;
 use dial::Dialler;
 pub use dial::{Connector, Resolver, System};

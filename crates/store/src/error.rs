@@ -9,6 +9,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    #[error("`{name}`: {reason}")]
+    Variable { name: String, reason: &'static str },
     #[error(transparent)]
     Files(#[from] stepwell_workspace::Error),
 
@@ -107,6 +109,9 @@ impl Error {
             }
             Self::CheckpointContent { .. } => Some("that state cannot be restored any more; others can"),
             Self::ChangedMeanwhile { .. } => Some("try it again when nothing else writes there"),
+            Self::Variable { .. } => {
+                Some("`stepwell env list` shows what is kept; `stepwell env set NAME` sets a value")
+            }
             Self::TransientEvent { .. } | Self::Encode(_) | Self::Index(_) => None,
         }
     }

@@ -47,6 +47,7 @@ mod log;
 mod manage;
 mod repair;
 mod resume;
+mod variables;
 
 pub use error::{Error, Result};
 pub use export::{
@@ -64,3 +65,4 @@ pub use log::{LogReader, OnDamage, OpenedLog, TaskLog, read_info, read_log, read
 pub use manage::{delete_task, rename_task, rewind_task, set_favourite};
 pub use repair::{RepairedTask, repair_task};
 pub use resume::{ResumedTask, repair_events, resume, resume_except};
+pub use variables::{StoredVariable, VariableScope, VariableStore, is_variable_name};

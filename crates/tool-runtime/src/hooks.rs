@@ -135,7 +135,7 @@ pub enum HookCall {
     },
 }
 
-/// The sub-task that a hook is told of.
+/// The sub-task that a hook event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookAgent {
     pub id: String,

@@ -31,6 +31,7 @@ mod subtask;
 mod tool;
 mod tool_set;
 mod truncate;
+mod vocabulary;
 mod wording;
 
 pub use arguments::{ArgumentSchema, Prepared, coerce};
@@ -73,4 +74,5 @@ pub use subtask::{SubtaskCheck, SubtaskRequest, SubtaskResult, SubtaskWorker};
 pub use tool::{Planned, Refused, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 pub use tool_set::{Exclusion, ToolGate, ToolSet};
 pub use truncate::{Truncated, cut_middle};
+pub use vocabulary::Vocabulary;
 pub use wording::counted;

@@ -1,22 +1,22 @@
 //! Keeps secrets out of the log, the model and the screen.
 //!
-//! Two kinds are known: values the program was told (exact, and in JSON, base64 or a URL), and the shapes
+//! Two kinds are known: values the program was told (exact, and in common encodings), and the shapes
 //! of well-known tokens. Both are looked for line by line, so that text redacted in pieces as it streams
 //! ([`StreamRedactor`]) comes out the same as the whole.
 
 mod shapes;
+mod spellings;
 mod stream;
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use parking_lot::RwLock;
 use regex::Regex;
 use serde_json::Value;
 
+use spellings::spellings;
 pub use stream::StreamRedactor;
 
 /// Values shorter than this are not treated as secrets: they would tear holes into ordinary text.
@@ -146,44 +146,6 @@ impl Known {
             None => self.forms.iter().any(|(form, _)| text.contains(form)),
         }
     }
-}
-
-/// The ways in which a value may appear in text.
-fn spellings(value: &str) -> Vec<String> {
-    let mut forms = vec![value.to_owned()];
-    let quoted = Value::from(value).to_string();
-    let in_json = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-    let encoded = url_encoded(value);
-    forms.extend([in_json, &encoded].into_iter().filter(|form| *form != value).map(str::to_owned));
-    for offset in 0..3 {
-        // Inside longer base64 text the value may begin at any of three positions within a group; the
-        // characters it shares with its neighbours are left out.
-        let mut bytes = vec![0; offset];
-        bytes.extend_from_slice(value.as_bytes());
-        let skip = (offset * 8).div_ceil(6);
-        let whole = bytes.len() * 8 / 6;
-        for text in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
-            if let Some(stable) = text.get(skip..whole).filter(|stable| stable.len() >= SHORTEST_SECRET) {
-                forms.push(stable.to_owned());
-            }
-        }
-    }
-    forms
-}
-
-fn url_encoded(value: &str) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let mut out = String::with_capacity(value.len());
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-            out.push(char::from(DIGITS[usize::from(byte & 15)]));
-        }
-    }
-    out
 }
 
 #[cfg(test)]

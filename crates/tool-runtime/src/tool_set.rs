@@ -8,7 +8,9 @@ use stepwell_protocol::{Risk, ToolDefinition};
 
 use crate::permission::{Rule, denied_tool};
 use crate::registry::{RegisteredTool, Registry};
-use crate::{CallFacts, Category, EditScope, ModeLimits, PlanHold, PlanPhase, ToolError, WorkspaceAccess};
+use crate::{
+    CallFacts, Category, EditScope, ModeLimits, PlanHold, PlanPhase, ToolError, Vocabulary, WorkspaceAccess,
+};
 
 /// A choice of tools. Each condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,9 +33,16 @@ pub struct ToolSet {
     source_tokens: Option<usize>,
     /// Limits that hold together: those of the mode, and those of what is going on in it, such as planning.
     modes: Vec<Arc<ModeLimits>>,
+    vocabulary: Vocabulary,
 }
 
 impl ToolSet {
+    /// Shows the model the names of a vocabulary.
+    pub fn speaking(mut self, vocabulary: Vocabulary) -> Self {
+        self.vocabulary = vocabulary;
+        self
+    }
+
     /// Every tool.
     pub fn all() -> Self {
         Self::default()
@@ -344,7 +353,7 @@ impl ToolGate {
             if tool.tool().loads_deferred() {
                 definition.description.push_str(&listing(&deferred));
             }
-            definition
+            state.set.vocabulary.shown(definition)
         };
         let mut definitions: Vec<ToolDefinition> = tools.iter().map(definition).collect();
         let loaded = state.loaded.iter().filter_map(|name| deferred.iter().find(|tool| tool.name() == name));
@@ -431,10 +440,12 @@ fn estimated_tokens(definition: &ToolDefinition) -> usize {
     (definition.name.len() + definition.description.len() + schema).div_ceil(4)
 }
 
-/// The names of the deferred tools by category. All of them, also those that are loaded: the text must not change.
+/// The names of the deferred tools by category, also those that are loaded: the text must not change. Tools that another
+/// one in the list brings come with that one and are not named.
 fn listing(deferred: &[Arc<RegisteredTool>]) -> String {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for tool in deferred {
+    let brought: BTreeSet<&str> = deferred.iter().flat_map(|tool| tool.tool().brings()).copied().collect();
+    for tool in deferred.iter().filter(|tool| !brought.contains(tool.name())) {
         groups.entry(tool.spec().category.name()).or_default().push(tool.name());
     }
     let line = |(category, names): (&str, Vec<&str>)| format!("\n- {category}: {}", names.join(", "));

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use stepwell_tool_runtime::DynTool;
 
+pub(crate) use answer::TextAnswer;
 pub use service::{CodeService, LONGEST_CALL};
 
 /// Declares a tool that asks the index: its type, name, aliases, input, the type of its answer, and the function that

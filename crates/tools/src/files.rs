@@ -41,6 +41,7 @@ pub use line_ends::end_of_line;
 pub use list::List;
 pub use patch::{Patch, patched_paths};
 pub use preview_edit::PreviewEdit;
+pub(crate) use read::PdfReader;
 pub use read::{PDF_TEXT_WORD, Read, pdf_text_main};
 pub use service::FileService;
 pub use write::Write;

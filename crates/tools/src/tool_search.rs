@@ -16,11 +16,11 @@ const MOST: usize = 10;
 
 pub struct ToolSearch;
 
-/// Loads tools that are listed below by name only, so that they can be called from the next turn on. Give names, or words
-/// that say what you need.
+/// Loads tools that are listed below by name only; call them from the next turn on. Give names, or words that say what you
+/// need.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct ToolSearchInput {
-    /// Names of tools, or words of their descriptions, separated by spaces.
+    /// Names, or words of descriptions, separated by spaces.
     query: String,
 }
 

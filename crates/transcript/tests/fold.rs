@@ -1,7 +1,7 @@
 //! Whoever joins late sees what the others see: the log, what streams at that moment, and the events after it fold to the
 //! same as all events from the beginning.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests")]
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;

@@ -55,16 +55,23 @@ const MOST_FOLDERS: usize = 20_000;
 
 /// Variables with which git runs nothing that a repository names, for git and for what starts it.
 pub fn quiet_environment() -> Vec<(OsString, OsString)> {
+    environment_with(|_| true)
+}
+
+/// The same with only some of the settings.
+fn environment_with(is_wanted: impl Fn(&str) -> bool) -> Vec<(OsString, OsString)> {
     // The person's own settings by variables stay: a container may need `safe.directory`.
     let given =
         std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
     let mut set: Vec<(OsString, OsString)> =
         VARIABLES.iter().map(|(name, value)| (name.into(), value.into())).collect();
-    for (at, (name, value)) in SETTINGS.iter().enumerate() {
-        set.push((format!("GIT_CONFIG_KEY_{}", given + at).into(), name.into()));
-        set.push((format!("GIT_CONFIG_VALUE_{}", given + at).into(), value.into()));
+    let mut count = given;
+    for (name, value) in SETTINGS.iter().filter(|(name, _)| is_wanted(name)) {
+        set.push((format!("GIT_CONFIG_KEY_{count}").into(), name.into()));
+        set.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
+        count += 1;
     }
-    set.push(("GIT_CONFIG_COUNT".into(), (given + SETTINGS.len()).to_string().into()));
+    set.push(("GIT_CONFIG_COUNT".into(), count.to_string().into()));
     set
 }
 
@@ -84,6 +91,20 @@ pub fn call(folder: &Path, arguments: &[&str], time_limit: Duration) -> Result<P
         time_limit,
         keep: KeepOutput { memory: 4096, file: None, file_limit: 0 },
     })
+}
+
+/// A call of git that writes to the repository of a folder, such as a commit: no hook runs and nothing that the repository
+/// names, but the person's own settings may sign. Refused where the repository would make git run something.
+pub fn writing_call(
+    folder: &Path,
+    arguments: &[&str],
+    input: Option<Vec<u8>>,
+    time_limit: Duration,
+) -> Result<ProgramCall> {
+    let mut call = call(folder, arguments, time_limit)?;
+    call.environment.set = environment_with(|name| !name.starts_with("gpg."));
+    call.input = input;
+    Ok(call)
 }
 
 /// A call of git that fetches the newest commit of a repository into a new folder: one branch, no submodules, no links, and

@@ -36,6 +36,6 @@ pub use effort::Effort;
 pub use encoding::{Encoding, TextFile, Unencodable, decode};
 pub use error::{Error, Result};
 pub use hidden::Denial;
-pub use unpack::{UnpackLimits, unpack_tar_gz};
+pub use unpack::{UnpackLimits, unpack_tar_gz, unpack_zip};
 pub use walk::{Entry, EntryKind, Listing};
 pub use write::{Executable, Written, writer_of_temporary};

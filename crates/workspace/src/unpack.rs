@@ -42,6 +42,31 @@ pub fn unpack_tar_gz(archive: &Path, into: &Path, choose: Choose<'_>, limits: Un
     Ok(out.files)
 }
 
+/// Unpacks a zip file. How many files were written.
+pub fn unpack_zip(archive: &Path, into: &Path, choose: Choose<'_>, limits: UnpackLimits) -> Result<usize> {
+    let archive = File::open(archive).map_err(|error| Error::io("open", archive, error))?;
+    let broken = |error: zip::result::ZipError| refused(error.to_string());
+    let mut archive = zip::ZipArchive::new(io::BufReader::new(archive)).map_err(broken)?;
+    let mut out = Unpacking::new(into, limits)?;
+    for at in 0..archive.len() {
+        let mut entry = archive.by_index(at).map_err(broken)?;
+        let name = entry.name().map_err(broken)?.into_owned();
+        let name = harmless(Path::new(&name))?;
+        let mode = entry.unix_mode().unwrap_or(0o644);
+        // The upper bits say what it is: a file, a folder, a link, a device.
+        let is_plain = matches!(mode & 0o170_000, 0 | 0o100_000 | 0o040_000);
+        if entry.is_symlink() || !is_plain {
+            return Err(refused(format!("`{}` is neither a file nor a folder", name.display())));
+        }
+        if !entry.is_dir()
+            && let Some(place) = choose(&name)
+        {
+            out.write(&place, mode, &mut entry)?;
+        }
+    }
+    Ok(out.files)
+}
+
 struct Unpacking<'a> {
     into: &'a Path,
     left: UnpackLimits,

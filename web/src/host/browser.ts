@@ -2,6 +2,7 @@
 import type { Host, Link, LinkEnd, LinkEvents } from './host';
 
 const SOCKET_PATH = 'api/socket';
+const SESSION_PATH = 'api/session';
 const PREFIX = 'stepwell.';
 /** How long the server may take to say whether we may use it. */
 const PROBE_WITHIN = 4000;
@@ -10,6 +11,7 @@ export function browserHost(): Host {
   return {
     name: browserName(navigator.userAgent),
     open: openSocket,
+    firstFolder,
     load(key) {
       try {
         return localStorage.getItem(PREFIX + key);
@@ -34,9 +36,6 @@ export function browserHost(): Host {
       link.click();
       setTimeout(() => URL.revokeObjectURL(url), 10_000);
     },
-    openLink(url) {
-      window.open(url, '_blank', 'noopener,noreferrer');
-    },
   };
 }
 
@@ -60,8 +59,18 @@ function openSocket(events: LinkEvents): Link {
   return {
     send: (text) => socket.send(text),
     close: () => socket.close(1000),
-    buffered: () => socket.bufferedAmount,
   };
+}
+
+/** The folder in which the server was started. */
+async function firstFolder(): Promise<string | null> {
+  try {
+    const answer = await fetch(new URL(SESSION_PATH, document.baseURI), { signal: AbortSignal.timeout(PROBE_WITHIN) });
+    const session = answer.ok ? ((await answer.json()) as { workspace?: string | null }) : {};
+    return session.workspace ?? null;
+  } catch {
+    return null;
+  }
 }
 
 async function whyRefused(): Promise<LinkEnd> {

@@ -5,8 +5,6 @@
 export interface Link {
   send(text: string): void;
   close(): void;
-  /** Bytes that were given to `send` and are not on their way yet. */
-  buffered(): number;
 }
 
 export interface LinkEvents {
@@ -16,18 +14,19 @@ export interface LinkEvents {
   closed(reason: LinkEnd): void;
 }
 
-/** Why a line ended: it broke, this end may not use the engine, or another build of the engine runs now. */
+/** Why a line ended: it broke, or this end may not use the engine. */
 export type LinkEnd = 'lost' | 'forbidden';
 
 export interface Host {
   /** What others call this window: they see who answered. */
   readonly name: string;
   open(events: LinkEvents): Link;
+  /** The folder to begin in, where the host knows one. */
+  firstFolder(): Promise<string | null>;
   /** Small things that outlive a reload; absent where the host keeps nothing. */
   load(key: string): string | null;
   store(key: string, value: string | null): void;
   copy(text: string): Promise<void>;
   /** Gives the person a file. */
   save(fileName: string, mediaType: string, content: string): void;
-  openLink(url: string): void;
 }

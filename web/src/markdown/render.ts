@@ -6,6 +6,8 @@ import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 import { escape, highlight } from './highlight';
 
+const SAFE_ADDRESS = /^(?:https?:|mailto:|#)/i;
+
 const marked = new Marked({
   gfm: true,
   breaks: false,
@@ -19,9 +21,14 @@ const marked = new Marked({
     html({ text }: Tokens.HTML | Tokens.Tag) {
       return escape(text);
     },
+    link({ href, tokens }: Tokens.Link) {
+      const inner = this.parser.parseInline(tokens);
+      return SAFE_ADDRESS.test(href) ? `<a href="${escape(href)}">${inner}</a>` : inner;
+    },
     image({ href, text }: Tokens.Image) {
       // An image elsewhere would tell its server that this was read.
-      return `<a href="${escape(href)}">${escape(text || href)}</a>`;
+      const words = escape(text || href);
+      return SAFE_ADDRESS.test(href) ? `<a href="${escape(href)}">${words}</a>` : words;
     },
   },
 });
@@ -38,7 +45,7 @@ export function clean(html: string): string {
     ALLOWED_TAGS,
     ALLOWED_ATTR,
     ALLOW_DATA_ATTR: false,
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+    ALLOWED_URI_REGEXP: SAFE_ADDRESS,
   });
 }
 
@@ -79,29 +86,50 @@ function linked(all: ReturnType<typeof marked.lexer>, token: Token): Token[] {
   return Object.assign([token], { links: all.links });
 }
 
+/** Blocks that are drawn together; a group out of sight costs nothing. */
+export const GROUP = 40;
+
+/** Cuts blocks into groups. */
+export function grouped(blocks: readonly Block[]): Block[][] {
+  return Array.from({ length: Math.ceil(blocks.length / GROUP) }, (_, index) => blocks.slice(index * GROUP, (index + 1) * GROUP));
+}
+
 /**
- * Renders a text that grows. Blocks before the last one are final; each call lexes only from where the last unfinished block began.
+ * Renders a text that grows. Blocks before the last one are final; each call lexes only from where the last unfinished block began,
+ * and groups that are full keep their identity.
  */
 export class StreamingMarkdown {
-  private done: Block[] = [];
+  private full: Block[][] = [];
+  private open: Block[] = [];
   private doneLength = 0;
-  private text = '';
+  /** The end of what is final, to notice a text that is another one. */
+  private doneEnd = '';
 
-  /** All blocks of the text so far. Finished ones keep their identity. */
-  update(text: string): Block[] {
-    if (!text.startsWith(this.text.slice(0, this.doneLength)) || text.length < this.doneLength) {
-      this.done = [];
+  /** All blocks of the text so far, in groups. */
+  update(text: string): Block[][] {
+    const isSame = text.length >= this.doneLength && text.slice(this.doneLength - this.doneEnd.length, this.doneLength) === this.doneEnd;
+    if (!isSame) {
+      this.full = [];
+      this.open = [];
       this.doneLength = 0;
     }
-    this.text = text;
     const tokens = marked.lexer(text.slice(this.doneLength));
-    // The last two tokens may still join with what follows: a list goes on after an empty line.
+    // The last token may still grow with what follows.
     const last = tokens.findLastIndex((token) => token.type !== 'space');
     for (const token of tokens.slice(0, Math.max(0, last))) {
       this.doneLength += token.raw.length;
-      if (token.type !== 'space') this.done.push({ source: token.raw, html: htmlOf(token.raw, linked(tokens, token)) });
+      if (token.type !== 'space') this.finish({ source: token.raw, html: htmlOf(token.raw, linked(tokens, token)) });
     }
+    this.doneEnd = text.slice(Math.max(0, this.doneLength - 64), this.doneLength);
     const tail = tokens.slice(Math.max(0, last)).filter((token) => token.type !== 'space');
-    return [...this.done, ...tail.map((token) => ({ source: token.raw, html: clean(marked.parser(linked(tokens, token))) }))];
+    const rest = [...this.open, ...tail.map((token) => ({ source: token.raw, html: clean(marked.parser(linked(tokens, token))) }))];
+    return rest.length > 0 ? [...this.full, rest] : [...this.full];
+  }
+
+  private finish(block: Block): void {
+    this.open.push(block);
+    if (this.open.length < GROUP) return;
+    this.full.push(this.open);
+    this.open = [];
   }
 }

@@ -26,13 +26,6 @@ const PAGES: Page[] = ['new', 'history', 'checkpoints', 'tools', 'code', 'settin
 const TOAST_LIFE = 8_000;
 const RAIL_TASKS = 60;
 
-/** A list that is asked for once and again on demand. */
-export interface Loaded<T> {
-  value: T;
-  error: ErrorReport | null;
-  loading: boolean;
-}
-
 export class App {
   connection: Connection;
   prefs: Prefs;
@@ -98,6 +91,13 @@ export class App {
   }
 
   private readRoute(): void {
+    // The link that signed this window in names the folder it was made in.
+    const [, folder] = /^#workspace=(.+)$/.exec(location.hash) ?? [];
+    if (folder) {
+      history.replaceState(null, '', '#/new');
+      this.folder = decodeURIComponent(folder);
+      this.host.store('folder', this.folder);
+    }
     const [, page, id] = /^#\/(\w+)(?:\/([\w-]+))?$/.exec(location.hash) ?? [];
     if (page === 'task' && id) this.route = { page: 'task', task: id };
     else this.route = { page: PAGES.find((known) => known === page) ?? 'new', task: null };
@@ -122,6 +122,10 @@ export class App {
   // ---- lists
 
   async refresh(): Promise<void> {
+    if (this.folder === '') {
+      const first = await this.host.firstFolder();
+      if (first && this.folder === '') this.chooseFolder(first);
+    }
     void this.loadWorkspaces();
     await this.loadTasks();
     await this.loadFolder();

@@ -69,6 +69,7 @@ export class Debugger {
   taken = $state(false);
   private position = 0;
   private lastStop = '';
+  private stops = 0;
   private closed = false;
 
   constructor(private readonly task: TaskStore) {}
@@ -95,14 +96,23 @@ export class Debugger {
       return;
     }
     this.sessionId ??= session.session_id;
+    // The next stop is another one, also where it looks the same.
+    if (session.state === 'running') this.lastStop = '';
     if (session.state === 'stopped') {
       this.sessionId = session.session_id;
       const stop = session.stop;
-      const mark = JSON.stringify([session.session_id, stop?.file, stop?.line, stop?.reason, stop?.frames.length, stop?.variables]);
+      const mark = JSON.stringify([session.session_id, stop?.file, stop?.line, stop?.reason, stop?.frames?.length, stop?.variables]);
       if (mark === this.lastStop) return;
       this.lastStop = mark;
-      void this.look();
+      this.stopped();
     }
+  }
+
+  /** The program stopped anew: what was seen before is what the new values are compared with. */
+  private stopped(): void {
+    this.stops += 1;
+    this.rememberValues();
+    void this.look();
   }
 
   private ended(): void {
@@ -125,7 +135,6 @@ export class Debugger {
   async look(): Promise<void> {
     const session = this.session;
     if (!session || this.closed) return;
-    this.rememberValues();
     try {
       if (session.state === 'stopped') {
         const stack = await this.call<{ call_stack: Frame[] }>('get_call_stack', { session_id: session.session_id, count: 50 });
@@ -273,10 +282,6 @@ export class Debugger {
     return this.run('stop_debugging', {});
   }
 
-  runTo(path: string, line: number): Promise<void> {
-    return this.run('run_to_location', { file_path: path, line_number: line });
-  }
-
   async start(command: string): Promise<void> {
     await this.drive(async () => {
       await this.call('start_debugging', { command });
@@ -288,9 +293,12 @@ export class Debugger {
     const session = this.session;
     if (!session) return Promise.resolve();
     return this.drive(async () => {
+      const seen = this.stops;
       await this.call(tool, { ...values, session_id: session.session_id });
       await this.task.refreshSides();
       for (const known of this.sessions) this.sessionChanged(known);
+      // Events told of the stop, where the task is followed; else it is looked at here.
+      if (this.stops === seen && this.session?.state === 'stopped') this.stopped();
       if (!this.sessions.some((known) => known.session_id === session.session_id)) this.ended();
     });
   }

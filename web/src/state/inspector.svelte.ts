@@ -38,7 +38,8 @@ export class Inspector {
   began(): void {
     const { activity, summary } = this.task;
     for (const session of activity.debug_sessions) this.debugger.sessionChanged(session);
-    if (activity.debug_sessions.length > 0) this.show('debugger');
+    // Sessions belong to the folder; those of another task are no reason to look away.
+    if (activity.debug_sessions.length > 0 && this.task.calledTool('start_debugging')) this.show('debugger');
     else if (summary.plan && summary.plan.status !== 'completed') this.show('plan');
     else {
       const newest = this.task.details('diff', 'trace', 'tracepoints', 'comparison', 'failure')[0];

@@ -7,13 +7,13 @@ export type Theme = 'system' | 'light' | 'dark' | 'contrast';
 export class Prefs {
   theme = $state<Theme>('system');
   railWidth = $state(264);
-  inspectorWidth = $state(460);
+  inspectorWidth = $state(520);
   inspectorOpen = $state(true);
   railOpen = $state(true);
 
   constructor(private readonly host: Host) {
     this.theme = (host.load('theme') as Theme | null) ?? 'system';
-    this.inspectorWidth = Number(host.load('inspectorWidth') ?? 460) || 460;
+    this.inspectorWidth = Number(host.load('inspectorWidth') ?? 520) || 520;
     this.inspectorOpen = host.load('inspectorOpen') !== 'no';
     this.railOpen = host.load('railOpen') !== 'no';
     setLanguage((host.load('language') as Language | null) ?? preferredLanguage());

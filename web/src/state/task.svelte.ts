@@ -1,5 +1,5 @@
 /// One open task: its transcript, kept up to date by events, batched by animation frame.
-import type { Activity, Entry, Item, TaskSummary } from '../fold/shape';
+import type { Activity, Item, TaskSummary } from '../fold/shape';
 import { emptyActivity } from '../fold/activity';
 import { emptySummary } from '../fold/summary';
 import { messageIdOf, Transcript } from '../fold/transcript';
@@ -66,7 +66,9 @@ export class TaskStore {
     return this.listItem?.info.workspace ?? this.summary.info?.workspace ?? '';
   }
 
+  /** Whether a process works on it; the log of a task whose process died still says so. */
   get running(): boolean {
+    if (this.listItem?.interrupted) return false;
     return this.summary.state === 'running' || this.summary.state === 'waiting';
   }
 
@@ -117,7 +119,7 @@ export class TaskStore {
       plan: view.plan ?? null, hypotheses: view.hypotheses, edited: view.edited, queued: view.queued, open_approvals: view.open_approvals,
       open_questions: view.open_questions, last_seq: view.last_seq,
     };
-    this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions, background: view.background };
+    this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions.filter((session) => session.state !== 'terminated'), background: view.background };
     this.listItem = item;
     this.subtasks = view.subtasks;
     this.requests = view.requests;
@@ -180,7 +182,7 @@ export class TaskStore {
       this.subtasks = view.subtasks;
       this.contextWindow = view.context_window ?? this.contextWindow;
       this.listItem = view.item;
-      this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions, background: view.background };
+      this.transcript.activity = { ...this.transcript.activity, debug_sessions: view.debug_sessions.filter((session) => session.state !== 'terminated'), background: view.background };
       this.schedule();
     } catch {
       // The next event or reconnect asks again.
@@ -202,8 +204,8 @@ export class TaskStore {
     this.transcript.apply(record);
     if (event.type === 'usage') this.requests = [...this.requests, { ts: record.ts, model: event.model, usage: event.usage }];
     if (event.type === 'run_ended' || event.type === 'subtask_started') void this.refreshSides();
-    this.inspector.happened(event);
     this.schedule();
+    this.inspector.happened(event);
   }
 
   private schedule(): void {
@@ -312,6 +314,15 @@ export class TaskStore {
     return this.transcript.items;
   }
 
+  /** Whether a call is among the newest items. */
+  hasCard(call: string): boolean {
+    return this.transcript.items.slice(-32).some(({ entry }) => entry.kind === 'tool' && entry.call.id === call);
+  }
+
+  calledTool(name: string): boolean {
+    return this.transcript.items.some(({ entry }) => entry.kind === 'tool' && entry.call.name === name);
+  }
+
   /** Results with a detail of one of these kinds, the newest first. */
   details<K extends ToolDetail['kind']>(...kinds: K[]): { item: Item; result: ToolResult; detail: Extract<ToolDetail, { kind: K }> }[] {
     const found = [];
@@ -362,5 +373,3 @@ function keyOf(item: Item): string {
 function sameNodes(a: readonly Node[], b: readonly Node[]): boolean {
   return a.length === b.length && a.every((node, index) => node === b[index]);
 }
-
-export type { Entry };

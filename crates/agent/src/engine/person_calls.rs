@@ -1,5 +1,5 @@
-//! Tools that a person runs from a front end, such as a step of the debugger or a search in the code. They pass the
-//! executor like the model's calls; the person's word takes the place of an approval.
+//! Tool calls made by a person from a front end, such as a debugger step or a code search. They pass the executor like the
+//! model's calls; the person's confirmation takes the place of an approval.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};

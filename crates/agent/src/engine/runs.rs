@@ -188,6 +188,7 @@ impl Engine {
         } else {
             let mode = settings.mode(&slug)?;
             let tools = settings.tools.clone().showing(mode.shown_tools.iter().cloned());
+            let tools = tools.speaking(mode.vocabulary);
             (Arc::clone(mode), tools.within_mode(settings.modes.limits(mode)))
         };
         let mode = &mode;

@@ -7,10 +7,10 @@ use stepwell_protocol::{
     WorkspaceItem,
 };
 use stepwell_store::{Conversation, Index, TaskQuery, TaskSort};
-use stepwell_transcript::{Transcript, evidence_of};
+use stepwell_transcript::{TaskSummary, Transcript, evidence_of};
 
 use super::Engine;
-use crate::error::{Result, broken};
+use crate::error::{Error, Result, broken};
 
 /// Records in which the requests of a plot are looked for.
 const USAGE_RECORDS: u32 = 4_000;
@@ -22,8 +22,13 @@ const MOST_WORKSPACES: u32 = 100;
 impl Engine {
     /// A task as a screen begins with it. Everything in it is true up to `last_seq`; the follower starts there.
     pub(super) async fn task_view(&self, task: &TaskId, limit: u32) -> Result<TaskView> {
-        let session = self.open(task).await?;
-        let (summary, last_seq) = session.read_summary(|summary| (summary.clone(), summary.last_seq));
+        let summary = match self.open(task).await {
+            Ok(session) => session.read_summary(Clone::clone),
+            // A task that another process runs can be looked at, as far as its log has come.
+            Err(Error::Store(stepwell_store::Error::Busy { .. })) => self.summary_in_log(task).await?,
+            Err(error) => return Err(error),
+        };
+        let last_seq = summary.last_seq;
         let item = self.list_item(task).await?;
         let (mut records, more) = self.history(task, Some(last_seq.next()), USAGE_RECORDS.max(limit)).await?;
         let requests = records
@@ -37,7 +42,8 @@ impl Engine {
             .collect();
         let older = records.len().saturating_sub(limit as usize);
         records.drain(..older);
-        let workspace = self.workspace_of(&session).await.ok();
+        let root = summary.info.as_ref().map(|info| info.workspace.clone()).unwrap_or_default();
+        let workspace = self.workspace(Path::new(&root)).await.ok();
         let window = |model: &str| {
             let model = workspace.as_ref()?.models.connect(model).ok()?;
             Some(model.info().context_window)
@@ -62,6 +68,15 @@ impl Engine {
             more: more || older > 0,
             item,
         })
+    }
+
+    async fn summary_in_log(&self, task: &TaskId) -> Result<TaskSummary> {
+        let (home, task) = (self.inner.home.clone(), task.clone());
+        let fold = move || {
+            let records = stepwell_store::read_log(&home, &task)?;
+            Ok::<_, stepwell_store::Error>(TaskSummary::of(&records))
+        };
+        Ok(tokio::task::spawn_blocking(fold).await.map_err(broken)??)
     }
 
     /// The tasks below one, in the order in which they began.

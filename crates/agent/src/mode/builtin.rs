@@ -1,6 +1,6 @@
 //! The modes that are always there.
 
-use stepwell_tool_runtime::{FilePattern, ToolGroup};
+use stepwell_tool_runtime::{FilePattern, ToolGroup, Vocabulary};
 
 use super::{Mode, ModeGroup, ModeSource};
 
@@ -122,6 +122,7 @@ impl BuiltIn {
             groups: groups.collect(),
             shown_tools: self.shown_tools.iter().map(ToString::to_string).collect(),
             model: None,
+            vocabulary: Vocabulary::default(),
             source: ModeSource::BuiltIn,
         }
     }

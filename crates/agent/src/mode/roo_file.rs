@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use serde::Deserialize;
-use stepwell_tool_runtime::{FilePattern, ToolGroup};
+use stepwell_tool_runtime::{FilePattern, ToolGroup, Vocabulary};
 use stepwell_workspace::files;
 
 use super::{Mode, ModeGroup, ModeSource};
@@ -35,6 +35,8 @@ struct RooMode {
     groups: Vec<RooGroup>,
     /// Not Roo-Code's: the model to switch to.
     model: Option<String>,
+    /// Not Roo-Code's: the names of tools that the model is shown.
+    vocabulary: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -139,6 +141,7 @@ fn mode(value: serde_json::Value, path: &Path) -> std::result::Result<Mode, Stri
         groups,
         shown_tools: Vec::new(),
         model: read.model,
+        vocabulary: read.vocabulary.map_or(Ok(Vocabulary::default()), |name| super::vocabulary(&name))?,
         source: ModeSource::File(path.to_path_buf()),
     })
 }

@@ -395,6 +395,7 @@ pub struct Setup {
     pub mode: PermissionMode,
     /// How long a person who follows the task is waited for.
     pub approval_deadline: Duration,
+    pub absence: Duration,
     pub max_turns: Option<u32>,
     pub plan_approval: PlanApproval,
     /// Whether the model has the plan tools.
@@ -420,6 +421,7 @@ impl Setup {
             task_mode: None,
             mode: PermissionMode::BypassPermissions,
             approval_deadline: Duration::from_secs(60),
+            absence: Duration::ZERO,
             max_turns: None,
             plan_approval: PlanApproval::Ask,
             plans: false,
@@ -444,6 +446,7 @@ pub struct Harness {
     pub reached: Arc<Notify>,
     pub home: Home,
     pub folder: Arc<tempfile::TempDir>,
+    workspaces: Arc<dyn WorkspaceSource>,
 }
 
 impl Harness {
@@ -531,9 +534,15 @@ impl Harness {
             },
             models: Arc::new(OneModel(Arc::clone(&model))),
         };
-        let options = EngineOptions { approval_deadline: setup.approval_deadline };
-        let engine = Engine::new(home.clone(), Arc::new(workspaces), options);
-        Self { engine, model, task, calls, reached, home, folder }
+        let options = EngineOptions { approval_deadline: setup.approval_deadline, absence: setup.absence };
+        let workspaces: Arc<dyn WorkspaceSource> = Arc::new(workspaces);
+        let engine = Engine::new(home.clone(), Arc::clone(&workspaces), options);
+        Self { engine, model, task, calls, reached, home, folder, workspaces }
+    }
+
+    /// Another engine on the same store, as another process would have.
+    pub fn engine_beside(&self) -> Engine {
+        Engine::new(self.home.clone(), Arc::clone(&self.workspaces), EngineOptions::default())
     }
 
     pub async fn start(&self, prompt: &str) -> Arc<Session> {

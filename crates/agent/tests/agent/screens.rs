@@ -157,3 +157,44 @@ async fn an_exported_task_can_be_imported() {
     let CommandReply::Failed { error } = front.command(import("{")).await else { panic!() };
     assert!(error.message.contains("JSON"), "{}", error.message);
 }
+
+#[tokio::test]
+async fn a_window_that_is_loaded_again_finds_the_question_waiting() {
+    let touch = call(&[("touch", text_argument("it"))]);
+    let harness = Harness::new(Setup {
+        mode: PermissionMode::Default,
+        absence: std::time::Duration::from_secs(60),
+        ..Setup::new(vec![touch, say("one")])
+    });
+    let task = harness.task.clone();
+    let mut front = front_end!(harness);
+    front.hello(true).await;
+    front.command(start(&task)).await;
+    // The window is gone before the model acts, and back before anybody is missed.
+    drop(front);
+    let mut front = front_end!(harness);
+    front.hello(true).await;
+    front.follow(&task).await;
+    let approval = front.until_asked(&task).await;
+    front.approve(&task, approval, ApprovalAnswer::yes()).await;
+    front.until_ended(&task).await;
+    assert_eq!(front.answers(&task), ["one"]);
+}
+
+#[tokio::test]
+async fn a_task_of_another_process_can_be_looked_at() {
+    let harness = asking();
+    let mut front = front_end!(harness);
+    front.hello(true).await;
+    let task = harness.task.clone();
+    front.command(start(&task)).await;
+    front.follow(&task).await;
+    front.until_asked(&task).await;
+    // Another engine on the same store stands for another process: the task's log is locked.
+    let other = harness.engine_beside();
+    let (to_engine, from_engine) = other.connect().split();
+    let mut onlooker = FrontEnd::new(to_engine, from_engine);
+    let view = task_view(&mut onlooker, &task, 100).await;
+    assert_eq!(view.open_approvals.len(), 1);
+    assert!(!view.records.is_empty());
+}

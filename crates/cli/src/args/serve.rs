@@ -50,6 +50,9 @@ pub struct ServeAt {
     /// A name under which other machines reach this one (may be given several times)
     #[arg(long, value_name = "NAME", requires = "listen")]
     pub host_name: Vec<String>,
+    /// Wait so long for the answer to an approval or a question
+    #[arg(long, value_name = "SECONDS", default_value_t = 28_800)]
+    pub approval_timeout: u64,
     /// Work in this folder instead of the current one
     #[arg(short = 'C', long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,

@@ -84,6 +84,13 @@ pub enum TasksCommand {
         #[arg(long, value_enum, default_value_t = EvidenceFormat::Text, value_name = "FORMAT")]
         format: EvidenceFormat,
     },
+    /// List the files that a task exported
+    Artifacts {
+        /// Number, id, or the start of an id; `latest` for the newest of this folder
+        task: String,
+        #[arg(long)]
+        json: bool,
+    },
     /// Make what the model is sent of a task shorter; the task itself stays whole
     Condense {
         /// Number, id, or the start of an id; `latest` for the newest of this folder

@@ -151,8 +151,7 @@ impl WorkspaceLookup for Lookup {
             }
             Wanted::Folder { path } => ("list".to_owned(), json!({"path": path})),
             Wanted::Shell { command } => ("bash".to_owned(), json!({"command": command, "timeout": 60})),
-            // No tool fetches pages yet.
-            Wanted::Page { .. } => return None,
+            Wanted::Page { url } => ("fetch".to_owned(), json!({"url": url})),
         })
     }
 

@@ -247,6 +247,8 @@ impl Workspaces {
         let confinement = confinement::confinement(&self.places, settings, &roots, denied)?;
         Ok(CatalogOptions {
             removed_variables: named.collect(),
+            // A folder whose settings need no trust may still hold a repository that was made by others.
+            trusted: settings::is_trusted(&self.places, workspace.root())?,
             confinement,
             code_indexes: code_indexes(&self.places),
             language_servers: code::servers(settings, workspace)?,
@@ -258,6 +260,8 @@ impl Workspaces {
                 denied.cloned(),
             )?,
             unfinished_edits: self.places.shared.join("edits"),
+            variables: Some(super::variables::task_variables(&self.places, workspace.root())),
+            test_results: self.places.shared.join("tests"),
             own_program: Some(confinement::OWN_PROGRAM.into()),
             library: None,
             images: None,

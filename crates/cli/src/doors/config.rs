@@ -178,7 +178,7 @@ fn set_key(provider: &str) -> anyhow::Result<()> {
 }
 
 /// Reads a line from the terminal without showing it.
-fn read_hidden_line() -> anyhow::Result<String> {
+pub(super) fn read_hidden_line() -> anyhow::Result<String> {
     let stdin = std::io::stdin();
     let before = rustix::termios::tcgetattr(&stdin)?;
     let mut hidden = before.clone();

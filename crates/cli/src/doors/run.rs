@@ -80,7 +80,10 @@ async fn work(args: RunArgs) -> anyhow::Result<Exit> {
         assembly.tell_withheld();
     }
     check_model(&assembly, &args)?;
-    let options = EngineOptions { approval_deadline: Duration::from_secs(args.approval_timeout) };
+    let options = EngineOptions {
+        approval_deadline: Duration::from_secs(args.approval_timeout),
+        ..EngineOptions::default()
+    };
     let (engine, task, from, command) =
         start(&assembly, assembly.engine_with(options), &args, prompt).await?;
     let language = Language::choose(assembly.settings.language().as_deref());

@@ -84,6 +84,10 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
                 print_content(evidence::rendered(&card, number, format)?.trim_end_matches('\n'));
             }
         }
+        TasksCommand::Artifacts { task, json } => {
+            let folder = home.artifacts_dir(&resolve(&home, &task, &here)?)?;
+            artifacts(&folder, json)?;
+        }
         TasksCommand::Condense { task, undo } => {
             let task = resolve(&home, &task, &here)?;
             crate::wait(condense(task, undo))?;
@@ -95,6 +99,25 @@ pub fn run(command: TasksCommand) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Done)
+}
+
+/// Lists the files that a task exported.
+fn artifacts(folder: &Path, as_json: bool) -> anyhow::Result<()> {
+    let exports = stepwell_tools::artifacts::read_exports(folder).map_err(anyhow::Error::msg)?;
+    if as_json {
+        out_line(&serde_json::to_string_pretty(&exports)?);
+        return Ok(());
+    }
+    if exports.is_empty() {
+        out_line(&said("this task exported no files"));
+    }
+    for one in exports {
+        out_line(&harmless(&format!(
+            "{}  {}  {} bytes  sha256 {}\n  {}",
+            one.name, one.media_type, one.bytes, one.sha256, one.path
+        )));
+    }
+    Ok(())
 }
 
 /// Condenses a task, or undoes that, and says what came of it.

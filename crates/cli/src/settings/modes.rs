@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stepwell_agent::mode::{Mode, ModeGroup, ModeSource, Modes, read_roo_modes};
-use stepwell_tool_runtime::{FilePattern, ToolGroup};
+use stepwell_agent::mode::{Mode, ModeGroup, ModeSource, Modes, read_roo_modes, vocabulary};
+use stepwell_tool_runtime::{FilePattern, ToolGroup, Vocabulary};
 
 use super::{Places, Settings, Source};
 
@@ -39,6 +39,9 @@ pub struct ModeSettings {
     /// The model to use in this mode, as `PROVIDER/MODEL`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The names of tools that the model is shown: `stepwell`, or `roo` for those of Roo-Code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<String>,
 }
 
 impl ModeSettings {
@@ -58,6 +61,7 @@ impl ModeSettings {
             groups: self.groups.iter().map(group).collect::<Result<_, String>>()?,
             shown_tools: Vec::new(),
             model: self.model.clone(),
+            vocabulary: self.vocabulary.as_deref().map_or(Ok(Vocabulary::default()), vocabulary)?,
             source: ModeSource::Settings,
         })
     }

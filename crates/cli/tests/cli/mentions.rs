@@ -53,10 +53,8 @@ fn what_may_not_be_read_is_refused_and_said() {
         "permissions.deny = [\"read(denied.txt)\"]\n[providers",
         1,
     ));
-    let (sent, shown) = said(
-        &world,
-        "@hidden.txt @denied.txt @../outside.txt @nothing-here @https://example.org/x @problems @terminal",
-    );
+    let (sent, shown) =
+        said(&world, "@hidden.txt @denied.txt @../outside.txt @nothing-here @problems @terminal");
     for text in ["the hidden text", "the denied text", "the outer text"] {
         assert!(!sent.contains(text), "{text}: {sent}");
     }
@@ -65,7 +63,6 @@ fn what_may_not_be_read_is_refused_and_said() {
         ("@denied.txt", "was not brought"),
         ("@../outside.txt", "was not brought"),
         ("@nothing-here", "names nothing here"),
-        ("@https://example.org/x", "no tool here fetches pages"),
         ("@problems", "no program has failed"),
         ("@terminal", "no command runs in the background"),
     ] {
@@ -111,4 +108,14 @@ fn mentions_are_bounded_and_screens_leave_them_out() {
     let task = world.only_task();
     let output = world.output(&["tasks", "show", &task.to_string()]);
     assert!(!String::from_utf8_lossy(&output.stdout).contains("xxxxxxxx"), "the page shows what was brought");
+}
+
+#[test]
+fn a_page_is_asked_about_like_a_call_of_the_model() {
+    let world = World::new([Turn::text("done")]);
+    let output = world.command(&["run", "look at @https://example.org/x"]).output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+    // Nobody is here who could let it be reached.
+    assert_eq!(output.status.code(), Some(3), "{shown}");
+    assert!(shown.contains("`@https://example.org/x` was not brought"), "{shown}");
 }

@@ -157,3 +157,30 @@ fn settings_add_modes_of_the_person() {
         "{system}"
     );
 }
+
+#[test]
+fn a_mode_speaks_the_words_of_roo_code() {
+    let turns = [
+        Turn::calls([call("write_to_file", json!({"path": "a.txt", "content": "hello\n"}))]),
+        Turn::calls([call("execute_command", json!({"command": "cat a.txt", "cwd": "."}))]),
+        Turn::text("done"),
+    ];
+    let world = World::new(turns);
+    let config = std::fs::read_to_string(world.config().join("config.toml")).unwrap();
+    let mode = "[modes.roo]\ngroups = [\"read\", \"edit\", \"command\"]\nvocabulary = \"roo\"\n";
+    world.set_config(&format!("{config}\n{mode}"));
+    let run = ["run", "--mode", "roo", "--quiet", "--permission-mode", "bypassPermissions", "go"];
+    let output = world.output(&run);
+    assert!(output.status.success(), "{}", world.show(&output));
+    let request = world.server.last_request();
+    let names = request.tool_names();
+    for shown in ["read_file", "write_to_file", "search_files", "execute_command"] {
+        assert!(names.iter().any(|name| name == shown), "{shown} in {names:?}");
+    }
+    assert!(!names.iter().any(|name| name == "read" || name == "bash"), "{names:?}");
+    assert!(request.tool_results()[1].text.contains("hello"), "{:?}", request.tool_results());
+
+    world.set_config(&format!("{config}\n{}", mode.replace("\"roo\"", "\"klingon\"")));
+    let told = world.show(&world.output(&["modes", "list"]));
+    assert!(told.contains("there is no vocabulary `klingon`"), "{told}");
+}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// A test that a runner reports as failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct FailedTest {
+pub struct FailedTest {
     pub name: String,
     /// As it is printed: a path, or only a file's name.
     pub file: Option<String>,
@@ -27,7 +27,7 @@ const MOST: usize = 500;
 const MOST_LINES: usize = 60;
 
 /// Returns the failing tests in the order they are reported, each once.
-pub(super) fn failed_tests(output: &str) -> Vec<FailedTest> {
+pub fn failed_tests(output: &str) -> Vec<FailedTest> {
     let lines: Vec<&str> = output.lines().collect();
     let mut found: Vec<FailedTest> = Vec::new();
     for (at, line) in lines.iter().enumerate() {

@@ -4,6 +4,8 @@ use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
 
+use base64::Engine as _;
+
 use super::*;
 
 fn redactor() -> Redactor {
@@ -227,4 +229,46 @@ proptest! {
         prop_assert!(out == redactor.redact(&text), "differs");
         prop_assert!(!out.contains("s3cr3t/value+42"));
     }
+}
+
+/// E05: what a program prints of a value in any of these forms is hidden.
+#[test]
+fn e05_values_go_in_twenty_encodings() {
+    let value = "Canary_7391-of/the+mine";
+    let redactor = Redactor::with_secrets([("CANARY".to_owned(), value.to_owned())]);
+    let bytes = value.as_bytes();
+    let each =
+        |between: &str, of: &dyn Fn(&u8) -> String| bytes.iter().map(of).collect::<Vec<_>>().join(between);
+    let reversed: String = value.chars().rev().collect();
+    let standard = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let forms = [
+        value.to_owned(),
+        reversed.clone(),
+        standard(value),
+        standard(&format!("x{value}")),
+        standard(&format!("xy{value}z")),
+        base64::engine::general_purpose::URL_SAFE.encode(value),
+        standard(&standard(value)),
+        standard(&reversed),
+        each("", &|byte| format!("{byte:02x}")),
+        each("", &|byte| format!("{byte:02X}")),
+        each(" ", &|byte| format!("{byte:02x}")),
+        each(":", &|byte| format!("{byte:02x}")),
+        each("", &|byte| format!("\\x{byte:02x}")),
+        each("", &|byte| format!("%{byte:02X}")),
+        each(", ", &|byte| byte.to_string()),
+        each("", &|byte| format!("&#{byte};")),
+        each("", &|byte| format!("\\{byte:03o}")),
+        each("", &|byte| format!("\\u{byte:04x}")),
+        each(" ", &|byte| char::from(*byte).to_string()),
+        "Pnanel_7391-bs/gur+zvar".to_owned(),
+        "IGGYYYLSPE3WG4TFGEZS".to_owned(),
+    ];
+    for form in &forms[..forms.len() - 1] {
+        let shown = redactor.redact(&format!("a {form} b")).into_owned();
+        assert!(shown.contains("[redacted:CANARY]"), "{form} came through: {shown}");
+        assert!(!shown.contains("7391"), "{shown}");
+    }
+    // Of one letter of base32 nothing is said: the whole is looked for.
+    assert!(!redactor.redact(&forms[forms.len() - 1]).contains("redacted"));
 }

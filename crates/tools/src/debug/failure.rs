@@ -43,6 +43,8 @@ debug_tool!(
 #[derive(Clone, Debug)]
 pub struct FailurePlan {
     launch: LaunchPlan,
+    /// As it was asked for.
+    command: Option<String>,
     follows_writes: bool,
     failure: Option<usize>,
     timeout: Option<f64>,
@@ -60,13 +62,14 @@ impl DebugService {
         self.planned_launch(launch, |launch| {
             let launch = launch.with_first_failing_tests();
             let follows_writes = input.writes.unwrap_or_default();
-            Ok(FailurePlan { launch, follows_writes, failure: input.failure, timeout: input.run.timeout })
+            let (command, timeout) = (input.run.command.clone(), input.run.timeout);
+            Ok(FailurePlan { launch, command, follows_writes, failure: input.failure, timeout })
         })
     }
 
     async fn debug_failure(&self, ctx: &ToolContext, plan: FailurePlan) -> Result<Success<FailureBody>> {
-        let FailurePlan { launch, follows_writes, failure, timeout } = plan;
-        let command = launch.command_line();
+        let FailurePlan { launch, command, follows_writes, failure, timeout } = plan;
+        let command = command.unwrap_or_else(|| launch.command_line());
         let launch = self.confine(ctx, launch);
         let wait = Self::wait(ctx, timeout, 120);
         let options = Self::launch_options(ctx, wait.deadline.saturating_duration_since(Instant::now()));

@@ -1,4 +1,4 @@
-//! What debugger tools show a person: the same observations that the model reads, typed for screens that draw them.
+//! Typed details of debugger answers, for screens that draw them: the same observations that the model reads.
 
 use std::path::Path;
 

@@ -23,7 +23,8 @@ use stepwell_tool_runtime::{
 use stepwell_workspace::{Inside, Workspace};
 
 use self::content::{Call, Found, content, told};
-use self::documents::pdf::{self, PdfReader};
+use self::documents::pdf;
+pub(crate) use self::documents::pdf::PdfReader;
 use self::wanted::{ReadInput, Wanted};
 use super::explained;
 use super::service::FileService;

@@ -24,6 +24,7 @@ use super::folder::{Folders, Mark};
 use super::output::{Redacted, artifact, cut, first_line, joined, show, show_to, visible};
 use super::plain::{From, Plain};
 use crate::catalog::CatalogOptions;
+use crate::environment::TaskVariables;
 
 const DEFAULT_TIMEOUT: u64 = 300;
 const LONGEST_TIMEOUT: u64 = 600;
@@ -36,6 +37,7 @@ const FIRST_WORDS: Duration = Duration::from_millis(500);
 pub struct Bash {
     workspace: Workspace,
     environment: Environment,
+    variables: Option<TaskVariables>,
     confinement: Confinement,
     background: BackgroundCommands,
     folders: Folders,
@@ -49,7 +51,8 @@ impl Bash {
         let environment = environment::for_commands(&options.removed_variables);
         let confinement = options.confinement.clone();
         let (folders, program) = (Folders::default(), OnceLock::new());
-        Self { workspace, environment, confinement, background, folders, program }
+        let variables = options.variables.clone();
+        Self { workspace, environment, variables, confinement, background, folders, program }
     }
 
     fn program(&self) -> &Path {
@@ -224,7 +227,7 @@ impl Tool for Bash {
             // The last one is `$0`: bash begins its messages with it, and they need not say where bash lies.
             arguments: ["--norc", "--noprofile", "-c", &command, "bash"].map(Into::into).to_vec(),
             folder,
-            environment: self.environment_for(reads_only),
+            environment: self.environment_for(ctx, reads_only),
             input: None,
             time_limit: Duration::from_secs(seconds),
             keep: KeepOutput { memory: KEPT, file, file_limit: LARGEST_FILE },
@@ -414,8 +417,9 @@ impl Bash {
     }
 
     /// What only reads and was not asked about starts no program that a repository names.
-    fn environment_for(&self, reads_only: bool) -> Environment {
+    fn environment_for(&self, ctx: &ToolContext, reads_only: bool) -> Environment {
         let mut environment = self.environment.clone();
+        environment.set.extend(self.variables.iter().flat_map(|variables| variables.environment(&ctx.task)));
         if reads_only {
             environment.set.extend(git::quiet_environment());
         }

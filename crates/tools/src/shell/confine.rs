@@ -218,7 +218,7 @@ impl Walls {
         CallGate { listed: self.hosts.clone(), network }
     }
 
-    pub(super) fn temporary(&self) -> stepwell_workspace::Result<PathBuf> {
+    pub(crate) fn temporary(&self) -> stepwell_workspace::Result<PathBuf> {
         if let Some(folder) = self.temporary.get() {
             return Ok(folder.0.clone());
         }

@@ -115,7 +115,7 @@ pub fn secret_variables() -> Vec<(String, String)> {
 }
 
 /// The environment without secrets and without the variables named here.
-pub(super) fn for_commands(further: &[String]) -> Environment {
+pub(crate) fn for_commands(further: &[String]) -> Environment {
     let secrets = secret_variables().into_iter().map(|(name, _)| OsString::from(name));
     Environment {
         removed: REMOVED

@@ -81,15 +81,32 @@ pub struct Bench {
 }
 
 pub fn bench(mode: PermissionMode) -> Bench {
+    bench_with(mode, |_| {})
+}
+
+/// A bench whose tools have other options.
+pub fn bench_with(mode: PermissionMode, change: impl FnOnce(&mut CatalogOptions)) -> Bench {
+    bench_around(mode, &[], change)
+}
+
+/// A bench whose folder has files before it is opened.
+pub fn bench_around(
+    mode: PermissionMode,
+    content: &[(&str, &str)],
+    change: impl FnOnce(&mut CatalogOptions),
+) -> Bench {
     let folder = tempfile::tempdir().expect("a folder");
     let (root, artifacts) = (folder.path().join("ws"), folder.path().join("artifacts"));
     for path in [&root, &artifacts] {
         files::create_private_dir(path).expect("made");
     }
+    for (name, text) in content {
+        files::write_atomic(&root.join(name), text.as_bytes(), files::Privacy::Shared).expect("written");
+    }
     let workspace = Workspace::open(&root, &[]).expect("opened");
     let registry = Arc::new(Registry::new());
     // Every test has this variable: `cargo` sets it.
-    let options = CatalogOptions {
+    let mut options = CatalogOptions {
         removed_variables: vec!["CARGO_PKG_NAME".to_owned()],
         // The sandbox is tested through the product, whose binary is its launcher.
         code_indexes: folder.path().join("indexes"),
@@ -98,9 +115,13 @@ pub fn bench(mode: PermissionMode) -> Bench {
         unfinished_edits: folder.path().join("edits"),
         confinement: Confinement::Off { reason: "a test of the tools alone".into() },
         own_program: None,
+        trusted: false,
+        variables: None,
+        test_results: folder.path().join("tests"),
         library: None,
         images: None,
     };
+    change(&mut options);
     let debugger =
         stepwell_tools::DebugService::new(workspace.clone(), &stepwell_tools::DebugOptions::default());
     let code = catalog::code_service(&workspace, &options);
@@ -164,6 +185,13 @@ impl Bench {
     pub async fn call(&self, name: &str, arguments: Value) -> Outcome {
         let call = ToolCall { id: "c1".into(), name: name.into(), arguments, opaque: None };
         self.executor.execute(&call, &self.env).await
+    }
+
+    /// Runs a command that must succeed, to set something up.
+    pub async fn shell(&self, command: &str) {
+        let result =
+            self.call("bash", serde_json::json!({"command": format!("set -e\n{command}")})).await.result;
+        assert!(result.error.is_none() && !result.output.contains("[exit code"), "{}", result.output);
     }
 
     /// For text whose leading spaces matter, which `expect!` takes for indentation.

@@ -33,9 +33,6 @@ const NOT_BUILT: &[&str] = &[
     "desktop",
     "skill_loader",
     "skill_installer",
-    "export_artifact",
-    "list_artifacts",
-    "batch_export_artifacts",
     "start_terminal",
     "stop_terminal",
     "get_terminal_status",
@@ -44,14 +41,7 @@ const NOT_BUILT: &[&str] = &[
     "stop_desktop",
     "get_desktop_status",
     "restart_desktop",
-    "git_diff",
-    "git_log",
-    "generate_commit",
     "generate_tests",
-    "run_tests",
-    "analyze_coverage",
-    "import_file",
-    "import_files_batch",
     "run_slash_command",
     "skill",
     "generate_image",
@@ -73,6 +63,35 @@ fn prepared() -> Bench {
 fn memstack() -> Vec<Documented> {
     let patch = "--- a/note.txt\n+++ b/note.txt\n@@ -1,3 +1,3 @@\n one\n-2\n+deux\n three\n";
     vec![
+        documented("analyze_coverage", &["path"], vec![]),
+        documented(
+            "export_artifact",
+            &["file_path", "artifact_name"],
+            vec![(json!({"file_path": "note.txt", "artifact_name": "Note"}), "kept `note.txt` as `Note`")],
+        ),
+        documented("list_artifacts", &[], vec![]),
+        documented(
+            "batch_export_artifacts",
+            &["file_paths"],
+            vec![(json!({"file_paths": ["note.txt"]}), "kept `note.txt`")],
+        ),
+        documented(
+            "import_file",
+            &["source_url", "dest_path"],
+            vec![(json!({"source_url": "note.txt", "dest_path": "copied.txt"}), "wrote `copied.txt`")],
+        ),
+        documented(
+            "import_files_batch",
+            &["files"],
+            vec![(
+                json!({"files": [{"source_url": "note.txt", "dest_path": "more.txt"}]}),
+                "wrote `more.txt`",
+            )],
+        ),
+        documented("run_tests", &["path", "pattern"], vec![]),
+        documented("git_diff", &["path", "staged"], vec![]),
+        documented("git_log", &["limit", "path"], vec![]),
+        documented("generate_commit", &["staged_only"], vec![]),
         documented("plan_enter", &["conversation_id", "title", "description"], vec![]),
         documented(
             "plan_update",

@@ -2,14 +2,17 @@
 
 #![allow(clippy::expect_used, reason = "helpers of tests fail by panicking")]
 
+mod artifacts;
 mod attacks;
 mod bench;
 mod boundary;
 mod corpus;
 mod documented;
 mod editing;
+mod environment;
 mod files;
 mod fuzz_smoke;
+mod git;
 mod hostile_patterns;
 mod other;
 mod patching;
@@ -18,3 +21,5 @@ mod shell;
 mod structure;
 mod structure_hostile;
 mod structure_random;
+mod testing;
+mod web;

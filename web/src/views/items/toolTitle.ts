@@ -4,6 +4,8 @@ import { firstLine } from '../../format';
 
 type Values = { [key: string]: JsonValue | undefined };
 
+const isRecord = (value: JsonValue | undefined): value is { [key: string]: JsonValue } => typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const BY_TOOL: Record<string, (values: Values) => string> = {
   bash: (values) => firstLine(text(values.command)),
   grep: (values) => [text(values.pattern), text(values.path)].filter(Boolean).join('  '),
@@ -12,6 +14,12 @@ const BY_TOOL: Record<string, (values: Values) => string> = {
   step_execution: (values) => text(values.step_type),
   set_breakpoint: (values) => `${text(values.file_path)}:${text(values.line_number)}`,
   task: (values) => [text(values.agent), text(values.description) || firstLine(text(values.prompt))].join('  '),
+  todowrite: (values) => (Array.isArray(values.todos) ? values.todos.map((todo) => (isRecord(todo) ? text(todo.content) : '')).join(' · ') : ''),
+  plan_enter: (values) => text(values.title),
+  plan_update: (values) => firstLine(text(values.content)),
+  plan_exit: (values) => text(values.summary),
+  debug_compare: (values) => [values.first, values.second].map((run) => (isRecord(run) ? text(run.command) : '')).join('  ↔  '),
+  batch_edit: (values) => (Array.isArray(values.edits) ? [...new Set(values.edits.map((edit) => (isRecord(edit) ? text(edit.file_path) : '')))].join('  ') : ''),
   new_task: (values) => firstLine(text(values.message)),
 };
 const NAMED = ['command', 'file_path', 'path', 'symbol', 'query', 'pattern', 'expression', 'function', 'claim', 'question', 'skill_name', 'file', 'name', 'url', 'result'];

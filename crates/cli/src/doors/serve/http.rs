@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use stepwell_agent::Engine;
+use stepwell_agent::{Engine, EngineOptions};
 use stepwell_protocol::Timestamp;
 use stepwell_server::{Hosts, Limits, Listener, Server, ServerParts, Tls, Token, connect_with};
 use stepwell_workspace::files;
@@ -27,6 +27,8 @@ use crate::terminal::error_line;
 const USUAL_PORT: u16 = 7433;
 /// How long runs may take to end.
 const TO_FINISH: Duration = Duration::from_secs(10);
+/// How long somebody whose window is gone still counts as there: a page that is loaded again comes back.
+const ABSENCE: Duration = Duration::from_secs(120);
 
 /// A server that this process runs.
 pub struct Served {
@@ -45,7 +47,10 @@ pub struct Served {
 pub async fn serve(places: &Places, at: &ServeAt, folder: &Path, place: Place) -> anyhow::Result<Served> {
     let listen = at.listen.map(|address| far_listener(at, address)).transpose()?;
     let assembly = Assembly::in_folder(Some(folder))?;
-    let engine = assembly.engine();
+    let engine = assembly.engine_with(EngineOptions {
+        approval_deadline: Duration::from_secs(at.approval_timeout),
+        absence: ABSENCE,
+    });
     let token = Token::new(read_token(places)?.expose())?;
     let host_name = token.host_name();
     let near = bind_near(at.port).await?;

@@ -88,6 +88,16 @@ impl PdfReader {
         document(&answer, ending).map_err(failed)
     }
 
+    /// The text of a PDF that is no file of the workspace.
+    pub async fn plain_text(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        cancel: &CancellationToken,
+    ) -> Result<String, ToolError> {
+        Ok(self.text(name, bytes, TIME_LIMIT, cancel).await?.text)
+    }
+
     /// The process needs nothing but its input: it can write nowhere and reach nobody.
     fn confined(&self, call: ProgramCall) -> Result<ProgramCall, stepwell_sandbox::Error> {
         let Confinement::Walls(walls) = &self.confinement else { return Ok(call) };
