@@ -446,7 +446,7 @@ pub struct Harness {
     pub reached: Arc<Notify>,
     pub home: Home,
     pub folder: Arc<tempfile::TempDir>,
-    workspaces: Arc<dyn WorkspaceSource>,
+    pub workspaces: Arc<dyn WorkspaceSource>,
 }
 
 impl Harness {
