@@ -12,7 +12,7 @@ const BINARY = process.env.STEPWELL_BINARY ?? 'stepwell';
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-const INVOICE = `DISCOUNTS = {"ada": 0.1, "grace": 0.2}
+export const INVOICE = `DISCOUNTS = {"ada": 0.1, "grace": 0.2}
 
 
 def discount_for(customer):
@@ -36,6 +36,13 @@ def run(n):
 
 print(run(int(sys.argv[1]) if len(sys.argv) > 1 else 5))
 `;
+const PRICE = `import sys
+rate, total = 0.5, 0.0
+for count in range(1, 21):
+    rate = 0.25 if sys.argv[1] == "alan" and count > 12 else rate
+    total += count * rate
+print(total)
+`;
 
 /** Makes the world. `settings` is added to the settings file; without `model` no provider can be used. */
 export async function makeWorld({ settings = '', model: withModel = true } = {}) {
@@ -45,6 +52,7 @@ export async function makeWorld({ settings = '', model: withModel = true } = {})
   await Promise.all([work, config, join(root, 'data')].map((path) => mkdir(path, { recursive: true })));
   await writeFile(join(work, 'invoice.py'), INVOICE);
   await writeFile(join(work, 'loop.py'), LOOP);
+  await writeFile(join(work, 'price.py'), PRICE);
   const model = await startModel();
   const provider = withModel ? `model = "scripted/scripted"\n${settings}\n[providers.scripted]\nkind = "openai-chat"\nbase_url = "${model.url}"\napi_key_env = "SCRIPTED_KEY"\n\n[models."scripted"]\ncontext_window = 32000\nprice = { input = 1.0, output = 2.0 }\n` : settings;
   await writeFile(join(config, 'config.toml'), provider);
