@@ -319,6 +319,12 @@ export class TaskStore {
     return this.transcript.items.slice(-32).some(({ entry }) => entry.kind === 'tool' && entry.call.id === call);
   }
 
+  /** The sub-agent that works on a task; the list of tasks does not always know it, the conversation does. */
+  agentOf(sub: TaskListItem): string {
+    const told = this.transcript.items.find(({ entry }) => entry.kind === 'subtask' && entry.task === sub.info.id)?.entry;
+    return sub.info.agent ?? (told?.kind === 'subtask' ? told.agent : null) ?? sub.mode;
+  }
+
   calledTool(name: string): boolean {
     return this.transcript.items.some(({ entry }) => entry.kind === 'tool' && entry.call.name === name);
   }
