@@ -203,7 +203,7 @@ export class TaskStore {
     if (isDurable(event)) this.records.push(record);
     this.transcript.apply(record);
     if (event.type === 'usage') this.requests = [...this.requests, { ts: record.ts, model: event.model, usage: event.usage }];
-    if (event.type === 'run_ended' || event.type === 'subtask_started') void this.refreshSides();
+    if (event.type === 'run_ended' || event.type === 'subtask_started' || event.type === 'subtask_ended') void this.refreshSides();
     this.schedule();
     this.inspector.happened(event);
   }
