@@ -62,6 +62,12 @@ export const SCRIPTS = {
   huge: [text(HUGE, { piece: 4096 })],
   slow: [text(LONG, { slow: 25 })],
   hostile: [call('bash', { command: `printf '%s' '${HOSTILE.replaceAll("'", '')}'` }, HOSTILE), text(HOSTILE, { reasoning: HOSTILE })],
+  evil: [
+    call('debug_failure', { command: 'python3 "<img src=x onerror=window.pwned=1>.py"' }),
+    call('hypothesis', { claim: '<img src=x onerror=window.pwned=1>', probe: '<img src=x onerror=window.pwned=1>', predicted: '1' }),
+    call('edit', { file_path: '<img src=x onerror=window.pwned=1>.py', old_str: 'import sys', new_str: 'import os' }),
+    text('Nothing happened.'),
+  ],
   sleep: [call('bash', { command: 'for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.4; done; touch slept.txt' }), text('Slept.')],
 };
 

@@ -13,9 +13,8 @@ after(() => world.stop());
 test('what settings of a folder want is shown, and holds after it is trusted', async () => {
   const page = await world.page();
   const prompt = page.locator('section', { hasText: 'This folder\'s settings are not trusted' });
-  await prompt.getByText(/permission_mode/).waitFor();
-  await prompt.getByText(/acceptEdits/).waitFor();
-  await prompt.getByText(/helper/).first().waitFor();
+  await prompt.getByRole('listitem').filter({ hasText: 'permission_mode = "acceptEdits"' }).waitFor();
+  await prompt.getByText(/command = "helper"/).waitFor();
   const mode = page.getByRole('combobox', { name: /Permissions/ });
   assert.equal(await mode.inputValue(), 'default');
   await page.getByRole('button', { name: 'Trust these settings' }).click();

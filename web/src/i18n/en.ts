@@ -193,6 +193,7 @@ export const en = {
   'new.sandboxGaps': 'Missing layers of the sandbox on this machine:',
   'trust.title': 'This folder\'s settings are not trusted',
   'trust.text': 'They want the following, and do not get it until you trust them:',
+  'trust.file': 'All of them, as they stand in',
   'trust.button': 'Trust these settings',
   'model.title': 'Set a model',
   'model.text': 'Keys are kept in a file that only you can read, and never shown again.',

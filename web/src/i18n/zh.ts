@@ -195,6 +195,7 @@ export const zh: Record<keyof typeof en, string> = {
   'new.sandboxGaps': '此机器缺少的沙箱层：',
   'trust.title': '此文件夹的设置未受信任',
   'trust.text': '它们需要以下权限，在你信任之前不会生效：',
+  'trust.file': '全部内容，见',
   'trust.button': '信任这些设置',
   'model.title': '设置模型',
   'model.text': '密钥保存在仅你可读的文件中，不会再次显示。',
