@@ -55,6 +55,41 @@ test('a trace is drawn over time, a comparison shows the first difference', asyn
   await page.context().close();
 });
 
+test('values at lines are a table with numbers drawn; the first difference of two runs is in sight', async () => {
+  const page = await world.page();
+  await begin(page, 'points of the loop');
+  await page.getByText('The table is made.').waitFor({ timeout: 30_000 });
+  const table = page.getByRole('region', { name: 'loop.py:5' });
+  assert.deepEqual(await table.locator('tbody tr').last().locator('td').allTextContents(), ['6', '5', '30']);
+  await table.getByRole('img', { name: '0, 0, 1, 5, 14, 30' }).waitFor();
+  await page.getByText('1 hit', { exact: true }).waitFor();
+  await begin(page, 'differ in price');
+  await page.getByText('They differ.').waitFor({ timeout: 40_000 });
+  await page.getByText('First difference: hit 13').waitFor();
+  const row = page.locator('tr.difference');
+  assert.deepEqual(await row.locator('.differs').allTextContents(), ['rate = 0.5', 'rate = 0.25']);
+  const box = await row.boundingBox();
+  assert.ok(box && box.y + box.height < 800, 'the difference is seen without scrolling');
+  assert.equal(await row.locator('.muted.small').count(), 0, 'one place is not named in every row');
+  assert.deepEqual(page.problems, []);
+  await page.context().close();
+});
+
+test('the evidence of a fix: hypotheses decided by values, the failure before and the success after', async () => {
+  const page = await world.page();
+  await begin(page, 'prove the fix');
+  await page.getByText('the same command runs now').waitFor({ timeout: 40_000 });
+  await page.locator('#tab-evidence').click();
+  await page.locator('article.confirmed', { hasText: 'discount is None' }).getByText('None', { exact: true }).last().waitFor();
+  await page.locator('article.refuted', { hasText: 'the net sum is wrong' }).getByText('25.0').waitFor();
+  await page.locator('.side.failed', { hasText: 'Before' }).getByText(/^TypeError: .* at invoice.py:11 in total$/).waitFor();
+  await page.locator('.side.passed', { hasText: 'After' }).getByText('25.0').waitFor();
+  await page.locator('#panel').getByRole('button', { name: 'invoice.py' }).click();
+  await page.getByText('1 file(s)').waitFor();
+  assert.deepEqual(page.problems, []);
+  await page.context().close();
+});
+
 test('a terminal opens after a click and runs what is typed', async () => {
   const page = await world.page();
   await begin(page, 'hello');

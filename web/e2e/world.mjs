@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { chromium } from 'playwright-core';
 import { startBridge } from '../dev/bridge.mjs';
@@ -36,18 +36,31 @@ def run(n):
 
 print(run(int(sys.argv[1]) if len(sys.argv) > 1 else 5))
 `;
+const PRICE = `import sys
+rate, total = 0.5, 0.0
+for count in range(1, 21):
+    rate = 0.25 if sys.argv[1] == "alan" and count > 12 else rate
+    total += count * rate
+print(total)
+`;
 
-/** Makes the world. `settings` is added to the settings file; without `model` no provider can be used. */
-export async function makeWorld({ settings = '', model: withModel = true } = {}) {
+/** Makes the world. `settings` is added to the settings file, `tables` behind its end; `files` are those of the folder; without `model` no
+ * provider can be used. */
+export async function makeWorld({ settings = '', tables = '', files = {}, model: withModel = true } = {}) {
   const root = await mkdtemp(join(tmpdir(), 'stepwell-page-'));
   const work = join(root, 'shop');
   const config = join(root, 'config');
   await Promise.all([work, config, join(root, 'data')].map((path) => mkdir(path, { recursive: true })));
   await writeFile(join(work, 'invoice.py'), INVOICE);
   await writeFile(join(work, 'loop.py'), LOOP);
+  await writeFile(join(work, 'price.py'), PRICE);
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(work, path)), { recursive: true });
+    await writeFile(join(work, path), text);
+  }
   const model = await startModel();
   const provider = withModel ? `model = "scripted/scripted"\n${settings}\n[providers.scripted]\nkind = "openai-chat"\nbase_url = "${model.url}"\napi_key_env = "SCRIPTED_KEY"\n\n[models."scripted"]\ncontext_window = 32000\nprice = { input = 1.0, output = 2.0 }\n` : settings;
-  await writeFile(join(config, 'config.toml'), provider);
+  await writeFile(join(config, 'config.toml'), `${provider}\n${tables}`);
   const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|^STEPWELL_/.test(name)));
   const env = { ...kept, STEPWELL_HOME: join(root, 'data'), STEPWELL_CONFIG: config, SCRIPTED_KEY: withModel ? 'x' : '', LANG: 'C.UTF-8' };
   if (process.env.STEPWELL_ADAPTERS) env.STEPWELL_ADAPTERS = process.env.STEPWELL_ADAPTERS;
@@ -55,7 +68,7 @@ export async function makeWorld({ settings = '', model: withModel = true } = {})
   const bridge = await startBridge({ server: () => server });
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   return {
-    root, work, model, bridge, browser,
+    root, work, env, model, bridge, browser,
     get server() { return server; },
     /** Ends the server as a crash does, and starts another one. */
     async crash() {
@@ -98,7 +111,9 @@ async function startServer(cwd, env, data) {
     createInterface({ input: child.stdout }).once('line', (line) => resolve(line.trim().replace('http://', '').replace(/\/$/, '')));
     child.once('exit', () => reject(new Error(`the server did not start: ${said}`)));
   });
-  return { child, address, token: (await readFile(join(data, 'serve', 'token'), 'utf8')).trim() };
+  /** The link that signs a browser in; it is told on standard error. */
+  const link = () => /http\S+\/login#\S+/.exec(said)?.[0] ?? null;
+  return { child, address, link, token: (await readFile(join(data, 'serve', 'token'), 'utf8')).trim() };
 }
 
 /** Starts a task by typing. */

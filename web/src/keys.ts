@@ -49,6 +49,7 @@ export function actions(): Action[] {
     { id: 'always', group: 'approval', name: 'action.always', keys: ['a', 'alt+a'] },
     { id: 'no', group: 'approval', name: 'action.no', keys: ['n', 'alt+x'] },
     { id: 'words', group: 'approval', name: 'action.words', keys: ['w', 'alt+w'] },
+    { id: 'queue', group: 'approval', name: 'action.queue', keys: [',', '.'] },
     { id: 'option', group: 'approval', name: 'action.option', keys: ['1…9'] },
     { id: 'inspector', group: 'inspector', name: 'action.inspector', keys: ['mod+j'], run: (app) => (window.innerWidth < 1080 ? (app.drawer = app.drawer === 'inspector' ? null : 'inspector') : app.prefs.toggleInspector()) },
     { id: 'rail', group: 'look', name: 'action.rail', keys: ['mod+b'], run: (app) => (window.innerWidth < 760 ? (app.drawer = app.drawer === 'rail' ? null : 'rail') : app.prefs.toggleRail()) },

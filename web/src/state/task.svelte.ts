@@ -203,7 +203,7 @@ export class TaskStore {
     if (isDurable(event)) this.records.push(record);
     this.transcript.apply(record);
     if (event.type === 'usage') this.requests = [...this.requests, { ts: record.ts, model: event.model, usage: event.usage }];
-    if (event.type === 'run_ended' || event.type === 'subtask_started') void this.refreshSides();
+    if (event.type === 'run_ended' || event.type === 'subtask_started' || event.type === 'subtask_ended') void this.refreshSides();
     this.schedule();
     this.inspector.happened(event);
   }
@@ -317,6 +317,12 @@ export class TaskStore {
   /** Whether a call is among the newest items. */
   hasCard(call: string): boolean {
     return this.transcript.items.slice(-32).some(({ entry }) => entry.kind === 'tool' && entry.call.id === call);
+  }
+
+  /** The sub-agent that works on a task; the list of tasks does not always know it, the conversation does. */
+  agentOf(sub: TaskListItem): string {
+    const told = this.transcript.items.find(({ entry }) => entry.kind === 'subtask' && entry.task === sub.info.id)?.entry;
+    return sub.info.agent ?? (told?.kind === 'subtask' ? told.agent : null) ?? sub.mode;
   }
 
   calledTool(name: string): boolean {

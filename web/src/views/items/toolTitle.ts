@@ -15,6 +15,7 @@ const BY_TOOL: Record<string, (values: Values) => string> = {
   set_breakpoint: (values) => `${text(values.file_path)}:${text(values.line_number)}`,
   task: (values) => [text(values.agent), text(values.description) || firstLine(text(values.prompt))].join('  '),
   todowrite: (values) => (Array.isArray(values.todos) ? values.todos.map((todo) => (isRecord(todo) ? text(todo.content) : '')).join(' · ') : ''),
+  hypothesis: (values) => (values.id == null ? text(values.claim) : `#${text(values.id)}  ${text(values.expression) || text(values.observed)}`),
   plan_enter: (values) => text(values.title),
   plan_update: (values) => firstLine(text(values.content)),
   plan_exit: (values) => text(values.summary),
