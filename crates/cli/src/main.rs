@@ -2,6 +2,7 @@
 
 mod args;
 mod assemble;
+mod checks;
 mod columns;
 mod doors;
 mod exit;

@@ -1003,7 +1003,11 @@ trusted: boolean,
 /**
  * What the folder's settings want and do not get without trust.
  */
-withheld: Array<string>, mode: string, 
+withheld: Array<string>, 
+/**
+ * Files that trust is about, as they are now.
+ */
+trust_files: Array<string>, mode: string, 
 /**
  * Absent where none is set or found.
  */

@@ -19,7 +19,8 @@ use tokio::sync::mpsc;
 
 use super::workspaces::Workspaces;
 use super::{Assembly, confinement, workspace_root};
-use crate::doors::{doctor, mcp};
+use crate::checks::checks;
+use crate::doors::mcp;
 use crate::keys::{self, KeySource};
 use crate::report;
 use crate::settings::{self, Places, Settings, SettingsLayer};
@@ -54,7 +55,7 @@ impl Setup for Workspaces {
         let root = workspace_root(Some(root)).map_err(setup)?;
         let (assembly, problems) =
             Assembly::for_diagnosis_of((*self.places()).clone(), &root).map_err(setup)?;
-        doctor::checks(&assembly, &problems, offline).await.map_err(setup)
+        checks(&assembly, &problems, offline).await.map_err(setup)
     }
 
     fn settings_schema(&self) -> Result<Value> {
