@@ -836,7 +836,7 @@ queued: Array<Message>, open_approvals: Array<ApprovalRequest>, open_questions: 
  */
 subtasks: Array<TaskListItem>, 
 /**
- * What each request to the model used, the oldest first. Bounded: of a very long task the newest are told.
+ * Usage of each request to the model, oldest first. Bounded to the newest requests of a very long task.
  */
 requests: Array<RequestUsage>, 
 /**
