@@ -58,6 +58,28 @@ test('every panel of the inspector is accessible', async () => {
   await page.context().close();
 });
 
+test('panels full of what was seen of a program, and a queue of requests, are accessible', async () => {
+  const page = await world.page();
+  for (const [words, end] of [['points it', 'The table is made.'], ['differ it', 'They differ.'], ['why does it fail', 'DISCOUNTS has no']]) {
+    await begin(page, words);
+    await page.getByText(end).last().waitFor({ timeout: 40_000 });
+    await page.waitForTimeout(400);
+    await audit(page, words);
+  }
+  await page.locator('#tab-evidence').click();
+  await page.locator('.side').first().waitFor();
+  await audit(page, 'evidence');
+  await page.context().close();
+  const other = await makeWorld({ files: { '.stepwell/config.toml': 'permission_mode = "acceptEdits"\n' } });
+  const narrow = await other.page({ width: 360, height: 740 });
+  await narrow.locator('.trust pre').waitFor();
+  await audit(narrow, 'trust');
+  await begin(narrow, 'team work');
+  await narrow.getByRole('tablist', { name: 'Waiting requests' }).waitFor({ timeout: 20_000 });
+  await audit(narrow, 'queue');
+  await other.stop();
+});
+
 test('the history finds, renames, stars, exports and deletes', async () => {
   const page = await world.page();
   await page.evaluate(() => (location.hash = '#/history'));

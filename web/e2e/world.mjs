@@ -64,7 +64,10 @@ export async function makeWorld({ settings = '', tables = '', files = {}, model:
   const kept = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|^STEPWELL_/.test(name)));
   const env = { ...kept, STEPWELL_HOME: join(root, 'data'), STEPWELL_CONFIG: config, SCRIPTED_KEY: withModel ? 'x' : '', LANG: 'C.UTF-8' };
   if (process.env.STEPWELL_ADAPTERS) env.STEPWELL_ADAPTERS = process.env.STEPWELL_ADAPTERS;
-  let server = await startServer(work, env, join(root, 'data'));
+  let server = await startServer(work, env, join(root, 'data')).catch((error) => {
+    model.stop();
+    throw error;
+  });
   const bridge = await startBridge({ server: () => server });
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
   return {

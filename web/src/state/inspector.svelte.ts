@@ -56,6 +56,7 @@ export class Inspector {
         return;
       case 'plan':
       case 'todo':
+      case 'subtask_started':
         return this.show('plan');
       case 'hypotheses':
         return this.show('evidence');
