@@ -2,7 +2,7 @@
 //!
 //! [`Server`] knows the engine only as a [`Connect`]: a function that opens a conversation in the messages of
 //! `protocol`. A socket is one conversation; `POST /api/commands` and `POST /api/queries` are conversations of one
-//! message; `GET /api/tasks/{task}/events` is one that follows a task. Every request passes the [guard](guard) first:
+//! message; `GET /api/tasks/{task}/events` is one that follows a task. Every request passes the guard first:
 //! its host, its origin, its credential.
 //!
 //! Nothing here reads or writes files: the token, the listeners and the certificate come through the constructors.
