@@ -1,8 +1,8 @@
 /// The conversation with the engine: replies as promises with deadlines, followed tasks that survive a lost line.
 ///
 /// After a reconnect every followed task is followed again from its last number, so nothing is lost; what arrives twice is passed
-/// over by the fold. Commands that were on their way when the line broke fail with `ConnectionLost`: whether they were done is told
-/// by the events that follow, and nothing is sent twice behind the person's back.
+/// over by the fold. Commands that were on their way when the connection broke fail with `ConnectionLost`: the events that follow show
+/// whether they were done, and nothing is sent twice behind the person's back.
 import type { Host, Link, LinkEnd } from '../host/host';
 import type {
   ClientMessage, Command, CommandReply, ErrorReport, EventRecord, Query, QueryReply, Seq, ServerMessage, TaskId, TaskListItem, TerminalId,

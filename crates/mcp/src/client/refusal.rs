@@ -64,7 +64,7 @@ impl Refusal {
         }
     }
 
-    /// What the model and the person are told.
+    /// The message that the model and the person read.
     pub fn told(&self, server: &str) -> String {
         match self {
             Self::NoToken { .. } => {

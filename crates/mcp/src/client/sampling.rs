@@ -36,7 +36,7 @@ const MOST_STOPS: usize = 4;
 const SHOWN_TEXT: usize = 600;
 /// The model's deadline and that of the person who is asked are the host's.
 const LONGEST_CALL: Duration = Duration::from_hours(1);
-/// The code with which servers are told that the person refused.
+/// JSON-RPC error code for a request that the person refused.
 const REFUSED: ErrorCode = ErrorCode(-1);
 
 /// The name under which a server's requests to the model are judged.
